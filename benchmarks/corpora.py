@@ -1,0 +1,195 @@
+"""Folders of documents and questions, and how they come into the engine."""
+
+import csv
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import common
+import hippocampe
+from hippocampe import Config, Hippocampe, Scope
+
+_READ_ONLY = ("recall.py", "rank.py", "evidence.py", "inject.py", "cli", "server", "companion")
+_DATES = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%d %B %Y", "%d %B, %Y", "%B %d, %Y")
+"""What may change without the imported folder becoming another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, the space it is asked in, its kind, and the ids of the documents that answer it."""
+
+    text: str
+    space: str
+    kind: str
+    answers: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A folder of documents, and the questions that have evidence in them."""
+
+    name: str
+    documents: list[dict[str, Any]]
+    queries: list[Query]
+
+    @property
+    def is_talk(self) -> bool:
+        return any("speaker" in each or "role" in each for each in self.documents)
+
+
+def read_corpus(folder: Path) -> Corpus:
+    """Read `corpus.jsonl`, `queries.jsonl` (both may be gzipped) and `qrels.tsv`."""
+    documents = list(common.json_lines(folder / "corpus.jsonl"))
+    known = {document["id"] for document in documents}
+    answers: dict[str, set[str]] = {}
+    with common.opened(folder / "qrels.tsv") as lines:
+        for row in csv.reader(lines, delimiter="\t"):
+            if len(row) >= 2 and row[1] in known:
+                answers.setdefault(row[0], set()).add(row[1])
+    queries = [
+        Query(
+            text=query["text"],
+            space=query.get("scope") or "default",
+            kind=str(query.get("type", "")),
+            answers=frozenset(answers[query["id"]]),
+        )
+        for query in common.json_lines(folder / "queries.jsonl")
+        if query["id"] in answers
+    ]
+    return Corpus(folder.resolve().name, documents, queries)
+
+
+def moment(text: str | None) -> datetime | None:
+    """A date as the known collections write it; None if it is in no known form."""
+    if not text:
+        return None
+    try:
+        read = datetime.fromisoformat(text)
+        return read if read.tzinfo else read.replace(tzinfo=UTC)
+    except ValueError:
+        pass
+    for form in _DATES:
+        try:
+            return datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+def times(corpus: Corpus) -> list[datetime]:
+    """When each document was said: its date, a second later than the one before of that date.
+
+    Sessions of the same date are two hours apart, so that they stay sessions.
+    """
+    start = datetime(2020, 1, 1, tzinfo=UTC)
+    counts: dict[tuple[str, str], int] = {}
+    sessions: dict[tuple[str, str], dict[str, int]] = {}
+    found: list[datetime] = []
+    for document in corpus.documents:
+        day = (document.get("scope", ""), document.get("date") or "")
+        number = counts[day] = counts.get(day, -1) + 1
+        known = sessions.setdefault(day, {})
+        session = known.setdefault(document.get("session", ""), len(known))
+        base = moment(document.get("date")) or start
+        found.append(base + timedelta(hours=2 * session, seconds=number))
+    return found
+
+
+def memory_id(document: str) -> str:
+    """The id of the memory that a document becomes."""
+    return str(uuid5(NAMESPACE_URL, document))
+
+
+def import_talk(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
+    """One message a line; without a `role` each is a turn of its own."""
+    path = folder / "talk.jsonl"
+    with path.open("w", encoding="utf-8") as lines:
+        for document, at in zip(corpus.documents, times(corpus), strict=True):
+            scope = document.get("scope") or "default"
+            line = {
+                "content": document["text"],
+                "author": document.get("speaker") or document.get("role") or "document",
+                "channel": scope,
+                "space": scope,
+                "at": at.isoformat(),
+                "external_id": document["id"],
+            }
+            lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+    done = hippo.import_from(path, scope=Scope(), format="jsonl")
+    _check(done.added, len(corpus.documents), done.problems)
+
+
+def import_memories(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
+    """One archive a space, the fast way in: no document is taken for a correction of another."""
+    spaces: dict[str, list[str]] = {}
+    for document, at in zip(corpus.documents, times(corpus), strict=True):
+        row = {
+            "record": "memory",
+            "id": memory_id(document["id"]),
+            "collection": "memory",
+            "type": "fact",
+            "content": document["text"],
+            "subjects": [],
+            "importance": 0.6,
+            "source": "benchmark",
+            "created_at": at.isoformat(),
+            "updated_at": at.isoformat(),
+            "occurred_at": at.isoformat() if document.get("date") else None,
+            "evidence": [],
+        }
+        spaces.setdefault(document.get("scope") or "default", []).append(json.dumps(row))
+    added, problems = 0, ()
+    for space, rows in spaces.items():
+        path = folder / "archive.jsonl"
+        head = json.dumps({"hippocampe": 1, "space": space})
+        path.write_text("\n".join((head, *rows)) + "\n", encoding="utf-8")
+        done = hippo.import_from(path, scope=Scope(space=space), format="hippocampe")
+        added, problems = added + done.added, problems + done.problems
+    _check(added, len(corpus.documents), problems)
+
+
+def _check(added: int, wanted: int, problems: Sequence[object]) -> None:
+    if added != wanted:
+        raise SystemExit(f"only {added} of {wanted} documents came in: {problems[:3]}")
+
+
+def fingerprint(corpus: Corpus, form: str) -> str:
+    """What an imported folder depends on: the documents, and all code that is not only read by."""
+    digest = hashlib.blake2b(form.encode(), digest_size=8)
+    digest.update(json.dumps(corpus.documents, sort_keys=True).encode())
+    package = Path(hippocampe.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package)
+        if name.parts[0] not in _READ_ONLY:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def data_folder(corpus: Corpus, form: str, cache: Path | None) -> Iterator[tuple[Path, float]]:
+    """A throw-away folder that holds the corpus, and how long the import took (0 from the cache)."""
+    took = 0.0
+    with tempfile.TemporaryDirectory() as scratch:
+        kept = (cache or Path(scratch)) / f"{corpus.name}-{fingerprint(corpus, form)}"
+        if not kept.exists():
+            making = Path(scratch) / "making"
+            bring_in = import_talk if form == "talk" else import_memories
+            started = time.perf_counter()
+            with Hippocampe.open(Config(making, background=False)) as hippo:
+                bring_in(hippo, corpus, Path(scratch))
+            took = time.perf_counter() - started
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(making, kept)
+        # A copy: recalls are counted, and the counts would weigh in the next run.
+        used = Path(scratch) / "used"
+        shutil.copytree(kept, used)
+        yield used, took

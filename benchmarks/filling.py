@@ -1,0 +1,150 @@
+"""Large data folders, filled in bulk."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from sqlalchemy import insert
+from uuid6 import uuid7
+
+import common
+from hippocampe import Config, Hippocampe
+from hippocampe.decide import relation_of, subjects_of
+from hippocampe.points import fold_subjects
+from hippocampe.store import derived, memories, schema
+from hippocampe.text import fold
+from hippocampe.types import DEFAULT_IMPORTANCE, Memory
+
+HELD = 1_000
+"""Texts kept back to be remembered while measuring."""
+DISTINCT = 120_000
+"""Texts that are embedded; further rows repeat them in other spaces."""
+ROWS = 5_000
+TURN = 0.3
+"""How far a repeated text's vector is turned: the length of what is added to a unit vector."""
+
+
+@cache
+def _texts(paths: tuple[Path, ...], count: int) -> list[str]:
+    return common.texts(paths, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One size to measure."""
+
+    size: int
+    spaces: int
+    queries: int
+    texts: tuple[Path, ...]
+
+    def space(self, number: int) -> str:
+        """The space of a memory: whole blocks, so that a repeated text is alone in its space."""
+        return f"space-{number * self.spaces // self.size}"
+
+    def known(self) -> list[str]:
+        """The texts that are in the data."""
+        return _texts(self.texts, min(self.size, DISTINCT) + HELD)[:-HELD]
+
+    def held(self) -> list[str]:
+        """The texts to remember while measuring."""
+        return _texts(self.texts, min(self.size, DISTINCT) + HELD)[-HELD:]
+
+    def questions(self, seed: int) -> list[tuple[str, str]]:
+        """Some words of texts that are there, each with the space it is in."""
+        random = Random(seed)
+        known = self.known()
+        asked: list[tuple[str, str]] = []
+        while len(asked) < self.queries:
+            number = random.randrange(self.size)
+            words = known[number % len(known)].split()
+            length = random.randint(3, 7)
+            start = random.randrange(max(1, len(words) - length + 1))
+            asked.append((" ".join(words[start : start + length]), self.space(number)))
+        return asked
+
+
+def fill(folder: Path, plan: Plan) -> float:
+    """Write all memories straight into the store, then index them; return the seconds it took."""
+    started = time.perf_counter()
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        parts = hippo._parts
+        known = plan.known()
+        prepared: list[derived.Embedded] = []
+        for start in range(0, len(known), ROWS):
+            prepared += parts.prepare(known[start : start + ROWS])
+            say(f"embedded {len(prepared)} of {len(known)}")
+        said = [_said(text) for text in known]
+        rows = _rows(plan, known, prepared)
+        written = 0
+        while batch := list(islice(rows, ROWS)):
+            with parts.store.write() as connection:
+                memories.add(connection, [memory for memory, _, _ in batch])
+                new = [
+                    derived.vector_row(
+                        memory.id, parts.embedder.model, "memory", memory.space, each
+                    )
+                    for memory, each, _ in batch
+                ]
+                derived.put_vectors(connection, new)
+                for table, place in ((schema.subject, 0), (schema.claim, 1)):
+                    values = [
+                        {"memory_id": memory.id, "space": memory.space} | value
+                        for memory, _, number in batch
+                        for value in said[number][place]
+                    ]
+                    if values:
+                        connection.execute(insert(table), values)
+            written += len(batch)
+            say(f"wrote {written} of {plan.size}")
+        hippo.reindex(progress=lambda what, done, of: say(f"{what} {done} of {of}"))
+    return time.perf_counter() - started
+
+
+def _said(text: str) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """What is read in a statement: its subjects and its single-valued relation."""
+    claim = relation_of(text)
+    claims = [{"relation": claim.name, "subject": fold(claim.subject)}] if claim else []
+    return [{"name": name} for name in fold_subjects(subjects_of(text))], claims
+
+
+def _rows(
+    plan: Plan, known: Sequence[str], prepared: Sequence[derived.Embedded]
+) -> Iterator[tuple[Memory, derived.Embedded, int]]:
+    random = np.random.default_rng(0)
+    types = list(DEFAULT_IMPORTANCE.items())
+    last = datetime.now(UTC)
+    for row in range(plan.size):
+        copy, number = divmod(row, len(known))
+        each = prepared[number]
+        content = known[number]
+        if copy:
+            content = f"{content} ({copy})"
+            noise = random.standard_normal(len(each.dense), np.float32)
+            turned = each.dense + noise * (TURN / np.linalg.norm(noise))
+            each = each._replace(dense=turned / np.linalg.norm(turned))
+        type, importance = types[row % len(types)]
+        at = last - timedelta(minutes=plan.size - row)
+        memory = Memory(
+            id=str(uuid7()),
+            space=plan.space(row),
+            content=content,
+            type=type,
+            importance=importance,
+            created_at=at,
+            updated_at=at,
+        )
+        yield memory, each, number
+
+
+def say(line: str) -> None:
+    """Show progress on a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r{line:60}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,446 @@
+"""Learn the weights of `hippocampe.rank` from collections of questions with known answers.
+
+A collection is a folder with `corpus.jsonl.gz` ({id, text, scope?, session?, date?, speaker|role?}),
+`queries.jsonl.gz` ({id, text, scope?, type?}) and `qrels.tsv` (query id, text id); the lines of a
+scope are in the order they were said. Candidates are gathered as recall gathers them: nearest
+vectors, BM25, and the turns beside the best of both.
+
+    python benchmarks/learn_rank.py FOLDER… --output src/hippocampe/data/rank.json --cache CACHE
+
+Every collection weighs the same. The loss is the binary cross-entropy of each candidate, which
+calibrates, plus the cross-entropy of the softmax over a query's candidates, which orders. Weights of
+matches are bounded below by 0: what a better match adds carries over to talk of other kinds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import platform
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from hippocampe import rank, text
+from hippocampe.embed.local import MODEL, LocalEmbedder
+from hippocampe.index.bm25 import sparse_document, sparse_query
+from hippocampe.relevance import FORMS, Model, blend, contributions, features, start
+from hippocampe.words import Texts, shipped
+
+DEPTH, POOL, BESIDE = 100, 120, 25
+ORDER_SHARE, DECAY = 1.0, 3e-3
+FEW: Final = 10
+DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%d")
+
+MATCHES: Final = rank.SIGNALS[: rank.SIGNALS.index("length")]
+"""Signals of which more is never worse: their weights may not be negative."""
+BY_HAND: Final = {
+    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0]},
+    "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5]},
+    "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1]},
+}
+"""No collection tells what these are worth: a time that was named counts like a good match, and
+importance and use only break ties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question: its candidates measured, which of them answer it, how many answers exist."""
+
+    group: str
+    measured: NDArray[np.float32]
+    right: NDArray[np.bool_]
+    answers: int
+    bm25: float
+    dense: float
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
+    """Vectors of texts by the default embedder, kept in `cache` between runs."""
+    digest = hashlib.sha256("\0".join((MODEL, *texts)).encode()).hexdigest()[:16]
+    path = cache / f"{digest}.npy"
+    if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        np.save(path, LocalEmbedder().embed(list(texts)))
+    return np.load(path)
+
+
+def moment(date: str | None) -> datetime | None:
+    for form in DATE_FORMATS:
+        try:
+            return datetime.strptime(date or "", form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None
+
+
+class Scope:
+    """The texts among which a question is asked, with all that the ranker measures."""
+
+    def __init__(self, documents: list[dict[str, Any]], dense: NDArray[np.float32]) -> None:
+        self.ids = {document["id"]: row for row, document in enumerate(documents)}
+        self.authors = [d.get("speaker") or d.get("role") for d in documents]
+        contents = [
+            text.embedding_text(d["text"], a) for d, a in zip(documents, self.authors, strict=True)
+        ]
+        self.words = [text.keywords(content)[:2_000] for content in contents]
+        times = [moment(d.get("date")) for d in documents]
+        self.at = np.array([time.timestamp() if time else np.nan for time in times])
+        traits = np.array([text.traits(d["text"]) for d in documents])
+        self.question, self.number, self.date = (traits & bit > 0 for bit in (1, 2, 4))
+        self.session = self._sessions(documents)
+        self.dense = dense
+        self.window = self._windows()
+        self.postings: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for row, content in enumerate(contents):
+            for term, weight in zip(*sparse_document(content), strict=True):
+                self.postings[term].append((row, weight))
+        self.frequency: dict[str, int] = defaultdict(int)
+        for spoken in self.words:
+            for word in set(spoken):
+                self.frequency[word] += 1
+
+    @staticmethod
+    def _sessions(documents: list[dict[str, Any]]) -> NDArray[np.int64]:
+        numbers: dict[str, int] = {}
+        names = [d.get("session") or d.get("date") for d in documents]
+        return np.array([numbers.setdefault(n, len(numbers)) if n else -1 for n in names])
+
+    def beside(self, row: int, step: int) -> int:
+        """The row that many turns away in the same session, or -1."""
+        other = row + step
+        inside = 0 <= other < len(self.session) and self.session[row] >= 0
+        return other if inside and self.session[other] == self.session[row] else -1
+
+    def _windows(self) -> NDArray[np.float32]:
+        total = self.dense.copy()
+        for row in range(len(total)):
+            for step in (-1, 1):
+                if (other := self.beside(row, step)) >= 0:
+                    total[row] += self.dense[other]
+        return total / np.linalg.norm(total, axis=1, keepdims=True)
+
+    def bm25(self, question: str) -> NDArray[np.float32]:
+        scores = np.zeros(len(self.dense), dtype=np.float32)
+        for term, weight in zip(*sparse_query(question), strict=True):
+            found = self.postings.get(term, [])
+            rarity = np.log1p((len(scores) - len(found) + 0.5) / (len(found) + 0.5))
+            for row, share in found:
+                scores[row] += weight * rarity * share
+        return scores
+
+    def pool(self, bm25: NDArray[np.float32], dense: NDArray[np.float32]) -> list[int]:
+        """The rows to rank, as recall would choose them."""
+        rankings = {
+            "words": [str(r) for r in np.argsort(-bm25, kind="stable")[:DEPTH] if bm25[r] > 0],
+            "meaning": [str(r) for r in np.argsort(-dense, kind="stable")[:DEPTH]],
+        }
+        best = [int(row) for row in rank.fuse(rankings, {})[:BESIDE]]
+        near = [self.beside(row, step) for row in best for step in (-1, 1)]
+        rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
+        return [int(row) for row in rank.fuse(rankings, {})[:POOL]]
+
+
+def ndcg(right: Sequence[bool], answers: int) -> float:
+    """nDCG@10 of answers in order."""
+    gains = 1 / np.log2(np.arange(2, 12))
+    return float(gains[: len(right)][np.asarray(right[:10], bool)].sum() / gains[:answers].sum())
+
+
+def cases(folder: Path, limit: int, cache: Path) -> Iterator[Case]:
+    """Every question of a collection that has an answer, at most about `limit`, measured."""
+    documents = lines(folder / "corpus.jsonl.gz")
+    questions = lines(folder / "queries.jsonl.gz")
+    questions = questions[:: max(1, round(len(questions) / limit))]
+    answers: dict[str, set[str]] = defaultdict(set)
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
+        query, document = line.split("\t")[:2]
+        answers[query].add(document)
+    wanted = [q for q in questions if answers[q["id"]]]
+    spoken = [
+        text.embedding_text(d["text"], d.get("speaker") or d.get("role"), moment(d.get("date")))
+        for d in documents
+    ]
+    dense = embedded(spoken, cache)
+    asked = embedded([q["text"] for q in wanted], cache)
+    by_scope: dict[str, list[int]] = defaultdict(list)
+    for row, document in enumerate(documents):
+        by_scope[document.get("scope") or ""].append(row)
+    scopes = {n: Scope([documents[r] for r in rows], dense[rows]) for n, rows in by_scope.items()}
+    vocabulary = sorted(
+        {w for scope in scopes.values() for w in scope.frequency}
+        | {w for q in wanted for w in text.content_words(q["text"])}
+    )
+    space = shipped(MODEL)
+    assert space is not None
+    vectors = space.place(embedded(vocabulary, cache))
+    ids = {word: row for row, word in enumerate(vocabulary)}
+    for question, vector in zip(wanted, asked, strict=True):
+        scope = scopes[question.get("scope") or ""]
+        right = {scope.ids[id] for id in answers[question["id"]] if id in scope.ids}
+        group = f"{folder.name}/{question.get('scope') or question.get('type')}"
+        yield measure(scope, question["text"], vector, right, group, ids, vectors)
+
+
+def measure(
+    scope: Scope,
+    question: str,
+    vector: NDArray[np.float32],
+    right: set[int],
+    group: str,
+    ids: dict[str, int],
+    vectors: NDArray[np.float32],
+) -> Case:
+    """One question's candidates, gathered and measured."""
+    bm25, dense = scope.bm25(question), scope.dense @ vector
+    rows = scope.pool(bm25, dense)
+    listed = list(rows)
+    near = [[scope.beside(row, step) for step in (-2, -1, 1, 2)] for row in rows]
+    listed += sorted({other for four in near for other in four if other >= 0} - set(rows))
+    place = {row: position for position, row in enumerate(listed)} | {-1: -1}
+    lengths = [len(scope.words[row]) for row in listed]
+    words = tuple(text.content_words(question))
+    asked = [ids[word] for word in words]
+    counts = np.array([scope.frequency.get(word, 0) for word in words])
+    shown = np.sort(bm25)[-DEPTH:].min()
+    query = rank.Query(
+        words, vectors[asked], rank.rarity(counts, len(scope.dense)), rank.asks(question)
+    )
+    candidates = rank.Candidates(
+        dense=dense[rows],
+        window=scope.window[rows] @ vector,
+        bm25=np.where(bm25[rows] >= shown, bm25[rows], 0.0),
+        vectors=vectors,
+        texts=Texts(
+            np.array([ids[word] for row in listed for word in scope.words[row]], dtype=np.int64),
+            np.cumsum([0, *lengths]),
+        ),
+        neighbours=np.array([[place[other] for other in four] for four in near]),
+        question=scope.question[listed],
+        number=scope.number[listed],
+        date=scope.date[listed],
+        authors=[scope.authors[row] for row in rows],
+        session=scope.session[rows],
+        at=scope.at[rows],
+    )
+    return Case(
+        group,
+        rank.signals(query, candidates),
+        np.isin(rows, list(right)),
+        len(right),
+        ndcg([r in right for r in np.argsort(-bm25, kind="stable")[:10]], len(right)),
+        ndcg([r in right for r in np.argsort(-dense, kind="stable")[:10]], len(right)),
+    )
+
+
+def learn(collections: Sequence[Sequence[Case]]) -> Model:
+    """Fit a model on questions; each collection weighs the same whatever its size.
+
+    Each question is seen twice: with all its candidates, and with a few at random, so that the
+    probabilities also hold in a store of a few memories.
+    """
+    usual = _usual([case.measured for questions in collections for case in questions])
+    empty = Model(usual, np.zeros((len(FORMS), len(rank.SIGNALS), 2), np.float32), 0.0)
+    chance = np.random.default_rng(0)
+    blocks: list[NDArray[np.float32]] = []
+    right: list[NDArray[np.bool_]] = []
+    weights: list[tuple[float, float]] = []
+    for questions in collections:
+        share = 1 / (len(questions) * len(collections))
+        for case in questions:
+            few = chance.permutation(len(case.right))[:FEW]
+            for rows, weight in ((slice(None), share), (few, share / 4)):
+                blocks.append(_columns(case.measured[rows], usual))
+                right.append(case.right[rows])
+                weights.append((weight, weight * bool(right[-1].any())))
+    sizes = np.array([len(block) for block in blocks])
+    starts = np.repeat([start(empty, size) for size in sizes], sizes)
+    solved = _minimise(
+        np.concatenate(blocks), np.concatenate(right), sizes, np.array(weights), starts
+    )
+    shape = (2, len(FORMS), len(rank.SIGNALS))
+    learnt = np.moveaxis(solved[:-1].reshape(shape), 0, 2).astype(np.float32)
+    return Model(usual, learnt, float(solved[-1]))
+
+
+def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Mean and standard deviation of each signal over what is present; 0 where nothing is."""
+    values = np.concatenate(measured)
+    present = ~np.isnan(values)
+    counts = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, values, 0).sum(axis=0, dtype=np.float64) / counts
+    squares = np.where(present, values - mean, 0) ** 2
+    return np.stack([mean, np.sqrt(squares.sum(axis=0) / counts)]).astype(np.float32)
+
+
+def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Shape (n, 2 * forms * signals): the features for short texts, then for long ones."""
+    flat = np.moveaxis(features(measured, usual), 1, 0).reshape(len(measured), -1)
+    short, long = blend(measured)
+    return np.concatenate([flat * short, flat * long], axis=1)
+
+
+def _bounds() -> list[tuple[float | None, float | None]]:
+    """The range of each weight, in the order of `_columns`, and of the bias."""
+    ranges: list[tuple[float | None, float | None]] = []
+    for form in FORMS:
+        for name in rank.SIGNALS:
+            if name in MATCHES:
+                ranges.append((0.0, None))
+            elif form != "value" or name in BY_HAND:
+                ranges.append((0.0, 0.0))
+            else:
+                ranges.append((None, None))
+    return [*ranges, *ranges, (None, None)]
+
+
+def _minimise(
+    values: NDArray[np.float32],
+    right: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    priors: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    starts = np.cumsum(sizes) - sizes
+    truth = right.astype(np.float64)
+    share = truth / np.repeat(np.maximum(np.add.reduceat(truth, starts), 1), sizes)
+    each, whole = np.repeat(weights, sizes, axis=0).T
+
+    def loss(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        odds = (values @ point[:-1].astype(np.float32)).astype(np.float64) + point[-1] + priors
+        binary = np.logaddexp(0, odds) - truth * odds
+        exponents = np.exp(odds - np.repeat(np.maximum.reduceat(odds, starts), sizes))
+        chosen = exponents / np.repeat(np.add.reduceat(exponents, starts), sizes)
+        order = -share * np.log(chosen + 1e-12)
+        decay = DECAY * point[:-1] @ point[:-1]
+        total = (each * binary + ORDER_SHARE * whole * order).sum() + decay
+        slope = each * (1 / (1 + np.exp(-odds)) - truth) + ORDER_SHARE * whole * (chosen - share)
+        down = values.T @ slope.astype(np.float32) + 2 * DECAY * point[:-1]
+        return float(total), np.append(down, slope.sum())
+
+    first = np.zeros(values.shape[1] + 1)
+    first[-1] = -4.0
+    options = {"maxiter": 200}
+    solved = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=_bounds(), options=options)
+    return solved.x
+
+
+def probabilities(model: Model, measured: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What a model says of one question's candidates."""
+    odds = contributions(model, measured).sum(axis=1) + start(model, len(measured))
+    return 1 / (1 + np.exp(-odds))
+
+
+def figures(questions: Sequence[Case], scores: Sequence[NDArray[np.float64]]) -> dict[str, float]:
+    """nDCG@10, recall@10 and the calibration error over the twenty best of each question."""
+    gains: list[float] = []
+    recalls: list[float] = []
+    said: list[float] = []
+    true: list[bool] = []
+    for case, score in zip(questions, scores, strict=True):
+        order = np.argsort(-score, kind="stable")
+        gains.append(ndcg(case.right[order[:10]].tolist(), case.answers))
+        recalls.append(case.right[order[:10]].sum() / case.answers)
+        said += score[order[:20]].tolist()
+        true += case.right[order[:20]].tolist()
+    bins = np.minimum((np.array(said) * 10).astype(int), 9)
+    errors = np.bincount(bins, np.array(said) - np.array(true), 10)
+    return {
+        "ndcg@10": round(float(np.mean(gains)), 4),
+        "recall@10": round(float(np.mean(recalls)), 4),
+        "calibration_error": round(float(np.abs(errors).sum() / len(said)), 4),
+    }
+
+
+def cross_validated(collections: dict[str, list[Case]], folds: int) -> dict[str, dict[str, float]]:
+    """Figures of each collection, every question scored by weights that saw nothing of its group."""
+    groups = sorted({case.group for questions in collections.values() for case in questions})
+    fold = {group: number % folds for number, group in enumerate(groups)}
+    scores: dict[int, NDArray[np.float64]] = {}
+    for left in range(folds):
+        model = learn([[c for c in q if fold[c.group] != left] for q in collections.values()])
+        for questions in collections.values():
+            for case in questions:
+                if fold[case.group] == left:
+                    scores[id(case)] = probabilities(model, case.measured)
+    return {n: figures(q, [scores[id(c)] for c in q]) for n, q in collections.items()}
+
+
+def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float]]:
+    """nDCG@10 on each other collection of weights learnt on one alone."""
+    found: dict[str, dict[str, float]] = {}
+    for source, questions in collections.items():
+        model = learn([questions])
+        found[source] = {
+            name: figures(q, [probabilities(model, c.measured) for c in q])["ndcg@10"]
+            for name, q in collections.items()
+            if name != source
+        }
+    return found
+
+
+def _entries(model: Model) -> dict[str, dict[str, Any]]:
+    """A model as data: per signal what is usual, and per form its weights, when not 0."""
+    entries: dict[str, dict[str, Any]] = {}
+    for column, name in enumerate(rank.SIGNALS):
+        mean, deviation = (float(f"{number:.5g}") for number in model.usual[:, column])
+        entries[name] = {"mean": mean, "deviation": deviation}
+        for number, form in enumerate(FORMS):
+            pair = [float(f"{weight:.4g}") for weight in model.weights[number, column]]
+            if any(pair):
+                entries[name][form] = pair
+    return entries
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True, help="where vectors are kept")
+    parser.add_argument("--queries", type=int, default=1_500, help="most questions a collection")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument(
+        "--licence", action="append", default=[], help="NAME=LICENCE of a collection"
+    )
+    parser.add_argument("--transfer", action="store_true", help="also learn on each one alone")
+    wanted = parser.parse_args()
+    collections = {f.name: list(cases(f, wanted.queries, wanted.cache)) for f in wanted.folders}
+    for name, questions in collections.items():
+        ceiling = np.mean([c.right.sum() / c.answers for c in questions])
+        bm25, dense = (np.mean([getattr(c, k) for c in questions]) for k in ("bm25", "dense"))
+        print(f"{name}: {len(questions)} bm25 {bm25:.4f} dense {dense:.4f} ceiling {ceiling:.4f}")
+    measured = cross_validated(collections, wanted.folds)
+    print(json.dumps(measured, indent=1), flush=True)
+    model = learn(list(collections.values()))
+    provenance = {
+        "program": "benchmarks/learn_rank.py",
+        "collections": {n: {"questions": len(q), **measured[n]} for n, q in collections.items()},
+        "licences": dict(item.split("=", 1) for item in wanted.licence),
+        "cross_validation": f"{wanted.folds} folds by conversation or article",
+        "embedder": MODEL,
+        "by_hand": list(BY_HAND),
+        "date": datetime.now(UTC).date().isoformat(),
+        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+    }
+    entries = {"provenance": provenance, "bias": model.bias, "signals": _entries(model) | BY_HAND}
+    wanted.output.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    if wanted.transfer:
+        print(json.dumps(transferred(collections), indent=1))
+
+
+if __name__ == "__main__":
+    main()

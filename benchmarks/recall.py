@@ -1,0 +1,284 @@
+"""How well recall finds what answers a question, on folders of documents and questions.
+
+    python benchmarks/recall.py FOLDER... [--sample N] [--cache DIR] [--out results.json]
+
+A folder holds `corpus.jsonl` {id, text, scope?, session?, date?, speaker|role?}, `queries.jsonl`
+{id, text, scope?, type?} (both may be gzipped) and `qrels.tsv` (query, document). Documents that
+have a speaker or a role come in as talk, each a turn of its own; others as memories. Everything
+goes through the real engine, and only questions with evidence count.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+
+import common
+import corpora
+import hippocampe
+from corpora import Corpus, Query
+from hippocampe import Hippocampe, Scope, evidence, rank, relevance
+from hippocampe.config import Config
+from hippocampe.store.schema import message, turn
+
+SHOWN = 20
+"""How many results are asked for: those whose scores are checked for calibration."""
+METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@1", "mrr@20")
+RESAMPLES = 1_000
+MOST_KINDS = 20
+"""More are titles of what was read rather than kinds of question."""
+BINS = 10
+STAGES = {
+    "late interaction": "late_damped",
+    "late, neighbours": "near_damped",
+    "late, meaning": "meaning_near",
+}
+"""Rows made by one of the ranker's signals alone, over the fused candidates."""
+WHOLE = "hybrid (the whole)"
+
+
+# Asking
+
+
+@dataclass(slots=True)
+class Asked:
+    """What the questions of one folder gave, each list in the order of the questions."""
+
+    kinds: list[str] = field(default_factory=list)
+    measured: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    ceiling: list[float] = field(default_factory=list)
+    candidates: list[int] = field(default_factory=list)
+    scores: list[tuple[float, bool]] = field(default_factory=list)
+
+
+def measure(found: Sequence[str], answers: frozenset[str]) -> tuple[float, ...]:
+    """The metrics, in the order of `METRICS`, of documents found, best first."""
+    right = [document in answers for document in found]
+    gains = sum(1 / np.log2(place + 2) for place, good in enumerate(right[:10]) if good)
+    ideal = sum(1 / np.log2(place + 2) for place in range(min(10, len(answers))))
+    first = right.index(True) if True in right else None
+    return (
+        float(gains / ideal),
+        sum(right[:5]) / len(answers),
+        sum(right[:10]) / len(answers),
+        float(right[:1] == [True]),
+        0.0 if first is None else 1 / (first + 1),
+    )
+
+
+class Questions:
+    """Asks the questions of a corpus in every way."""
+
+    def __init__(self, hippo: Hippocampe, corpus: Corpus, form: str, now: dict[str, datetime]):
+        self._hippo = hippo
+        self._form = form
+        self._now = now
+        self.space = ""
+        self._documents = self._names(corpus)
+
+    def clock(self) -> datetime:
+        return self._now.get(self.space, datetime.now(UTC))
+
+    def _names(self, corpus: Corpus) -> dict[str, str]:
+        if self._form == "memory":
+            return {corpora.memory_id(each["id"]): each["id"] for each in corpus.documents}
+        query = select(turn.c.id, message.c.external_id).join(
+            message, message.c.turn_id == turn.c.id
+        )
+        with self._hippo._parts.store.read() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
+
+    def _recall(self, query: Query, mode: str) -> tuple[list[Any], float]:
+        self.space = query.space
+        started = time.perf_counter()
+        found = self._hippo.recall(
+            query.text,
+            scope=Scope(space=query.space),
+            limit=SHOWN,
+            collections=("turn" if self._form == "talk" else "memory",),
+            mode=mode,
+        )
+        return found, time.perf_counter() - started
+
+    def ask(self, query: Query, asked: Asked) -> None:
+        """Ask one question in all ways and note what came of it."""
+        rows: dict[str, Sequence[str]] = {}
+        for name, mode in (("BM25", "text"), ("dense", "semantic")):
+            found, seconds = self._recall(query, mode)
+            rows[name] = [item.id for item in found]
+            asked.seconds.setdefault(name, []).append(seconds)
+        seen: dict[str, Any] = {}
+        with common.watched(
+            (evidence, "load", lambda args, result, _: seen.update(fused=args[3], loaded=result)),
+            (relevance, "probability", lambda args, _result, _: seen.update(signals=args[0])),
+        ):
+            found, seconds = self._recall(query, "hybrid")
+        asked.seconds.setdefault(WHOLE, []).append(seconds)
+        rows["fused candidates"] = seen.get("fused", [])
+        candidates = seen["loaded"].ids if "loaded" in seen else []
+        signals = dict(zip(rank.SIGNALS, seen["signals"].T, strict=True)) if candidates else {}
+        for name, signal in STAGES.items():
+            if signal in signals:
+                order = np.argsort(-signals[signal], kind="stable")
+                rows[name] = [candidates[place] for place in order]
+        rows[WHOLE] = [item.id for item in found]
+        self._note(query, rows, candidates, [item.score for item in found], asked)
+
+    def _note(
+        self,
+        query: Query,
+        rows: dict[str, Sequence[str]],
+        candidates: Sequence[str],
+        scores: Sequence[float],
+        asked: Asked,
+    ) -> None:
+        asked.kinds.append(query.kind)
+        for name, ids in rows.items():
+            found = [self._documents[id] for id in ids[:SHOWN]]
+            asked.measured.setdefault(name, []).append(measure(found, query.answers))
+        good = [self._documents[id] in query.answers for id in candidates]
+        asked.ceiling.append(sum(good) / len(query.answers))
+        asked.candidates.append(len(candidates))
+        right = [self._documents[id] in query.answers for id in rows[WHOLE]]
+        asked.scores += zip(scores, right, strict=True)
+
+
+# Figures
+
+
+def intervals(values: np.ndarray) -> dict[str, dict[str, float]]:
+    """Mean and bootstrap 95 % interval of each metric; `values` has shape (questions, metrics)."""
+    random = np.random.default_rng(0)
+    means = np.stack(
+        [values[random.integers(0, len(values), len(values))].mean(0) for _ in range(RESAMPLES)]
+    )
+    low, high = np.percentile(means, [2.5, 97.5], axis=0)
+    return {
+        name: {"mean": round(mean, 4), "low": round(lowest, 4), "high": round(highest, 4)}
+        for name, mean, lowest, highest in zip(
+            METRICS, values.mean(0).tolist(), low.tolist(), high.tolist(), strict=True
+        )
+    }
+
+
+def calibration(scores: Sequence[tuple[float, bool]]) -> dict[str, Any]:
+    """Expected calibration error and the reliability table, over equal bins of the score."""
+    score = np.array([each[0] for each in scores])
+    right = np.array([each[1] for each in scores], float)
+    places = np.minimum((score * BINS).astype(int), BINS - 1)
+    table: list[dict[str, float]] = []
+    error = 0.0
+    for place in range(BINS):
+        inside = places == place
+        if not inside.any():
+            continue
+        said, was = float(score[inside].mean()), float(right[inside].mean())
+        error += abs(said - was) * float(inside.mean())
+        table.append({"count": int(inside.sum()), "score": round(said, 4), "share": round(was, 4)})
+    return {"error": round(error, 4), "results_per_question": SHOWN, "reliability": table}
+
+
+def summary(asked: Asked) -> dict[str, Any]:
+    """All figures of one folder."""
+    kinds = np.array(asked.kinds)
+    tables = {name: np.array(values) for name, values in asked.measured.items()}
+    of_kind = {
+        kind: {"questions": int((kinds == kind).sum())}
+        | {
+            name: {
+                metric: round(float(values[kinds == kind, place].mean()), 4)
+                for place, metric in enumerate(METRICS)
+            }
+            for name, values in tables.items()
+        }
+        for kind in (sorted(set(asked.kinds)) if len(set(asked.kinds)) <= MOST_KINDS else ())
+    }
+    return {
+        "rows": {name: intervals(values) for name, values in tables.items()},
+        "milliseconds": {name: common.percentiles(each) for name, each in asked.seconds.items()},
+        "candidates": {
+            "mean": round(float(np.mean(asked.candidates)), 1),
+            "share_of_evidence": round(float(np.mean(asked.ceiling)), 4),
+        },
+        "calibration": calibration(asked.scores),
+        "kinds": of_kind,
+    }
+
+
+def run(folder: Path, sample: int | None, cache: Path | None, form: str | None) -> dict[str, Any]:
+    """Import one folder, ask its questions, return the figures."""
+    corpus = corpora.read_corpus(folder)
+    form = form or ("talk" if corpus.is_talk else "memory")
+    queries = corpus.queries
+    if sample is not None and sample < len(queries):
+        queries = Random(0).sample(queries, sample)
+    now: dict[str, datetime] = {}
+    for document, at in zip(corpus.documents, corpora.times(corpus), strict=True):
+        space = document.get("scope") or "default"
+        now[space] = max(now.get(space, at), at + timedelta(days=1))
+    asked = Asked()
+    current: list[Callable[[], datetime]] = [lambda: datetime.now(UTC)]
+    with corpora.data_folder(corpus, form, cache) as (data, took):
+        config = Config(data, background=False)
+        with Hippocampe.open(config, clock=lambda: current[0]()) as hippo:
+            questions = Questions(hippo, corpus, form, now)
+            current[0] = questions.clock
+            for space in now:  # word counts are loaded at the first question of a space
+                hippo.recall("?", scope=Scope(space=space))
+            for number, query in enumerate(queries, 1):
+                questions.ask(query, asked)
+                if number % 200 == 0:
+                    print(f"{corpus.name}: {number}/{len(queries)}", file=sys.stderr)
+    head = {"form": form, "documents": len(corpus.documents), "questions": len(queries)}
+    return head | {"import_seconds": round(took, 1)} | summary(asked)
+
+
+def ranker() -> dict[str, Any]:
+    """Which weights ranked: the digest of their file, and what it says they were learnt from."""
+    content = (Path(hippocampe.__file__).parent / "data" / "rank.json").read_bytes()
+    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+    return {"digest": digest, "provenance": json.loads(content).get("provenance")}
+
+
+def show(name: str, figures: dict[str, Any]) -> None:
+    """Print one folder's table."""
+    error = figures["calibration"]["error"]
+    print(f"\n{name}: {figures['documents']} documents as {figures['form']}, ", end="")
+    print(f"{figures['questions']} questions, calibration error {error:.3f}, ", end="")
+    print(f"evidence among the candidates {figures['candidates']['share_of_evidence']:.3f}")
+    print(f"{'':20}" + "".join(f"{metric:>11}" for metric in METRICS) + f"{'95 %':>15}{'ms':>7}")
+    for row, values in figures["rows"].items():
+        means = "".join(f"{values[metric]['mean']:11.3f}" for metric in METRICS)
+        interval = f"[{values['ndcg@10']['low']:.3f} {values['ndcg@10']['high']:.3f}]"
+        spent = figures["milliseconds"].get(row)
+        print(f"{row:20}{means}{interval:>15}" + (f"{spent['mean']:7.1f}" if spent else ""))
+
+
+def main() -> None:
+    """Measure the folders named on the command line."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--sample", type=int, help="ask only this many questions of each folder")
+    parser.add_argument("--cache", type=Path, help="keep imported folders here")
+    parser.add_argument("--as", dest="form", choices=("talk", "memory"), help="for all documents")
+    options = parser.parse_args()
+    results: dict[str, Any] = {}
+    for folder in options.folders:
+        figures = run(folder, options.sample, options.cache, options.form)
+        results[folder.resolve().name] = figures
+        show(folder.resolve().name, figures)
+    common.save(options.out, "recall", {"ranker": ranker(), "folders": results})
+
+
+if __name__ == "__main__":
+    main()

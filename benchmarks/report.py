@@ -1,0 +1,251 @@
+"""The results as Markdown tables and plots.
+
+    python benchmarks/report.py [results.json ...] [--out report.md] [--plots DIR]
+
+Reads all of `benchmarks/results` unless files are named. The plots need matplotlib; they are SVG.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from common import RESULTS
+
+WHOLE = "hybrid (the whole)"
+PHASES = {
+    "before_graph": "exact scan",
+    "while_building": "while a graph is built",
+    "after_graph": "with the graph",
+}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A Markdown table: the first column to the left, the others to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def provenance(report: dict[str, Any]) -> str:
+    """One line that says how figures came about."""
+    machine = report["machine"]
+    packages = ", ".join(f"{name} {of}" for name, of in report["packages"].items() if of)
+    changed = " with uncommitted changes" if report["uncommitted_changes"] else ""
+    memory = f", {machine['memory_gib']} GiB" if machine["memory_gib"] else ""
+    return (
+        f"`{report['command']}`, {report['date'][:10]}, commit {(report['commit'] or '?')[:10]}"
+        f"{changed}; {machine['cores']} cores of {machine['cpu']}{memory}, {machine['system']}; "
+        f"Python {report['python']}, {packages}."
+    )
+
+
+def recall(results: dict[str, Any]) -> Iterator[str]:
+    """Quality: one table a folder, one of the kinds of questions, one of the scores."""
+    yield f"Weights of the ranker: {results['ranker']['digest']}."
+    for name, folder in results["folders"].items():
+        yield f"### {name}"
+        yield (
+            f"{folder['documents']:,} documents as {folder['form']}, {folder['questions']:,} questions. "
+            f"{folder['candidates']['mean']} candidates a question hold "
+            f"{folder['candidates']['share_of_evidence']:.3f} of the evidence. Expected calibration "
+            f"error over the first {folder['calibration']['results_per_question']}: "
+            f"{folder['calibration']['error']:.3f}."
+        )
+        metrics = list(next(iter(folder["rows"].values())))
+        rows = [
+            [row, *(_interval(values[metric]) for metric in metrics), _mean_ms(folder, row)]
+            for row, values in folder["rows"].items()
+        ]
+        yield table(["", *metrics, "ms"], rows)
+        shown = ["BM25", "dense", WHOLE]
+        kinds = [
+            [kind or "–", of["questions"], *(f"{of[row]['ndcg@10']:.3f}" for row in shown)]
+            for kind, of in folder["kinds"].items()
+        ]
+        if len(kinds) > 1:
+            yield table(["kind, nDCG@10", "questions", *shown], kinds)
+        bins = folder["calibration"]["reliability"]
+        yield table(
+            ["score", "results", "relevant"],
+            [[f"{each['score']:.3f}", each["count"], f"{each['share']:.3f}"] for each in bins],
+        )
+
+
+def _interval(value: dict[str, float]) -> str:
+    return f"{value['mean']:.3f} [{value['low']:.3f}–{value['high']:.3f}]"
+
+
+def _mean_ms(folder: dict[str, Any], row: str) -> str:
+    spent = folder["milliseconds"].get(row)
+    return f"{spent['mean']:.1f}" if spent else ""
+
+
+def latency(results: dict[str, Any]) -> Iterator[str]:
+    """Time: each size and phase, the stages of a recall, opening."""
+    rows: list[list[object]] = []
+    for size in results["sizes"]:
+        for phase, name in PHASES.items():
+            for what in ("recall", "before_turn", "remember"):
+                if figures := size.get(phase, {}).get(what):
+                    quantiles = [f"{figures[each]:.1f}" for each in ("p50", "p95", "p99")]
+                    rows.append([f"{size['size']:,}", size["spaces"], what, name, *quantiles])
+    yield table(["memories", "spaces", "", "", "p50 ms", "p95 ms", "p99 ms"], rows)
+    yield table(
+        ["memories", "spaces", "stage of a recall", "p50 ms", "p95 ms"],
+        [
+            [f"{size['size']:,}", size["spaces"], stage, f"{of['p50']:.2f}", f"{of['p95']:.2f}"]
+            for size in results["sizes"]
+            for stage, of in (size.get("after_graph") or size["before_graph"])["stages"].items()
+        ],
+    )
+    opened = [
+        [
+            *(f"{size['size']:,}", size["spaces"], *size["cold"].values()),
+            *(size["first_in_a_space"]["p50"], size["peak_memory_mib"], size["disk_mib"]),
+        ]
+        for size in results["sizes"]
+    ]
+    cold = list(results["sizes"][0]["cold"])
+    head = ["memories", "spaces", *(f"cold: {name}" for name in cold)]
+    yield table([*head, "first in a space ms", "peak MiB", "disk MiB"], opened)
+    ratios = [
+        [f"{size['size']:,}", name, f"{ratio:.2f}"]
+        for size in results["sizes"]
+        for name, ratio in size.get("ratios", {}).items()
+    ]
+    if ratios:
+        yield table(["memories", "recall", "ratio"], ratios)
+
+
+def bulk(results: dict[str, Any]) -> Iterator[str]:
+    """Imports: a column each."""
+    names = list(results)
+    yield table(
+        ["", *names],
+        [[key.replace("_", " "), *(results[n][key] for n in names)] for key in results[names[0]]],
+    )
+
+
+def crash(results: dict[str, Any]) -> Iterator[str]:
+    """Kills: what was counted."""
+    opening = results["opening_after_a_kill"]
+    counted = [
+        [key, f"{value:,}"] for key, value in results.items() if isinstance(value, int | float)
+    ]
+    counted += [[f"opening after a kill, {of} (ms)", opening[of]] for of in ("p50", "p95", "max")]
+    yield table(["", "count"], counted)
+
+
+def pairs(report: dict[str, Any]) -> Iterator[str]:
+    """Wrong merges and missed updates, in both orders."""
+    rows = [
+        [f"{each['file']}: {name}", group["pairs"]]
+        + [f"{order['count']} ({order['share']:.2%})" for order in group["merged"].values()]
+        for each in report["results"]
+        for name, group in each["groups"].items()
+    ]
+    yield table(
+        ["pairs", "count", "merged, second after first", "merged, first after second"], rows
+    )
+
+
+SECTIONS = {"recall": recall, "latency": latency, "bulk": bulk, "crash": crash}
+
+
+def markdown(reports: dict[str, dict[str, Any]]) -> str:
+    """All tables; results of other benchmarks are left out."""
+    parts: list[str] = []
+    for name, report in reports.items():
+        section = SECTIONS.get(report.get("benchmark", ""))
+        if section:
+            parts += [f"## {name}", provenance(report), *section(report["results"])]
+        elif name.startswith("pairs"):
+            parts += [f"## {name}", *pairs(report)]
+    return "\n\n".join(parts) + "\n"
+
+
+def plot(reports: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
+    """Recall by row, reliability, latency by size: SVG files."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    made: list[Path] = []
+    for name, report in reports.items():
+        for draw in _DRAWN.get(report.get("benchmark", ""), ()):
+            figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
+            draw(axes, report["results"])
+            made.append(folder / f"{name}-{draw.__name__.strip('_')}.svg")
+            figure.savefig(made[-1])
+            pyplot.close(figure)
+    return made
+
+
+def _quality(axes: Any, results: dict[str, Any]) -> None:
+    folders = results["folders"]
+    rows = list(next(iter(folders.values()))["rows"])
+    for number, row in enumerate(rows):
+        values = [folder["rows"].get(row, {}).get("ndcg@10") for folder in folders.values()]
+        places = [at + number * 0.8 / len(rows) for at, value in enumerate(values) if value]
+        means = [value["mean"] for value in values if value]
+        low = [value["mean"] - value["low"] for value in values if value]
+        high = [value["high"] - value["mean"] for value in values if value]
+        axes.bar(places, means, 0.75 / len(rows), yerr=[low, high], label=row, capsize=2)
+    axes.set_xticks([at + 0.4 - 0.4 / len(rows) for at in range(len(folders))], list(folders))
+    axes.set(ylabel="nDCG@10", ylim=(0, 1))
+    axes.legend(fontsize="small", ncols=2)
+
+
+def _reliability(axes: Any, results: dict[str, Any]) -> None:
+    axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
+    for name, folder in results["folders"].items():
+        bins = folder["calibration"]["reliability"]
+        error = folder["calibration"]["error"]
+        label = f"{name} (error {error:.3f})"
+        axes.plot([b["score"] for b in bins], [b["share"] for b in bins], marker="o", label=label)
+    axes.set(xlabel="score given", ylabel="share relevant", xlim=(0, 1), ylim=(0, 1))
+    axes.legend(fontsize="small")
+
+
+def _latency(axes: Any, results: dict[str, Any]) -> None:
+    for phase, name in PHASES.items():
+        for quantile, line in (("p50", "--"), ("p95", "-")):
+            points = [
+                (size["size"], size[phase]["recall"][quantile])
+                for size in results["sizes"]
+                if phase in size
+            ]
+            if points:
+                axes.plot(*zip(*points, strict=True), line, marker="o", label=f"{name}, {quantile}")
+    axes.set(xscale="log", yscale="log", xlabel="memories", ylabel="recall, ms")
+    axes.legend(fontsize="small")
+
+
+_DRAWN = {"recall": (_quality, _reliability), "latency": (_latency,)}
+
+
+def main() -> None:
+    """Write the tables to standard output or a file, and the plots to a folder."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, help="default: all of benchmarks/results")
+    parser.add_argument("--out", type=Path, help="write the Markdown here")
+    parser.add_argument("--plots", type=Path, help="draw the plots into this folder")
+    options = parser.parse_args()
+    files = options.files or sorted(RESULTS.glob("*.json"))
+    reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+    text = markdown(reports)
+    if options.out:
+        options.out.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    if options.plots:
+        for path in plot(reports, options.plots):
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The same door, awaited: each verb runs in a worker thread, so the event loop is never blocked."""
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from hippocampe.config import Config
+from hippocampe.hippocampe import Hippocampe
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaited(
+    verb: Callable[Concatenate[Hippocampe, P], T],
+) -> Callable[Concatenate["AsyncHippocampe", P], Coroutine[Any, Any, T]]:
+    @functools.wraps(verb)
+    async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(verb, self.sync, *args, **kwargs)
+
+    return awaited
+
+
+class AsyncHippocampe:
+    """`Hippocampe` for asynchronous hosts: the same verbs, arguments, results and errors.
+
+    Args:
+        sync: The door that does the work.
+    """
+
+    def __init__(self, sync: Hippocampe) -> None:
+        self.sync = sync
+
+    @classmethod
+    async def open(cls, where: Config | str | os.PathLike[str], **options: Any) -> Self:
+        """Open a data folder; the arguments are those of `Hippocampe.open`."""
+        return cls(await asyncio.to_thread(Hippocampe.open, where, **options))
+
+    remember = _awaited(Hippocampe.remember)
+    recall = _awaited(Hippocampe.recall)
+    recent = _awaited(Hippocampe.recent)
+    get = _awaited(Hippocampe.get)
+    history = _awaited(Hippocampe.history)
+    edit = _awaited(Hippocampe.edit)
+    delete = _awaited(Hippocampe.delete)
+    restore = _awaited(Hippocampe.restore)
+    associate = _awaited(Hippocampe.associate)
+    neighbours = _awaited(Hippocampe.neighbours)
+    reviews = _awaited(Hippocampe.reviews)
+    settle = _awaited(Hippocampe.settle)
+    facts = _awaited(Hippocampe.facts)
+    set_fact = _awaited(Hippocampe.set_fact)
+    delete_fact = _awaited(Hippocampe.delete_fact)
+    observe = _awaited(Hippocampe.observe)
+    after_turn = _awaited(Hippocampe.after_turn)
+    messages = _awaited(Hippocampe.messages)
+    search_text = _awaited(Hippocampe.search_text)
+    forget = _awaited(Hippocampe.forget)
+    erase = _awaited(Hippocampe.erase)
+    expire = _awaited(Hippocampe.expire)
+    stats = _awaited(Hippocampe.stats)
+    verify = _awaited(Hippocampe.verify)
+    reindex = _awaited(Hippocampe.reindex)
+    backup = _awaited(Hippocampe.backup)
+    export_to = _awaited(Hippocampe.export_to)
+    import_from = _awaited(Hippocampe.import_from)
+    flush = _awaited(Hippocampe.flush)
+    close = _awaited(Hippocampe.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

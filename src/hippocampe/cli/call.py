@@ -1,0 +1,203 @@
+"""What all commands share: where the data is, how they answer, how they fail."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+from zoneinfo import ZoneInfo
+
+import typer
+from typer.core import TyperGroup
+
+from hippocampe.cli import terminal
+from hippocampe.config import Config
+from hippocampe.errors import HippocampeError, InvalidInput, NotFound
+from hippocampe.types import Scope
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from hippocampe.hippocampe import Hippocampe
+
+P = ParamSpec("P")
+NOTHING_FOUND = 3
+WHERE = "Where"
+
+
+def data_folder() -> Path:
+    """Where programs keep the data of the user on this platform."""
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "hippocampe"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "hippocampe"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "hippocampe"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One use of a command: its shared options, and what they open."""
+
+    json: bool
+    folder: Path | None = None
+    embedder: str | None = None
+    space: str = "default"
+    user: str | None = None
+    channel: str | None = None
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(space=self.space, user=self.user, channel=self.channel)
+
+    @property
+    def config(self) -> Config:
+        return Config((self.folder or data_folder()).expanduser(), embedder=self.embedder)
+
+    @contextmanager
+    def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
+        """The data, opened; progress is shown should the index have to be built anew."""
+        from hippocampe import Hippocampe
+
+        with terminal.progress() as progress:
+            hippo = Hippocampe.open(config or self.config, progress=progress)
+        with hippo:
+            yield hippo
+
+    def answer(self, value: object, shown: "Callable[[], RenderableType]") -> None:
+        """Print what the library returned, as JSON or as `shown` draws it."""
+        if self.json:
+            terminal.as_json(value)
+        else:
+            terminal.out(shown())
+
+    def moment(self, text: str | None) -> datetime | str | None:
+        """A time as typed: without an offset it is read in the configured timezone."""
+        try:
+            at = datetime.fromisoformat(text or "")
+        except ValueError:
+            return text  # The library refuses it, and says what it takes.
+        return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
+
+
+_JSON = Annotated[bool, typer.Option("--json", help="Answer in JSON.", rich_help_panel=WHERE)]
+_FOLDER = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        "-f",
+        envvar="HIPPOCAMPE_FOLDER",
+        help="The data folder.",
+        show_default="hippocampe in your data folder: ~/.local/share, ~/Library/Application "
+        "Support or %LOCALAPPDATA%",
+        rich_help_panel=WHERE,
+    ),
+]
+_EMBEDDER = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        help="What makes vectors: local, openai:MODEL, voyageai:MODEL or fastembed:MODEL.",
+        show_default="that of the data, local for new data",
+        rich_help_panel=WHERE,
+    ),
+]
+_SPACE = Annotated[
+    str,
+    typer.Option(
+        "--space",
+        envvar="HIPPOCAMPE_SPACE",
+        help="Whose memory; nothing crosses from one space to another.",
+        rich_help_panel=WHERE,
+    ),
+]
+_USER = Annotated[
+    str | None,
+    typer.Option("--user", envvar="HIPPOCAMPE_USER", help="Who speaks.", rich_help_panel=WHERE),
+]
+_CHANNEL = Annotated[
+    str | None,
+    typer.Option(
+        "--channel", envvar="HIPPOCAMPE_CHANNEL", help="Where they speak.", rich_help_panel=WHERE
+    ),
+]
+_SHARED: dict[str, tuple[Any, object]] = {
+    "folder": (_FOLDER, None),
+    "space": (_SPACE, "default"),
+    "user": (_USER, None),
+    "channel": (_CHANNEL, None),
+    "embedder": (_EMBEDDER, None),
+    "json": (_JSON, False),
+}
+OF_A_SPACE = tuple(_SHARED)
+OF_A_FOLDER = ("folder", "embedder", "json")
+
+
+def command(
+    app: typer.Typer, name: str, *, panel: str | None = None, shared: Sequence[str] = OF_A_SPACE
+) -> Callable[[Callable[Concatenate[Call, P], None]], Callable[Concatenate[Call, P], None]]:
+    """Make a function a command that also takes the shared options, as its first argument."""
+
+    def register(
+        step: Callable[Concatenate[Call, P], None],
+    ) -> Callable[Concatenate[Call, P], None]:
+        @wraps(step)
+        def run(**given: Any) -> None:
+            call = Call(**{option: given.pop(option) for option in shared})
+            with _reported(call.json):
+                step(call, **given)  # pyright: ignore[reportCallIssue]
+
+        own = [*inspect.signature(step).parameters.values()][1:]
+        for option in shared:
+            kind, default = _SHARED[option]
+            own.append(
+                inspect.Parameter(
+                    option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+                )
+            )
+        run.__signature__ = inspect.Signature(own)  # pyright: ignore[reportAttributeAccessIssue]
+        run.__annotations__ = {each.name: each.annotation for each in own}
+        app.command(name, rich_help_panel=panel)(run)
+        return step
+
+    return register
+
+
+@contextmanager
+def _reported(json: bool) -> Generator[None]:
+    """Turn an error of the library into one line and an exit code."""
+    try:
+        yield
+    except HippocampeError as exc:
+        if json:
+            terminal.as_json({"error": str(exc), "kind": type(exc).__name__})
+        terminal.error(str(exc))
+        raise typer.Exit(NOTHING_FOUND if isinstance(exc, NotFound) else 1) from exc
+
+
+class ListFirst(TyperGroup):
+    """A group whose first command, `list`, is meant when none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+def read_content(content: str) -> str:
+    """The content as typed, or all of standard input for `-`.
+
+    Raises:
+        InvalidInput: Standard input is no text.
+    """
+    if content != "-":
+        return content
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as exc:
+        raise InvalidInput(f"standard input is not {exc.encoding} text: convert it first.") from exc

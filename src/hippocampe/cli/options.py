@@ -1,0 +1,93 @@
+"""Options that several commands take, with what completes them."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, get_args
+
+import typer
+
+from hippocampe.types import (
+    ASSOCIATIONS,
+    CATEGORIES,
+    DEFAULT_IMPORTANCE,
+    MEMORY_COLLECTIONS,
+    RECALL_COLLECTIONS,
+    Mode,
+)
+
+
+def _one_of(names: Iterable[str]) -> Callable[[], list[str]]:
+    return lambda: list(names)
+
+
+MODES = get_args(Mode)
+_ALL_CATEGORIES = sorted({name for names in CATEGORIES.values() for name in names})
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory: recall shows it.")]
+Kind = Annotated[
+    str,
+    typer.Argument(
+        metavar="KIND", help=", ".join(ASSOCIATIONS), autocompletion=_one_of(ASSOCIATIONS)
+    ),
+]
+Type = Annotated[
+    str | None,
+    typer.Option(
+        "--type", help=", ".join(DEFAULT_IMPORTANCE), autocompletion=_one_of(DEFAULT_IMPORTANCE)
+    ),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        help=f"Only memories of this type; repeatable: {', '.join(DEFAULT_IMPORTANCE)}.",
+        autocompletion=_one_of(DEFAULT_IMPORTANCE),
+    ),
+]
+Drawer = Annotated[
+    str,
+    typer.Option(
+        "--collection",
+        help=", ".join(MEMORY_COLLECTIONS),
+        autocompletion=_one_of(MEMORY_COLLECTIONS),
+    ),
+]
+Collections = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--collection",
+        help=f"Where to look; repeatable: {', '.join(RECALL_COLLECTIONS)}.",
+        show_default="memory, summary, turn and live",
+        autocompletion=_one_of(RECALL_COLLECTIONS),
+    ),
+]
+Searching = Annotated[
+    str,
+    typer.Option("--mode", help=", ".join(MODES), autocompletion=_one_of(MODES)),
+]
+Category = Annotated[
+    str | None,
+    typer.Option(
+        "--category",
+        help=f"Of self and goal: {', '.join(_ALL_CATEGORIES)}.",
+        autocompletion=_one_of(_ALL_CATEGORIES),
+    ),
+]
+Subjects = Annotated[list[str] | None, typer.Option("--subject", help="A tag; repeatable.")]
+Importance = Annotated[
+    float | None, typer.Option("--importance", help="0 to 1.", show_default="that of the type")
+]
+OccurredAt = Annotated[
+    str | None,
+    typer.Option("--occurred-at", metavar="TIME", help="When it happened, ISO 8601."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only from this time on, ISO 8601."),
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only before this time, ISO 8601.")
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="At most this many.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the history.")]

@@ -1,0 +1,104 @@
+"""Commands that hide and remove: they show what would go, and ask."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hippocampe.cli import options, show, terminal
+from hippocampe.cli.call import Call, command
+
+if TYPE_CHECKING:
+    from hippocampe.types import Receipt
+
+app = typer.Typer()
+PANEL = "Forgetting"
+
+
+def _must_not_ask(call: Call, yes: bool, dry_run: bool) -> None:
+    if call.json and not (yes or dry_run):
+        raise typer.BadParameter("--json cannot ask: add --yes or --dry-run.")
+
+
+@command(app, "forget", panel=PANEL)
+def forget(
+    call: Call,
+    topic: Annotated[str, typer.Argument(help="What to forget, in any words.")],
+    *,
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Hide everything about a topic from recall; `restore` brings memories back."""
+    _must_not_ask(call, yes, dry_run)
+
+    def answer(receipt: "Receipt") -> None:
+        zone = call.config.timezone
+        call.answer(receipt, lambda: show.receipt(receipt, "forgotten", query=topic, timezone=zone))
+
+    with call.open() as hippo:
+        if not yes:
+            planned = hippo.forget(topic, scope=call.scope, dry_run=True)
+            answer(planned)
+            if dry_run or not planned.ids:
+                return
+            typer.confirm("Forget these?", abort=True, err=True)
+        done = hippo.forget(topic, scope=call.scope)
+    answer(done)
+
+
+@command(app, "erase", panel=PANEL)
+def erase(
+    call: Call,
+    *,
+    id: Annotated[
+        str | None, typer.Option("--id", help="A memory, turn or message, by its id.")
+    ] = None,
+    of_user: Annotated[str | None, typer.Option("--of-user", help="All that is of a user.")] = None,
+    subject: Annotated[str | None, typer.Option("--subject", help="All about a subject.")] = None,
+    whole_space: Annotated[
+        bool, typer.Option("--whole-space", help="All that is in --space.")
+    ] = False,
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Remove physically and for ever: rows, history, full text, vectors, index, backups."""
+    _must_not_ask(call, yes, dry_run)
+
+    def answer(receipt: "Receipt") -> None:
+        call.answer(receipt, lambda: show.receipt(receipt, "erased"))
+
+    with call.open() as hippo:
+
+        def run(dry_run: bool) -> "Receipt":
+            return hippo.erase(
+                scope=call.scope,
+                id=id,
+                user=of_user,
+                subject=subject,
+                whole_space=whole_space,
+                dry_run=dry_run,
+            )
+
+        if not yes:
+            planned = run(True)
+            answer(planned)
+            if dry_run or not planned.ids:
+                return
+            _confirm_erasure(len(planned.ids))
+        done = run(dry_run)
+    answer(done)
+
+
+def _confirm_erasure(count: int) -> None:
+    """Have the count typed: a habit of answering yes does not erase."""
+    asked = f"This cannot be undone. Type {count} to erase {count} for ever"
+    if typer.prompt(asked, err=True).strip() != str(count):
+        terminal.error("that is another number: nothing was erased.")
+        raise typer.Exit(1)
+
+
+@command(app, "expire", panel=PANEL)
+def expire(call: Call) -> None:
+    """Hide the memories whose time is over; they are not recalled after it in any case."""
+    with call.open() as hippo:
+        done = hippo.expire(scope=call.scope)
+    call.answer(done, lambda: show.receipt(done, "expired"))

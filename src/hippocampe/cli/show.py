@@ -1,0 +1,367 @@
+"""How answers look to people: each function draws one kind of answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.terminal import escaped, plain, sign
+from hippocampe.types import (
+    Association,
+    History,
+    Imported,
+    Memory,
+    Message,
+    Receipt,
+    Recollection,
+    Remembered,
+    Review,
+    Stats,
+    Verification,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from hippocampe.cli.doctor import Check
+    from hippocampe.demo import Asked, Report
+    from hippocampe.text import Language
+
+_MOST_PROBLEMS = 20
+
+
+def _text(content: str, style: str = "") -> "Text":
+    from rich.text import Text
+
+    return Text(escaped(content), style=style)
+
+
+def _table(*columns: str) -> "Table":
+    """A table whose last column takes the room that is left."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), expand=False)
+    for name in columns[:-1]:
+        table.add_column(name, no_wrap=True)
+    table.add_column(columns[-1], overflow="fold")
+    return table
+
+
+def _lines(*parts: "RenderableType") -> "RenderableType":
+    from rich.console import Group
+
+    return Group(*parts)
+
+
+def _pairs(rows: Iterable[tuple[str, object]]) -> "RenderableType":
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows:
+        table.add_row(_text(name, "bold"), _text(str(value)))
+    return table
+
+
+def when(at: datetime | None, said: str, timezone: str, now: datetime | None = None) -> str:
+    """How long ago, in the language of what was said."""
+    from hippocampe.text import guess_language
+    from hippocampe.times import relative_time
+
+    if at is None:
+        return ""
+    language: Language = guess_language(said)
+    return relative_time(at, now=now or datetime.now(UTC), timezone=timezone, language=language)
+
+
+def _entry(content: str, id: str, *more: "Text") -> "Text":
+    from rich.text import Text
+
+    return Text("\n").join([_text(content), *more, _text(id, "dim")])
+
+
+def _spoken(item: Recollection) -> str:
+    if item.memory is None and item.author and not item.content.startswith(item.author):
+        return f"{item.author}: {item.content}"
+    return item.content
+
+
+def recollections(
+    found: Sequence[Recollection], *, query: str, timezone: str, took_ms: float | None = None
+) -> "RenderableType":
+    """What was found, best first."""
+    if not found:
+        return _text("Nothing was found.")
+    table = _table("score", "kind", "when", "content")
+    for item in found:
+        why = [_text(reasons(item), "italic")] if item.why else []
+        table.add_row(
+            f"{item.score:.2f}",
+            item.kind,
+            when(item.at, query, timezone),
+            _entry(_spoken(item), item.id, *why),
+        )
+    if took_ms is None:
+        return table
+    return _lines(table, _text(f"{len(found)} found in {took_ms:,.0f} ms", "dim"))
+
+
+_REASONS = {
+    "its words, or those just around it, mean the same": (
+        *("late", "late_damped", "near", "near_damped", "passage", "density", "mass", "soft"),
+        "rarest",
+    ),
+    "it means the same as a whole": ("dense", "window", "meaning", "meaning_near"),
+    "it has the same words": ("bm25", "exact", "exact_near", "phrase"),
+    "what was said around it fits": (
+        *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
+    ),
+    "it answers a question that fits": ("answers", "answers_before"),
+    "the person asked about said it": ("named",),
+    "it has a date": ("date_asked",),
+    "it has a number": ("number_asked",),
+    "it is of the time asked about": ("in_window",),
+    "it is important": ("importance",),
+    "it is often used": ("use",),
+}
+"""Reasons in words, each with the signals that are it."""
+
+
+def reasons(item: Recollection, most: int = 3) -> str:
+    """The strongest reasons for an item, in words, with what they add to the log-odds."""
+    sums = {
+        reason: sum(signal.contribution for signal in item.why if signal.name in names)
+        for reason, names in _REASONS.items()
+    }
+    strongest = sorted(sums, key=lambda reason: -sums[reason])[:most]
+    named = [f"{reason} (+{sums[reason]:.1f})" for reason in strongest if sums[reason] > 0]
+    return "why: " + "; ".join(named) if named else ""
+
+
+def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
+    """Memories in a table."""
+    if not found:
+        return _text("There are no memories.")
+    table = _table("type", "when", "content")
+    for memory in found:
+        table.add_row(
+            memory.type,
+            when(memory.created_at, memory.content, timezone),
+            _entry(memory.content, memory.id),
+        )
+    return table
+
+
+def memory(item: Memory) -> "RenderableType":
+    """Every field of a memory that has a value."""
+    values = plain(item) | {
+        name: ", ".join(getattr(item, name)) for name in ("subjects", "evidence")
+    }
+    return _pairs((name, value) for name, value in values.items() if value not in (None, ""))
+
+
+def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
+    """What `remember` did, and what it replaced."""
+    lines = [_text(f"{result.action}: {result.memory.content}")]
+    lines += [_text(f"replaces: {old.content} ({old.id})") for old in replaced]
+    if result.action != "inserted":
+        lines.append(_text(f"because: {result.reason}"))
+    return _lines(*lines, _text(result.memory.id, "dim"))
+
+
+def state(item: Memory) -> str:
+    """What became of a memory."""
+    if item.superseded_by is not None:
+        return "superseded"
+    return "current" if item.forgotten_at is None else "forgotten"
+
+
+def history(found: History, timezone: str) -> "RenderableType":
+    """The versions of a statement, oldest first, and the edges that touch them."""
+    table = _table("state", "learnt", "content")
+    for version in found.versions:
+        table.add_row(
+            state(version),
+            when(version.created_at, version.content, timezone),
+            _entry(version.content, version.id),
+        )
+    return _lines(table, associations(found.associations))
+
+
+def associations(edges: Sequence[Association]) -> "RenderableType":
+    """Edges, one a line."""
+    return _lines(
+        *(
+            _text(
+                f"{edge.source_id} {edge.kind} {edge.target_id}"
+                + (f": {edge.reason}" if edge.reason else "")
+            )
+            for edge in edges
+        )
+    )
+
+
+def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) -> "RenderableType":
+    """Memories, and the edges between them."""
+    return _lines(memories(found, timezone), associations(edges))
+
+
+def reviews(found: Sequence[Review]) -> "RenderableType":
+    """Pairs to look at."""
+    if not found:
+        return _text("There is nothing to review.")
+    return _lines(
+        *(
+            _lines(
+                _entry(each.memory.content, each.memory.id),
+                _entry(each.other.content, each.other.id),
+                _text(f"why: {each.reason}\n", "italic"),
+            )
+            for each in found
+        )
+    )
+
+
+def facts(found: Mapping[str, Memory]) -> "RenderableType":
+    """Facts by key."""
+    if not found:
+        return _text("There are no facts.")
+    return _pairs((key, found[key].content) for key in sorted(found))
+
+
+def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
+    """Messages as they were said."""
+    from hippocampe.times import clock_label
+
+    if not found:
+        return _text("There are no messages.")
+    table = _table("when", "channel", "author", "content")
+    for each in found:
+        table.add_row(
+            clock_label(each.at, timezone),
+            _text(each.channel or ""),
+            _text(each.author or ""),
+            _text(each.content),
+        )
+    return table
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Counts in words: `3 memory, 2 turn`."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count) or "nothing"
+
+
+def receipt(
+    done: Receipt, verb: str, *, query: str = "", timezone: str = "UTC"
+) -> "RenderableType":
+    """What was touched, or would be."""
+    head = _text(f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}")
+    if not done.items:
+        return head
+    return _lines(recollections(done.items, query=query, timezone=timezone), head)
+
+
+def stats(found: Stats) -> "RenderableType":
+    """The counts of a space and the state of the index."""
+    rows: list[tuple[str, object]] = []
+    for each in fields(found):
+        value = getattr(found, each.name)
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{name} {count:,}" for name, count in value.items()) or "none"  # pyright: ignore[reportUnknownVariableType]
+        rows.append(
+            (each.name.replace("_", " "), f"{value:,}" if isinstance(value, int) else value)
+        )
+    return _pairs(rows)
+
+
+def verification(found: Verification) -> "RenderableType":
+    """Whether store and index agree."""
+    if found.ok:
+        return _text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
+    lines = [f"{sign('✗')} store and index differ"]
+    for what, ids in (
+        ("missing in the index", found.missing_in_index),
+        ("unknown to the store", found.unknown_to_store),
+    ):
+        lines += [f"{len(some):,} {kind} {what}" for kind, some in ids.items()]
+    if found.missing_in_index or found.unknown_to_store:
+        lines.append("`hippocampe reindex` builds the index anew")
+    if found.database != "ok":
+        lines.append(f"the database is damaged: {found.database}")
+    lines += [f"found in a file: {text}" for text in found.present]
+    return _lines(*map(_text, lines))
+
+
+def imported(done: Imported) -> "RenderableType":
+    """The summary of an import."""
+    lines = [
+        f"{done.read:,} read, {done.added:,} added, {done.known:,} already there, "
+        f"{done.turns:,} turns, {len(done.problems):,} problems"
+    ]
+    lines += [f"line {line}: {problem}" for line, problem in done.problems[:_MOST_PROBLEMS]]
+    if len(done.problems) > _MOST_PROBLEMS:
+        lines.append(f"and {len(done.problems) - _MOST_PROBLEMS:,} more; --json lists all")
+    return _lines(*map(_text, lines))
+
+
+def checks(found: Sequence["Check"]) -> "RenderableType":
+    """What was looked at, a line each."""
+    return _lines(
+        *(
+            _text(f"{'ok     ' if check.ok else 'problem'}  {check.name}: {check.seen}")
+            for check in found
+        )
+    )
+
+
+def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
+    """The questions with what was found, then the sum of it."""
+    parts = [
+        _text(
+            f"{report.messages} messages and {report.memories} memories of Camille and Owen, "
+            f"January and February 2026, loaded in {report.load_seconds:.1f} s"
+        )
+    ]
+    for each in report.asked:
+        mark = _text(f"\n{sign('✓' if each.answered else '✗')} ", "bold")
+        parts.append(mark.append(_text(each.question, "bold")).append(f"  {each.took_ms:.0f} ms"))
+        parts += [_found_in_demo(item, each) for item in each.found]
+    examples = [each for each in report.corrected if each.old != each.new][:3]
+    parts.append(
+        _text(
+            f"\n{report.answered} of {len(report.asked)} questions answered among the first three, "
+            f"{report.median_ms:.0f} ms at the median, no language model asked.\n"
+            f"{len(report.corrected)} memories were corrected and stay in the history:"
+        )
+    )
+    parts += [_text(f"  {each.old} {sign('→')} {each.new}") for each in examples]
+    parts.append(_text(_next(folder)))
+    return _lines(*parts)
+
+
+def _found_in_demo(item: Recollection, asked: "Asked") -> "RenderableType":
+    from rich.padding import Padding
+
+    said = when(item.at, asked.question, "Europe/Paris", asked.asked_at)
+    first = _text(f"{item.score:.2f}  {_beginning(_spoken(item))} ({said})")
+    return Padding(_lines(first, _text(f"      {reasons(item)}", "dim")), (0, 0, 0, 2))
+
+
+def _beginning(content: str, most: int = 200) -> str:
+    return content if len(content) <= most else content[:most].rsplit(maxsplit=1)[0] + sign("…")
+
+
+def _next(folder: Path | None) -> str:
+    kept = f' --folder "{folder}"' if folder else ""
+    more = [f'  hippocampe recall "où part cam ?"{kept}'] if folder else []
+    return "\n".join(
+        (
+            "\nNow try your own:",
+            *more,
+            "  hippocampe import whatsapp.txt",
+            '  hippocampe recall "what did we say about the holidays?"',
+        )
+    )

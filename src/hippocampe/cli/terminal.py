@@ -1,0 +1,97 @@
+"""What goes to a terminal, or out as JSON.
+
+What was said by people is data: it is never read as markup, and characters that steer a terminal or
+reorder the text around them are shown as escapes.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+_PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "..."}
+"""What stands for a sign that the terminal's encoding lacks."""
+
+
+def escaped(text: str) -> str:
+    """Text with every character that steers a terminal, or reorders text, written as an escape."""
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def sign(wanted: str) -> str:
+    """A sign, or what stands for it where it cannot be printed."""
+    try:
+        wanted.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return _PLAIN[wanted]
+    return wanted
+
+
+def _console(*, stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def out(shown: "RenderableType", *, stderr: bool = False) -> None:
+    """Print for people."""
+    _console(stderr=stderr).print(shown)
+
+
+def error(message: str) -> None:
+    """Print one line on stderr."""
+    line = " ".join(escaped(message).split())
+    _console(stderr=True).print(f"error: {line}", soft_wrap=True)
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as objects, times in ISO 8601, tuples as lists."""
+    if is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, Path) else value
+
+
+def as_json(value: object) -> None:
+    """Print one JSON value."""
+    readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    text = json.dumps(plain(value), ensure_ascii=not readable, indent=2)
+    # Outside of strings JSON holds none of these, so escaping them leaves it valid.
+    sys.stdout.write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
+
+
+@contextmanager
+def progress() -> "Generator[Callable[[str, int, int], None]]":
+    """A bar per thing that is being done, on stderr and on terminals only."""
+    console = _console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield lambda what, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def report(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what)
+            bars.update(tasks[what], completed=done, total=total or None)
+
+        yield report

@@ -1,0 +1,359 @@
+"""What becomes of a new statement that resembles an old one. Pure and deterministic.
+
+Similarity only nominates: vectors put "David habite à Paris" next to "Mickael habite à Paris", and
+a sentence next to its negation. Here the words decide, and what no rule is sure of is left for
+review: a wrong merge costs more trust than a duplicate. The rules are tried in the order of the
+table in the design: the same, negated or replaced, more detailed, different, unsure, apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from hippocampe.detail import additions, is_cause, is_detail, is_moved
+from hippocampe.relations import Relation, relation_of, relations
+from hippocampe.replacement import Outcome, compared
+from hippocampe.statement import (
+    Statement,
+    Word,
+    is_name,
+    lexicon,
+    read,
+    spelling,
+)
+from hippocampe.text import STOP_WORDS
+
+__all__ = ["Decision", "Relation", "Verdict", "decide", "relation_of", "subjects_of"]
+
+_NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
+_PERSONS: Final = frozenset("je tu il elle on nous vous ils elles i you he she we they".split())
+_UNNAMED: Final = frozenset("il elle ils elles he she they".split())
+_INDEFINITE_FRENCH: Final = frozenset("un une des du de".split())
+_INDEFINITE_ENGLISH: Final = frozenset("a an any some".split())
+_ARTICLES: Final = frozenset(
+    "a an un une the le la son sa mon ma his her my leur notre our".split()
+)
+
+
+class Verdict(StrEnum):
+    """What to do with the new statement."""
+
+    REINFORCED = "reinforced"
+    UPDATED = "updated"
+    RELATED = "related"
+    UNSURE = "unsure"
+    APART = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, and its reason in a few words that can be shown ("home: ordizan → toulouse")."""
+
+    verdict: Verdict
+    reason: str
+
+
+_OUTCOMES: Final[Mapping[Outcome, Verdict]] = MappingProxyType(
+    {
+        "negated": Verdict.UPDATED,
+        "known": Verdict.REINFORCED,
+        "detailed": Verdict.UPDATED,
+        "replaced": Verdict.UPDATED,
+        "perhaps": Verdict.UNSURE,
+    }
+)
+
+
+def decide(
+    new: str,
+    old: str,
+    *,
+    new_subjects: Sequence[str] = (),
+    old_subjects: Sequence[str] = (),
+    aliases: Mapping[str, frozenset[str]] = _NO_ALIASES,
+) -> Decision:
+    """Decide what the statement `new` is to the nominated statement `old`.
+
+    `new_subjects` and `old_subjects` are their tags; they only say whom a statement is about that
+    names nobody ("works at Google", "il habite à Pau"). `aliases` maps a name to its other names.
+    """
+    fresh = read(new, subjects=new_subjects, aliases=aliases)
+    known = read(old, subjects=old_subjects, aliases=aliases)
+    for rule in (_same, _negation, _relation, _detail, _difference):
+        decision = rule(fresh, known)
+        if decision is not None:
+            return decision
+    return _overlap(fresh, known)
+
+
+def subjects_of(text: str) -> frozenset[str]:
+    """The likely subjects of `text`, folded: its proper names and whom its relation is about.
+
+    In a text without capitals the first word stands for a name unless it is a function word.
+    """
+    statement = read(text)
+    found = set(_names(statement.words, statement))
+    for relation in relations(statement):
+        if relation.subject not in ("", "we", "they"):
+            found.add(relation.subject)
+    if statement.lowercase and statement.core:
+        first = statement.core[0].norm
+        if first.isalpha() and first not in STOP_WORDS and not _is_function(first):
+            found.add(first)
+    return frozenset(found)
+
+
+def _same(new: Statement, old: Statement) -> Decision | None:
+    if new.norms or old.norms:
+        same = new.norms == old.norms or spelling(new.text) == spelling(old.text)
+    else:
+        same = new.text.strip() == old.text.strip()
+    if not same:
+        return None
+    if _other_subject(new, old):
+        return Decision(Verdict.RELATED, f"different subject: {_tags(new)} / {_tags(old)}")
+    return Decision(Verdict.REINFORCED, "same statement")
+
+
+def _other_subject(new: Statement, old: Statement) -> bool:
+    """Whether the tags tell apart two statements that name nobody themselves."""
+    if not (new.subjects and old.subjects) or new.subjects & old.subjects:
+        return False
+    return not (_names(new.words, new) or _names(old.words, old))
+
+
+def _tags(statement: Statement) -> str:
+    return ", ".join(sorted(statement.subjects)) or "?"
+
+
+def _negation(new: Statement, old: Statement) -> Decision | None:
+    """The new statement is the negation of the old one, or the old one was negated."""
+    if new.unclear or old.unclear or new.question or old.question:
+        return None
+    if new.negations == old.negations or _other_subject(new, old):
+        return None
+    ours, theirs = _bare(new), _bare(old)
+    if len(ours) == len(theirs):
+        stems = new.auxiliary or old.auxiliary
+        if all(_same_word(a, b, stems=stems) for a, b in zip(ours, theirs, strict=True)):
+            return Decision(Verdict.UPDATED, "negation")
+        return None
+    # "n'habite plus à Pau" denies "habite à Pau depuis 2010", but "ne mange pas de viande le
+    # vendredi" does not deny "mange de la viande".
+    affirmed, denied = (old, new) if new.negations else (new, old)
+    added = additions(_bare_words(affirmed), _bare_words(denied))
+    if new.negations and added and all(is_detail(part, old) for part in added):
+        return Decision(Verdict.UPDATED, "negation")
+    longer = additions(_bare_words(new), _bare_words(old))
+    if longer and all(is_cause(part) for part in longer):
+        return Decision(Verdict.UPDATED, "negation")
+    return None
+
+
+def _bare_words(statement: Statement) -> list[Word]:
+    """The core without indefinite articles, which a negation changes ("un chien", "pas de …")."""
+    articles = _INDEFINITE_ENGLISH if statement.english else _INDEFINITE_FRENCH
+    kept: list[Word] = []
+    previous = ""
+    for word in statement.core:
+        partitive = word.norm in ("la", "le") and previous == "de" and not statement.english
+        if not partitive and word.norm not in articles:
+            kept.append(word)
+        previous = word.norm
+    return kept
+
+
+def _bare(statement: Statement) -> list[str]:
+    return [word.norm for word in _bare_words(statement)]
+
+
+def _same_word(a: str, b: str, *, stems: bool) -> bool:
+    return a == b or (stems and _stem(a) == _stem(b))
+
+
+def _stem(word: str) -> str:
+    """The base of an English verb, for "does not like" against "likes"."""
+    word = lexicon().data["irregular"].get(word, word)
+    for ending, base in (("ies", "y"), ("ied", "y"), ("es", ""), ("ed", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            return word[: -len(ending)] + base
+    return word
+
+
+def _relation(new: Statement, old: Statement) -> Decision | None:
+    """Both state one single-valued relation of one subject."""
+    before = {relation.name: relation for relation in relations(old)}
+    for now in relations(new):
+        then = before.get(now.name)
+        if then is None or not _same_subject(now, new, then, old):
+            continue
+        crossed = (
+            now.kind in ("name", "place")
+            and now.value != then.value
+            and _mentions(old, now)
+            and _mentions(new, then)
+        )
+        if crossed:
+            return Decision(Verdict.RELATED, f"roles swapped: {now.value} / {then.value}")
+        outcome = compared(now, then)
+        if outcome is not None:
+            return Decision(_OUTCOMES[outcome], _told(outcome, now, then))
+    return None
+
+
+def _told(outcome: Outcome, now: Relation, then: Relation) -> str:
+    match outcome:
+        case "negated":
+            return f"negation of {now.name}: {now.value}"
+        case "known":
+            return f"{now.name}: {then.value} already known"
+        case "detailed":
+            return f"adds detail to {now.name}: {' '.join((now.value, *now.rest))}"
+        case "replaced":
+            return f"{now.name}: {then.value} → {now.value}"
+        case "perhaps":
+            return f"perhaps {now.name}: {then.value} → {now.value}"
+
+
+def _mentions(statement: Statement, relation: Relation) -> bool:
+    """Whether it names most of the value: "New York" names much of "New York City"."""
+    value = set(relation.value.split())
+    return 2 * len(value.intersection(statement.norms)) > len(value)
+
+
+def _same_subject(now: Relation, new: Statement, then: Relation, old: Statement) -> bool:
+    if now.subject == then.subject and now.subject in ("user", "we"):
+        return True
+    return bool(_holders(now, new) & _holders(then, old))
+
+
+def _holders(relation: Relation, statement: Statement) -> frozenset[str]:
+    """Whom it is about: the named subject, else the tags that the text does not already use."""
+    if relation.subject not in ("", "they", "user"):
+        return frozenset({relation.subject})
+    tags = frozenset(tag for tag in statement.subjects if tag not in statement.norms)
+    if relation.subject == "user":
+        return tags | {"user"}
+    return tags if tags or relation.subject == "they" else frozenset({""})
+
+
+def _detail(new: Statement, old: Statement) -> Decision | None:
+    """One says all that the other says, and adds where, when, with whom or why."""
+    if new.question or old.question or new.negations != old.negations or _other_subject(new, old):
+        return None
+    if new.unclear != old.unclear or _is_someone(old):
+        return None
+    ours, theirs = list(new.core), list(old.core)
+    if len(ours) == len(theirs):
+        if is_moved(new, old):
+            return Decision(Verdict.REINFORCED, "same statement, reordered")
+        return None
+    longer, shorter = (new, old) if len(ours) > len(theirs) else (old, new)
+    added = additions(list(longer.core), list(shorter.core))
+    if not added or not all(is_detail(part, shorter) for part in added):
+        return None
+    said = "; ".join(" ".join(w.norm for w in part.words) for part in added)
+    if longer is new:
+        return Decision(Verdict.UPDATED, f"adds detail: {said}")
+    return Decision(Verdict.REINFORCED, f"already known with detail: {said}")
+
+
+def _is_someone(statement: Statement) -> bool:
+    """Whether it is about "a man" or "some people": the next one may be another."""
+    return statement.norms[:1] in (("un",), ("une",), ("des",), ("a",), ("an",), ("some",))
+
+
+def _difference(new: Statement, old: Statement) -> Decision | None:
+    """Both say something alike, but a name, a number, a date or a role differs."""
+    if not _shared(new, old):
+        return None
+    ours, theirs = Counter(new.norms), Counter(old.norms)
+    only_new = [w for w in new.words if w.norm in ours - theirs]
+    only_old = [w for w in old.words if w.norm in theirs - ours]
+    for kind, pick in (
+        ("name", _names),
+        ("number", _numbers),
+        ("date", _dated),
+        ("subject", _persons),
+    ):
+        left, right = pick(only_new, new), pick(only_old, old)
+        if left and right:
+            return Decision(
+                Verdict.RELATED, f"different {kind}: {' '.join(right)} / {' '.join(left)}"
+            )
+    if not only_new and not only_old and len(new.words) == len(old.words):
+        return Decision(Verdict.RELATED, "roles swapped")
+    return None
+
+
+def _names(words: Sequence[Word], statement: Statement) -> list[str]:
+    lex = lexicon()
+    found: list[str] = []
+    for word in words:
+        if not is_name(statement, word):
+            continue
+        at = statement.words.index(word)
+        following = statement.words[at + 1 : at + 2]
+        # "Habite à …", "Aime le …": a capital that only opens the sentence.
+        if word.opens and following and following[0].surface.lower() != "a":
+            after = following[0].norm
+            if lex.has("adjunct", after) or after in _ARTICLES:
+                continue
+        found.append(word.norm)
+    return found
+
+
+def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:
+    return [w.norm for w in words if any(c.isdigit() for c in w.norm) or _is_number_word(w.norm)]
+
+
+def _is_number_word(norm: str) -> bool:
+    return norm in _NUMBER_WORDS
+
+
+_NUMBER_WORDS: Final = frozenset(
+    "deux trois quatre cinq six sept huit neuf dix onze douze quinze vingt trente cent mille two "
+    "three four five seven eight nine ten eleven twelve fifteen twenty thirty hundred thousand "
+    "premier premiere second seconde deuxieme troisieme first third".split()
+)
+
+
+def _dated(words: Sequence[Word], statement: Statement) -> list[str]:
+    return [word.norm for word in words if lexicon().has("time", word.norm)]
+
+
+def _persons(words: Sequence[Word], statement: Statement) -> list[str]:
+    return [w.norm for w in words if w.norm in _PERSONS or w.norm in _names([w], statement)]
+
+
+def _overlap(new: Statement, old: Statement) -> Decision:
+    if _shared(new, old):
+        return Decision(Verdict.UNSURE, "alike, and no rule is sure")
+    return Decision(Verdict.APART, "nothing shared but the subject")
+
+
+def _shared(new: Statement, old: Statement) -> set[str]:
+    """The words of weight that both have, the subject they begin with left out."""
+    ours, theirs = (
+        {w for w in s.norms if w not in STOP_WORDS and not _is_function(w)} for s in (new, old)
+    )
+    first = set(_leading(new)) & set(_leading(old))
+    return (ours & theirs) - first
+
+
+def _leading(statement: Statement) -> Iterator[str]:
+    """The subject a statement begins with: its first words up to the first that is no name."""
+    for word in statement.core:
+        if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
+            return
+        yield word.norm
+
+
+def _is_function(norm: str) -> bool:
+    lex = lexicon()
+    return lex.has("not_names", norm) or lex.has("pronouns", norm)

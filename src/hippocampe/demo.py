@@ -1,0 +1,151 @@
+"""The demonstration: two months of talk are loaded, then asked about.
+
+The clock moves along with the talk, so what was corrected, what expired and "three weeks ago" come
+out as they would have.
+"""
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import as_file, files
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from hippocampe.config import Config
+from hippocampe.errors import InvalidInput
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.rebuild import Progress
+from hippocampe.types import Recollection, Scope
+
+LIMIT = 3
+"""How many are recalled for each question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, what was found, and whether an expected answer is among it."""
+
+    question: str
+    about: str
+    asked_at: datetime
+    found: tuple[Recollection, ...]
+    answered: bool
+    took_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A statement that superseded another, and by which rule."""
+
+    old: str
+    new: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the demonstration did."""
+
+    messages: int
+    memories: int
+    load_seconds: float
+    corrected: tuple[Corrected, ...]
+    asked: tuple[Asked, ...]
+
+    @property
+    def answered(self) -> int:
+        return sum(each.answered for each in self.asked)
+
+    @property
+    def median_ms(self) -> float:
+        return median(each.took_ms for each in self.asked)
+
+
+class _Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def _sample(name: str) -> str:
+    return (files("hippocampe") / "sample" / name).read_text(encoding="utf-8")
+
+
+def run(folder: Path | None = None, progress: Progress | None = None) -> Report:
+    """Load the sample and ask its questions.
+
+    Args:
+        folder: A new or empty folder for the data; default: a temporary one, removed afterwards.
+        progress: Called as messages and memories go in.
+
+    Raises:
+        InvalidInput: The folder holds something already.
+    """
+    if folder is not None:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InvalidInput(f"{folder} holds something already: give the demo a new folder.")
+        return _run(folder, progress)
+    temporary = Path(tempfile.mkdtemp(prefix="hippocampe-demo-"))
+    try:
+        return _run(temporary, progress)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _run(folder: Path, progress: Progress | None) -> Report:
+    statements = [json.loads(line) for line in _sample("memories.jsonl").splitlines()]
+    clock = _Clock(datetime.fromisoformat(statements[0]["at"]))
+    started = perf_counter()
+    with Hippocampe.open(Config(folder, background=False), clock=clock) as hippo:
+        talk = files("hippocampe") / "sample" / "messages.jsonl"
+        with as_file(talk) as path:
+            imported = hippo.import_from(path, scope=Scope(), progress=progress)
+        corrected: list[Corrected] = []
+        for number, statement in enumerate(statements, 1):
+            clock.now = datetime.fromisoformat(statement["at"])
+            corrected += _remember(hippo, statement)
+            if progress:
+                progress("remembering", number, len(statements))
+        load_seconds = perf_counter() - started
+        asked: list[Asked] = []
+        for question in json.loads(_sample("questions.json")):
+            clock.now = datetime.fromisoformat(question["asked_at"])
+            asked.append(_ask(hippo, question))
+    return Report(imported.added, len(statements), load_seconds, tuple(corrected), tuple(asked))
+
+
+def _remember(hippo: Hippocampe, statement: dict[str, Any]) -> list[Corrected]:
+    given = dict(statement)
+    given.pop("at")
+    scope = Scope(user=given.pop("user"), channel=given.pop("channel"))
+    result = hippo.remember(given.pop("content"), scope=scope, **given)
+    olds = [hippo.get(id, scope=scope) for id in result.replaced]
+    return [Corrected(old.content, result.memory.content, result.reason) for old in olds]
+
+
+def _ask(hippo: Hippocampe, question: dict[str, Any]) -> Asked:
+    started = perf_counter()
+    found = hippo.recall(
+        question["question"],
+        scope=Scope(),
+        limit=LIMIT,
+        collections=question["collections"],
+        explain=True,
+    )
+    took_ms = (perf_counter() - started) * 1000
+    return Asked(
+        question=question["question"],
+        about=question["about"],
+        asked_at=datetime.fromisoformat(question["asked_at"]),
+        found=tuple(found),
+        answered=any(text in item.content for text in question["expect"] for item in found),
+        took_ms=took_ms,
+    )

@@ -1,0 +1,41 @@
+"""Text to vectors: the bundled model, remote services, and ONNX models run locally."""
+
+from hippocampe.errors import InvalidInput
+from hippocampe.protocols import Embedder
+
+
+def open_embedder(name: str, *, url: str | None = None, timeout: float = 10.0) -> Embedder:
+    """Make the embedder of this name. Costs nothing: what it needs is loaded at its first use.
+
+    Args:
+        name: `local`, `openai:MODEL`, `voyageai:MODEL` or `fastembed:MODEL`.
+        url: For `openai` and `voyageai`, the base URL of a server that speaks the same protocol.
+        timeout: Seconds before one remote request is given up, retries included.
+
+    Raises:
+        InvalidInput: The name is none of these, or `url` or `timeout` make no sense with it.
+    """
+    if timeout <= 0:
+        raise InvalidInput(f"cannot embed within {timeout} seconds: give a time-out above 0.")
+    provider, _, model = name.partition(":")
+    if url is not None and provider in ("local", "fastembed"):
+        raise InvalidInput(
+            f"the embedder {name!r} runs in this process and takes no URL: remove the URL, or "
+            "name a remote one such as 'openai:MODEL'."
+        )
+    if name == "local":
+        from hippocampe.embed.local import LocalEmbedder
+
+        return LocalEmbedder()
+    if provider == "fastembed" and model:
+        from hippocampe.embed.fastembed import FastEmbedder
+
+        return FastEmbedder(model)
+    if provider in ("openai", "voyageai") and model:
+        from hippocampe.embed.remote import RemoteEmbedder
+
+        return RemoteEmbedder(provider, model, url=url, timeout=timeout)
+    raise InvalidInput(
+        f"there is no embedder called {name!r}: use 'local', 'openai:MODEL', 'voyageai:MODEL' or "
+        "'fastembed:MODEL'."
+    )

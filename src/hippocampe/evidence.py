@@ -1,0 +1,255 @@
+"""What the ranker measures, fetched: the stored words and vectors of the candidates and of the
+turns around them.
+
+Three queries whatever the number of candidates: the candidates, the turns next to them, the turns
+next to those.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    and_,
+    bindparam,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
+
+from hippocampe import rank
+from hippocampe.parts import Parts
+from hippocampe.protocols import Vector, Vectors
+from hippocampe.store.derived import HALF, WORD_IDS
+from hippocampe.store.schema import memory, message, turn, vector
+from hippocampe.windows import TimeWindow
+from hippocampe.words import Texts
+
+ASKS, COUNTS, DATES = 1, 2, 4
+"""The bits of `text.traits`."""
+
+
+class _Row(NamedTuple):
+    """One text as the store holds it; `at` in microseconds since the epoch."""
+
+    id: str
+    author: str | None
+    at: int
+    channel: str | None
+    session: str | None
+    previous_id: str | None
+    next_id: str | None
+    importance: float | None
+    uses: int | None
+    dense: bytes
+    words: bytes
+    traits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The candidates that the store could show, in the order of `ids`, and their measures."""
+
+    ids: list[str]
+    kinds: list[str]
+    measures: rank.Candidates
+
+
+def query(
+    parts: Parts,
+    space: str,
+    words: Sequence[str],
+    unknown: Sequence[str],
+    fresh: Vectors,
+    asks: frozenset[str],
+    window: TimeWindow | None,
+) -> rank.Query:
+    """A query as the ranker wants it.
+
+    Args:
+        words: Its distinct words in order.
+        unknown: Those that the data does not know.
+        fresh: Their raw vectors, shape (unknown, embedder dimensions).
+    """
+    lexicon = parts.lexicon
+    ids = lexicon.ids([word for word in words if word not in set(unknown)])
+    known = iter(zip(lexicon.vectors_of(ids)[ids], lexicon.frequencies(space, ids)[0], strict=True))
+    new = iter(lexicon.place(fresh)) if len(fresh) else iter(())
+    absent = set(unknown)
+    vectors: list[NDArray[np.float32]] = []
+    counts: list[int] = []
+    for word in words:
+        if word in absent:
+            vectors.append(next(new))
+            counts.append(0)
+        else:
+            row, count = next(known)
+            vectors.append(row)
+            counts.append(int(count))
+    _, items = lexicon.frequencies(space, ids)
+    return rank.Query(
+        words=tuple(words),
+        vectors=np.stack(vectors),
+        rarity=rank.rarity(np.array(counts), items),
+        asks=asks,
+        window=(window.start.timestamp(), window.end.timestamp()) if window else None,
+    )
+
+
+def load(
+    parts: Parts,
+    connection: Connection,
+    dense: Vector,
+    ids: Sequence[str],
+    kinds: dict[str, str],
+    bm25: dict[str, float],
+    same: Mapping[int, int],
+) -> Evidence:
+    """Fetch what is measured of candidates and of the turns around them.
+
+    Args:
+        dense: The query's vector.
+        ids: The candidates.
+        kinds: The kind of each.
+        bm25: Scores of those that the search by words found.
+        same: Word ids to read as another one's.
+    """
+    model = parts.embedder.model
+    own: dict[str, _Row] = {}
+    for kind in dict.fromkeys(kinds[id] for id in ids):
+        own |= _fetch(connection, kind, model, [id for id in ids if kinds[id] == kind])
+    listed = [id for id in ids if id in own]
+    near = _fetch(connection, "turn", model, _beside(own.values(), own))
+    known = own | near
+    far = _fetch(connection, "turn", model, _beside(near.values(), known))
+    rows = [own[id] for id in listed]
+    around = [*near.values(), *far.values()]
+    texts = [*rows, *around]
+    places = {row.id: place for place, row in enumerate(texts)}
+    neighbours = _neighbours(rows, places, known | far)
+    vectors = np.frombuffer(b"".join(row.dense for row in texts), HALF).astype(np.float32)
+    vectors = vectors.reshape(len(texts), -1) if texts else np.zeros((0, len(dense)), np.float32)
+    spoken = _texts(texts, same)
+    traits = np.array([row.traits for row in texts], np.int64)
+    measures = rank.Candidates(
+        dense=vectors[: len(rows)] @ dense,
+        window=_windows(vectors, neighbours) @ dense,
+        bm25=np.array([bm25.get(row.id, 0.0) for row in rows], np.float32),
+        vectors=parts.lexicon.vectors_of(spoken.ids),
+        texts=spoken,
+        neighbours=neighbours,
+        question=traits & ASKS > 0,
+        number=traits[: len(rows)] & COUNTS > 0,
+        date=traits[: len(rows)] & DATES > 0,
+        authors=[row.author for row in rows],
+        session=_sessions(rows),
+        at=np.array([row.at / 1e6 for row in rows]),
+        importance=_numbers([row.importance for row in rows]),
+        uses=_numbers([row.uses for row in rows]),
+    )
+    return Evidence(listed, [kinds[id] for id in listed], measures)
+
+
+def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) -> dict[str, _Row]:
+    if not ids:
+        return {}
+    cursor = connection.execute(_STATEMENTS[kind], {"model": model, "ids": list(ids)}).cursor
+    assert cursor is not None
+    # The driver's own tuples: every column is plain here, and half of the time is saved.
+    return {row[0]: _Row._make(row) for row in cursor.fetchall()}
+
+
+def _statement(table: Any, columns: tuple[Any, ...]) -> Any:
+    same = and_(vector.c.id == table.c.id, vector.c.model == bindparam("model"))
+    return (
+        select(*columns, vector.c.dense, vector.c.words, vector.c.traits)
+        .select_from(table.join(vector, same))
+        .where(table.c.id.in_(bindparam("ids", expanding=True)))
+    )
+
+
+_NONE = literal(None)
+_STATEMENTS: dict[str, Any] = {
+    "memory": _statement(
+        memory,
+        (
+            memory.c.id,
+            # Who told it does not speak in it.
+            _NONE,
+            type_coerce(func.coalesce(memory.c.occurred_at, memory.c.created_at), BigInteger),
+            *(memory.c.channel, _NONE, _NONE, _NONE, memory.c.importance, memory.c.access_count),
+        ),
+    ),
+    "turn": _statement(
+        turn,
+        (
+            *(turn.c.id, turn.c.author, type_coerce(turn.c.at, BigInteger), turn.c.channel),
+            *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE),
+        ),
+        # What was forgotten lends nothing to the turns beside it either.
+    ).where(turn.c.forgotten_at.is_(None)),
+    "live": _statement(
+        message,
+        (
+            *(message.c.id, message.c.author, type_coerce(message.c.at, BigInteger)),
+            *(message.c.channel, _NONE, _NONE, _NONE, _NONE, _NONE),
+        ),
+    ),
+}
+
+
+def _beside(rows: Collection[_Row], known: Collection[str]) -> list[str]:
+    ends = (end for row in rows for end in (row.previous_id, row.next_id))
+    return list(dict.fromkeys(end for end in ends if end is not None and end not in known))
+
+
+def _neighbours(
+    rows: Sequence[_Row], places: dict[str, int], known: dict[str, _Row]
+) -> NDArray[np.int64]:
+    """Shape (rows, 4): places of the turns two before, just before, just after and two after in
+    the same session; -1 for none."""
+    found = np.full((len(rows), 4), -1, np.int64)
+    for number, row in enumerate(rows):
+        for ends, columns in (("previous_id", (1, 0)), ("next_id", (2, 3))):
+            beside = row
+            for column in columns:
+                beside = known.get(getattr(beside, ends) or "")
+                if beside is None or beside.session != row.session:
+                    break
+                found[number, column] = places[beside.id]
+    return found
+
+
+def _windows(vectors: Vectors, neighbours: NDArray[np.int64]) -> Vectors:
+    """The direction of each candidate's vector and those just around it; NaN if there are none."""
+    padded = np.vstack([vectors, np.zeros((1, vectors.shape[1]), np.float32)])
+    total = vectors[: len(neighbours)] + padded[neighbours[:, 1]] + padded[neighbours[:, 2]]
+    norms = np.linalg.norm(total, axis=1, keepdims=True)
+    alone = (neighbours[:, 1] < 0) & (neighbours[:, 2] < 0)
+    return np.where(alone[:, None], np.nan, total / np.maximum(norms, 1e-9))
+
+
+def _numbers(values: Sequence[float | None]) -> NDArray[np.float32]:
+    return np.array([np.nan if value is None else value for value in values], np.float32)
+
+
+def _texts(rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
+    lengths = [len(row.words) // WORD_IDS.itemsize for row in rows]
+    ids = np.frombuffer(b"".join(row.words for row in rows), WORD_IDS).astype(np.int64)
+    for id, read_as in same.items():
+        ids[ids == id] = read_as
+    return Texts(ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+def _sessions(rows: Sequence[_Row]) -> NDArray[np.int64]:
+    """A number per session, -1 for what has none."""
+    numbers: dict[str, int] = {}
+    return np.array(
+        [numbers.setdefault(row.session, len(numbers)) if row.session else -1 for row in rows],
+        np.int64,
+    )

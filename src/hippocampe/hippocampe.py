@@ -1,0 +1,548 @@
+"""The one door of the library: every verb, each a few lines that call the step that does the work."""
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from hippocampe import forget as forget_step
+from hippocampe import listen, maintain, opening, recall, remember, revise, transfer
+from hippocampe.config import Config
+from hippocampe.errors import IndexUnavailable, StoreError
+from hippocampe.parts import Parts, Retired
+from hippocampe.rebuild import Progress
+from hippocampe.revise import UNSET, Unset
+from hippocampe.types import (
+    Association,
+    History,
+    Imported,
+    Memory,
+    Message,
+    Mode,
+    Receipt,
+    Recollection,
+    Remembered,
+    Review,
+    Scope,
+    Stats,
+    Verification,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+When = datetime | str | None
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Hippocampe:
+    """A long-term memory in one data folder. Thread-safe; open it once and share it.
+
+    Make one with `Hippocampe.open`. Every verb takes a `scope`: where the call happens. Times are
+    aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
+    """
+
+    def __init__(self, opened: opening.Opened) -> None:
+        self._opened = opened
+        self._parts: Parts = opened.parts
+        self._maintenance = None
+        if opened.parts.config.background:
+            self._maintenance = maintain.Maintenance(
+                lambda: self._parts, forget_step.expire, opened.parts.config.flush_seconds
+            )
+
+    @classmethod
+    def open(
+        cls,
+        where: Config | str | os.PathLike[str],
+        *,
+        clock: Callable[[], datetime] = _utc_now,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open a data folder, creating it if it does not exist.
+
+        Args:
+            where: The folder, or a `Config`.
+            clock: Where the time comes from; returns aware datetimes.
+            progress: Called while the index is built anew, should that be needed.
+
+        Raises:
+            FolderInUse: Another process, or another `Hippocampe`, holds the folder.
+            StoreCorrupt: The database is damaged; nothing was overwritten.
+            StoreTooNew: A later version wrote the data.
+            StoreReadOnly: The folder cannot be written.
+            EmbedderMismatch: The data was made with another embedder.
+            EmbedderUnavailable: The embedder cannot be used.
+        """
+        return cls(opening.open_parts(Config.of(where), clock, progress))
+
+    def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        while True:
+            parts = self._parts
+            if self._opened.closed:
+                raise StoreError("this Hippocampe was closed: open the data folder again.")
+            try:
+                return step(parts, *args, **kwargs)
+            except (Retired, IndexUnavailable):
+                if not parts.retired:
+                    raise
+                # Those that take over serve once the last write to them has ended.
+                with parts.store.exclusive():
+                    continue
+
+    # Memories
+
+    def remember(
+        self,
+        content: str,
+        *,
+        scope: Scope,
+        type: str = "fact",
+        collection: str = "memory",
+        category: str | None = None,
+        key: str | None = None,
+        subjects: Sequence[str] = (),
+        importance: float | None = None,
+        ttl: str | timedelta | None = None,
+        occurred_at: When = None,
+        source: str = "conversation",
+        replaces: Sequence[str] = (),
+        evidence: Sequence[str] = (),
+    ) -> Remembered:
+        """Store one durable statement; what it corrects becomes history.
+
+        Args:
+            content: The statement, 1 to 100,000 characters. Secrets in it are masked.
+            scope: Whose memory, and where it was said.
+            type: One of `hippocampe.types.DEFAULT_IMPORTANCE`.
+            collection: `memory`, `self`, `goal` or `summary`.
+            category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
+            key: A unique name in the space; writing it again replaces the value.
+            subjects: Flat tags.
+            importance: 0 to 1; default: that of the type.
+            ttl: How long it holds: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+            occurred_at: When it happened, if that is not now.
+            source: Where it comes from.
+            replaces: Ids of memories that it supersedes.
+            evidence: Ids of the messages that it was drawn from.
+
+        Returns:
+            The memory, and whether it was `inserted`, `updated` or `reinforced`.
+
+        Raises:
+            InvalidInput: An argument cannot be used; nothing was changed.
+            NotFound: An id in `replaces` is not a current memory of the space.
+        """
+        return self._do(
+            remember.remember,
+            content,
+            scope=scope,
+            type=type,
+            collection=collection,
+            category=category,
+            key=key,
+            subjects=subjects,
+            importance=importance,
+            ttl=ttl,
+            occurred_at=occurred_at,
+            source=source,
+            replaces=replaces,
+            evidence=evidence,
+        )
+
+    def recall(
+        self,
+        query: str,
+        *,
+        scope: Scope,
+        limit: int = 10,
+        collections: Sequence[str] = ("memory",),
+        types: Sequence[str] | None = None,
+        subjects: Sequence[str] | None = None,
+        category: str | None = None,
+        since: When = None,
+        until: When = None,
+        min_score: float | None = None,
+        mode: Mode = "hybrid",
+        explain: bool = False,
+    ) -> list[Recollection]:
+        """Find what is relevant to a question, best first, without a language model.
+
+        Args:
+            query: The question, or any words.
+            scope: Whose memory; the user's aliases are known.
+            limit: At most this many, 1 to 1,000.
+            collections: Among `memory`, `self`, `goal`, `summary`, `turn`, `live`, `note`.
+            types: Only memories of these types.
+            subjects: Only memories with any of these subjects.
+            category: Only memories of this category.
+            since: Only what happened at or after this.
+            until: Only what happened before this.
+            min_score: Only what is at least this relevant, 0 to 1.
+            mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
+            explain: Fill `Recollection.why`.
+
+        Raises:
+            InvalidInput: An argument cannot be used.
+        """
+        return self._do(
+            recall.recall,
+            query,
+            scope=scope,
+            limit=limit,
+            collections=collections,
+            types=types,
+            subjects=subjects,
+            category=category,
+            since=since,
+            until=until,
+            min_score=min_score,
+            mode=mode,
+            explain=explain,
+        )
+
+    def recent(
+        self, limit: int = 10, *, scope: Scope, since: When = None, channel_only: bool = False
+    ) -> list[Memory]:
+        """The newest memories, newest first.
+
+        Raises:
+            InvalidInput: An argument cannot be used.
+        """
+        return self._do(revise.recent, limit, scope=scope, since=since, channel_only=channel_only)
+
+    def get(self, id: str, *, scope: Scope) -> Memory:
+        """One memory, current or not.
+
+        Raises:
+            NotFound: The space has no memory of this id.
+        """
+        return self._do(revise.get, id, scope=scope)
+
+    def history(self, id: str, *, scope: Scope) -> History:
+        """Every version of what a memory states, oldest first, with the edges that touch them.
+
+        Raises:
+            NotFound: The space has no memory of this id.
+        """
+        return self._do(revise.history, id, scope=scope)
+
+    def edit(
+        self,
+        id: str,
+        *,
+        scope: Scope,
+        content: str | None = None,
+        type: str | None = None,
+        category: str | None = None,
+        subjects: Sequence[str] | None = None,
+        importance: float | None = None,
+        ttl: str | timedelta | Unset | None = UNSET,
+        occurred_at: datetime | str | Unset | None = UNSET,
+    ) -> Memory:
+        """Change fields of a current memory in place; what is not given stays.
+
+        Raises:
+            NotFound: The space has no current memory of this id.
+            InvalidInput: A value cannot be used; nothing was changed.
+        """
+        return self._do(
+            revise.edit,
+            id,
+            scope=scope,
+            content=content,
+            type=type,
+            category=category,
+            subjects=subjects,
+            importance=importance,
+            ttl=ttl,
+            occurred_at=occurred_at,
+        )
+
+    def delete(self, id: str, *, scope: Scope, reason: str) -> Memory:
+        """Hide a memory from recall; it stays in history and `restore` brings it back.
+
+        Raises:
+            NotFound: The space has no current memory of this id.
+            InvalidInput: The reason is empty.
+        """
+        return self._do(revise.delete, id, scope=scope, reason=reason)
+
+    def restore(self, id: str, *, scope: Scope) -> Memory:
+        """Make a forgotten, expired or superseded memory current again.
+
+        Raises:
+            NotFound: The space has no memory of this id.
+            InvalidInput: It is current already.
+        """
+        return self._do(revise.restore, id, scope=scope)
+
+    def associate(
+        self, source_id: str, target_id: str, kind: str, *, scope: Scope, reason: str | None = None
+    ) -> Association:
+        """Add a typed edge between two memories.
+
+        Raises:
+            InvalidInput: The kind is not in `hippocampe.types.ASSOCIATIONS`.
+            NotFound: The space lacks one of the memories.
+        """
+        return self._do(revise.associate, source_id, target_id, kind, scope=scope, reason=reason)
+
+    def neighbours(
+        self, id: str, *, scope: Scope, depth: int = 2
+    ) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
+        """The memories within `depth` edges of one (itself first), and the edges between them.
+
+        Raises:
+            NotFound: The space has no memory of this id.
+            InvalidInput: `depth` is not 1 to 5.
+        """
+        return self._do(revise.neighbours, id, scope=scope, depth=depth)
+
+    def reviews(self, *, scope: Scope) -> list[Review]:
+        """Pairs of memories that no rule could tell apart for sure, newest first."""
+        return self._do(revise.reviews, scope=scope)
+
+    def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
+        """Take a pair off the review list; the one in `keep`, if given, supersedes the other.
+
+        Raises:
+            NotFound: The space lacks one of the memories.
+            InvalidInput: `keep` is neither of them.
+        """
+        self._do(revise.settle, id, other_id, scope=scope, keep=keep)
+
+    def facts(self, *, scope: Scope) -> dict[str, Memory]:
+        """The current memories that have a key, by key."""
+        return self._do(revise.facts, scope=scope)
+
+    def set_fact(self, key: str, value: str, *, scope: Scope) -> Remembered:
+        """Write a fact; the value it had becomes history.
+
+        Raises:
+            InvalidInput: The key or the value cannot be stored.
+        """
+        return self._do(remember.remember, value, scope=scope, key=key)
+
+    def delete_fact(self, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
+        """Hide a fact.
+
+        Raises:
+            NotFound: The space has no fact of this key.
+        """
+        return self._do(revise.delete_fact, key, scope=scope, reason=reason)
+
+    # Talk
+
+    def observe(
+        self, content: str, *, scope: Scope, at: When = None, external_id: str | None = None
+    ) -> Message:
+        """Keep a message of an observed room as live: recall finds it until the next digest.
+
+        Raises:
+            InvalidInput: The message cannot be stored.
+        """
+        return self._do(listen.observe, content, scope=scope, at=at, external_id=external_id)
+
+    def after_turn(
+        self,
+        user_message: str,
+        reply: str | None,
+        *,
+        scope: Scope,
+        assistant: str = "assistant",
+        at: When = None,
+    ) -> str:
+        """Store an exchange and make it findable; return the id of its turn.
+
+        Raises:
+            InvalidInput: A message cannot be stored; nothing was.
+        """
+        return self._do(
+            listen.after_turn, user_message, reply, scope=scope, assistant=assistant, at=at
+        )
+
+    def messages(
+        self, *, scope: Scope, since: When = None, until: When = None, limit: int = 20
+    ) -> list[Message]:
+        """The latest messages of the scope's channel (of all, if it names none), oldest first.
+
+        Raises:
+            InvalidInput: An argument cannot be used.
+        """
+        return self._do(listen.messages, scope=scope, since=since, until=until, limit=limit)
+
+    def search_text(
+        self,
+        query: str,
+        *,
+        scope: Scope,
+        since: When = None,
+        until: When = None,
+        limit: int = 20,
+    ) -> list[Message]:
+        """Messages that hold all the words of a query, newest first.
+
+        Quoted words match as a phrase, and a word that ends in `*` as a prefix.
+
+        Raises:
+            InvalidInput: The query is empty.
+        """
+        return self._do(
+            listen.search_text, query, scope=scope, since=since, until=until, limit=limit
+        )
+
+    # Forgetting
+
+    def forget(self, topic: str, *, scope: Scope, dry_run: bool = False) -> Receipt:
+        """Hide everything about a topic from recall; `restore` brings memories back.
+
+        Raises:
+            InvalidInput: The topic is empty.
+        """
+        return self._do(forget_step.forget, topic, scope=scope, dry_run=dry_run)
+
+    def erase(
+        self,
+        *,
+        scope: Scope,
+        id: str | None = None,
+        user: str | None = None,
+        subject: str | None = None,
+        whole_space: bool = False,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Remove physically and for ever, from rows, history, full text, vectors, index, backups.
+
+        Give exactly one of `id`, `user`, `subject` and `whole_space`.
+
+        Raises:
+            InvalidInput: None or several of them are given.
+            NotFound: The space has nothing of this id.
+        """
+        return self._do(
+            forget_step.erase,
+            scope=scope,
+            id=id,
+            user=user,
+            subject=subject,
+            whole_space=whole_space,
+            dry_run=dry_run,
+        )
+
+    def expire(self, *, scope: Scope) -> Receipt:
+        """Hide the memories of the space whose time is over; they never were recalled after it."""
+        return self._do(forget_step.expire, space=scope.space)
+
+    # Upkeep
+
+    def stats(self, *, scope: Scope) -> Stats:
+        """Counts of the space, and the state of the index."""
+        return self._do(maintain.stats, scope=scope)
+
+    def verify(self, *, absent: Sequence[str] = ()) -> Verification:
+        """Compare store and index, check the database, and prove that words are nowhere.
+
+        Args:
+            absent: Texts that must not be found in any file of the data folder.
+
+        Raises:
+            InvalidInput: `absent` is one text, or holds an empty one.
+        """
+        return self._do(maintain.verify, absent=absent)
+
+    def reindex(self, *, embedder: str | None = None, progress: Progress | None = None) -> None:
+        """Build the index anew from the store while reading goes on.
+
+        Args:
+            embedder: Re-embed everything with this embedder; default: keep the vectors.
+            progress: Called with what is being done, how many are done, how many there are.
+
+        Raises:
+            EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
+        """
+        if embedder is None:
+            self._do(maintain.reindex, progress)
+            return
+        self._do(maintain.change_embedder, embedder, progress, self._take_over)
+
+    def _take_over(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def backup(self, target: str | os.PathLike[str] | None = None) -> Path:
+        """Copy the database while it is in use; return the copy's path.
+
+        Args:
+            target: Where to; default: a dated file in the data folder's `backups`.
+
+        Raises:
+            StoreError: The copy cannot be written.
+        """
+        return self._do(maintain.backup, Path(target) if target else None)
+
+    def export_to(self, path: str | os.PathLike[str], *, scope: Scope) -> int:
+        """Write everything of the space as JSON Lines; return how many lines.
+
+        `import_from` with format `hippocampe` reads it back with nothing lost.
+
+        Raises:
+            StoreError: The file cannot be written.
+        """
+        return self._do(transfer.export_to, Path(path), scope=scope)
+
+    def import_from(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scope: Scope,
+        format: str | None = None,
+        timezone: str = "Europe/Paris",
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Read real talk, or an export of ours. What is already there is not added twice.
+
+        Args:
+            path: The file.
+            scope: The space it goes to, and the channel of messages that name none.
+            format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
+                told from the file.
+            timezone: Of times written without one.
+            progress: Called as messages go in.
+
+        Raises:
+            UnreadableFile: The file cannot be read as what it claims to be.
+            InvalidInput: The format or the timezone is not known.
+        """
+        return self._do(
+            transfer.import_from,
+            Path(path),
+            scope=scope,
+            format=format,
+            timezone=timezone,
+            progress=progress,
+        )
+
+    def flush(self) -> None:
+        """Make the index durable now. Nothing is lost without it: the store already is."""
+        self._do(maintain.flush)
+
+    def close(self) -> None:
+        """Flush, and let the data folder go. Closing twice does nothing."""
+        if self._maintenance is not None:
+            self._maintenance.stop()
+        self._opened.close(self._parts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,233 @@
+"""How talk is kept: messages, the turns they make, and live messages of observed rooms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from uuid6 import uuid7
+
+from hippocampe.parts import Parts
+from hippocampe.points import (
+    live_embedding_text,
+    live_point,
+    turn_embedding_text,
+    turn_point,
+    turn_text,
+)
+from hippocampe.remember import check_limit, clean, safe
+from hippocampe.store import schema, talk
+from hippocampe.store.derived import Embedded
+from hippocampe.store.talk import Turn
+from hippocampe.times import as_utc
+from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A turn to store with its messages."""
+
+    turn: Turn
+    messages: tuple[Message, ...]
+
+
+def make_message(
+    parts: Parts,
+    content: str,
+    *,
+    space: str,
+    author: str | None,
+    role: str | None,
+    channel: str | None,
+    at: datetime,
+    external_id: str | None = None,
+    reply_to: str | None = None,
+    live: bool = False,
+) -> Message:
+    """Check one utterance and give it an id.
+
+    Raises:
+        InvalidInput: The content or a label cannot be stored.
+    """
+    for name, value in (("author", author), ("external_id", external_id), ("reply_to", reply_to)):
+        if value is not None:
+            clean(value, what=name, limit=MAX_LABEL_CHARACTERS)
+    Scope(space=space, channel=channel)
+    return Message(
+        id=str(uuid7()),
+        space=space,
+        content=safe(
+            clean(content, what="message", limit=MAX_MESSAGE_CHARACTERS),
+            refuse=parts.config.refuse_secrets,
+            what="message",
+        ),
+        author=author,
+        role=role,
+        channel=channel,
+        at=at,
+        external_id=external_id,
+        reply_to=reply_to,
+        live=live,
+    )
+
+
+def make_turn(messages: Sequence[Message]) -> Said:
+    """The turn that some messages of one channel make.
+
+    Its author is the first speaker; a reply is written under its own author's name.
+    """
+    first = messages[0]
+    lines = [first.content]
+    lines += [f"{m.author}: {m.content}" if m.author else m.content for m in messages[1:]]
+    turn = Turn(
+        id=str(uuid7()),
+        space=first.space,
+        channel=first.channel or "",
+        author=first.author,
+        content="\n".join(lines),
+        at=first.at,
+    )
+    return Said(turn, tuple(messages))
+
+
+def prepare(parts: Parts, said: Sequence[Said]) -> list[Embedded]:
+    """Embed turns."""
+    return parts.prepare(
+        [turn_embedding_text(each.turn) for each in said], [turn_text(each.turn) for each in said]
+    )
+
+
+def store(parts: Parts, said: Sequence[Said], prepared: Sequence[Embedded]) -> None:
+    """Store turns with their messages in one transaction, and index them."""
+    with parts.change() as change:
+        talk.add_turns(change.connection, [each.turn for each in said])
+        pairs = [(message, each.turn.id) for each in said for message in each.messages]
+        talk.add_messages(
+            change.connection,
+            [message for message, _ in pairs],
+            parts.now(),
+            [turn_id for _, turn_id in pairs],
+        )
+        for each, embedded in zip(said, prepared, strict=True):
+            change.index("turn", turn_point(each.turn, embedded.dense), embedded)
+
+
+def after_turn(
+    parts: Parts,
+    user_message: str,
+    reply: str | None,
+    *,
+    scope: Scope,
+    assistant: str,
+    at: datetime | str | None,
+) -> str:
+    """Store an exchange and index its turn; return the turn's id.
+
+    Raises:
+        InvalidInput: A message cannot be stored; nothing was.
+    """
+    when = as_utc(at, name="at") or parts.now()
+    spoken = [(user_message, scope.user, "user")]
+    if reply is not None:
+        spoken.append((reply, assistant, "assistant"))
+    messages = [
+        make_message(
+            parts,
+            content,
+            space=scope.space,
+            author=author,
+            role=role,
+            channel=scope.channel,
+            at=when,
+        )
+        for content, author, role in spoken
+    ]
+    said = [make_turn(messages)]
+    store(parts, said, prepare(parts, said))
+    return said[0].turn.id
+
+
+def observe(
+    parts: Parts,
+    content: str,
+    *,
+    scope: Scope,
+    at: datetime | str | None,
+    external_id: str | None,
+) -> Message:
+    """Keep a message of an observed room as live.
+
+    Raises:
+        InvalidInput: The message cannot be stored.
+    """
+    message = make_message(
+        parts,
+        content,
+        space=scope.space,
+        author=scope.user,
+        role=None,
+        channel=scope.channel,
+        at=as_utc(at, name="at") or parts.now(),
+        external_id=external_id,
+        live=True,
+    )
+    if external_id is not None:
+        with parts.store.read() as connection:
+            known = talk.find_messages(
+                connection,
+                schema.message.c.space == scope.space,
+                schema.message.c.channel == (scope.channel or ""),
+                schema.message.c.external_id == external_id,
+            )
+        if known:
+            return known[0]
+    prepared = parts.prepare([live_embedding_text(message)])[0]
+    with parts.change() as change:
+        talk.add_messages(change.connection, [message], parts.now(), [None])
+        change.index("live", live_point(message, prepared.dense), prepared)
+    return message
+
+
+def messages(
+    parts: Parts,
+    *,
+    scope: Scope,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    limit: int,
+) -> list[Message]:
+    """The latest messages of the scope's channel (of all, if it names none), oldest first."""
+    limit = check_limit(limit)
+    conditions = [schema.message.c.space == scope.space]
+    if scope.channel is not None:
+        conditions.append(schema.message.c.channel == scope.channel)
+    after, before = as_utc(since, name="since"), as_utc(until, name="until")
+    if after is not None:
+        conditions.append(schema.message.c.at >= after)
+    if before is not None:
+        conditions.append(schema.message.c.at < before)
+    with parts.store.read() as connection:
+        found = talk.find_messages(connection, *conditions, newest_first=True, limit=limit)
+    return found[::-1]
+
+
+def search_text(
+    parts: Parts,
+    query: str,
+    *,
+    scope: Scope,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    limit: int,
+) -> list[Message]:
+    """Messages that hold all the words of a query, newest first."""
+    query = clean(query, what="query")[:4_000]
+    with parts.store.read() as connection:
+        return talk.search_text(
+            connection,
+            scope.space,
+            query,
+            channel=scope.channel,
+            since=as_utc(since, name="since"),
+            until=as_utc(until, name="until"),
+            limit=check_limit(limit),
+        )

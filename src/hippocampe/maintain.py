@@ -1,0 +1,329 @@
+"""What keeps store and index together: flush, verify, reindex, graphs, change of embedder."""
+
+import hashlib
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from hippocampe import rebuild
+from hippocampe.embed import open_embedder
+from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.lexicon import Lexicon
+from hippocampe.parts import Parts
+from hippocampe.protocols import KINDS, Embedder
+from hippocampe.rebuild import Progress
+from hippocampe.store import counting, derived, memories
+from hippocampe.store.store import Store, translated
+from hippocampe.text import STOP_WORDS, fold
+from hippocampe.types import Scope, Stats, Verification
+from hippocampe.words import WordSpace, fit, shipped
+
+log = logging.getLogger("hippocampe")
+
+
+def index_folder(folder: Path, model: str) -> Path:
+    """Where the index of one embedding model lies."""
+    return folder / "index" / hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
+
+
+def word_space(embedder: Embedder) -> WordSpace:
+    """The word space measured beforehand for an embedder, or one fitted on common words.
+
+    Stop words of both languages stand for all words: what is wanted is the direction that every
+    short text has in common.
+    """
+    measured = shipped(embedder.model)
+    return measured or fit(embedder.embed(sorted(STOP_WORDS)))
+
+
+def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
+    """The words of the data, with the word space of the embedder."""
+    lexicon = Lexicon(store, embedder, word_space(embedder))
+    lexicon.refresh()
+    return lexicon
+
+
+def flush(parts: Parts) -> None:
+    """Make the index durable, then drop the outbox rows that this covers; count recalls."""
+    _count_accesses(parts)
+    if parts.behind:
+        rebuild.replay(parts)
+    upto = parts.applied
+    if upto <= parts.flushed or parts.keep_outbox:
+        return
+    parts.index.flush()
+    with parts.store.exclusive():
+        if parts.retired or parts.keep_outbox:
+            return
+        with parts.store.write() as connection:
+            derived.acknowledge(connection, upto)
+            derived.set_meta(connection, "acknowledged", str(upto))
+        with translated():
+            _mark(parts).write_text(str(upto))
+    parts.flushed = upto
+
+
+def _count_accesses(parts: Parts) -> None:
+    with parts.accesses_lock:
+        counts = dict(parts.accesses)
+        parts.accesses.clear()
+    if counts:
+        with parts.store.write() as connection:
+            memories.touch(connection, counts, parts.now())
+
+
+def _mark(parts: Parts) -> Path:
+    return index_folder(parts.config.folder, parts.embedder.model) / "acknowledged"
+
+
+def catch_up(parts: Parts, progress: Progress | None = None) -> None:
+    """Bring the index to the store at open: replay what a crash left, or build it anew.
+
+    The index is built anew when it is not the one that the store last acknowledged: it was deleted,
+    or the database was restored from a backup.
+    """
+    with parts.store.read() as connection:
+        acknowledged = int(derived.get_meta(connection, "acknowledged") or 0)
+        unembedded = derived.get_meta(connection, rebuild.UNEMBEDDED)
+    try:
+        marked = int(_mark(parts).read_text())
+    except (OSError, ValueError):
+        marked = 0
+    parts.applied = parts.flushed = acknowledged
+    if marked > acknowledged or (acknowledged and not marked):
+        log.warning("the index does not belong to this state of the store: building it anew")
+        reindex(parts, progress)
+        return
+    rebuild.replay(parts)
+    if unembedded:
+        rebuild.embed_imported(parts, progress)
+    if not _agree_in_number(parts):
+        log.warning("the index has lost or kept points it should not have: building it anew")
+        reindex(parts, progress)
+
+
+def _agree_in_number(parts: Parts) -> bool:
+    """Whether store and index hold as many of each kind: some damage to an index is silent."""
+    with parts.store.read() as connection:
+        return all(
+            parts.index.count(kind) == rebuild.count_shown(connection, kind) for kind in KINDS
+        )
+
+
+def reindex(parts: Parts, progress: Progress | None = None) -> None:
+    """Build the whole index anew from the store; reading goes on meanwhile."""
+    with parts.rebuilding:
+        parts.check_serving()
+        rebuild.refill(parts, progress)
+        with parts.store.exclusive():
+            with parts.store.read() as connection:
+                position = derived.position(connection)
+                acknowledged = int(derived.get_meta(connection, "acknowledged") or 0)
+            parts.behind = False
+            parts.applied = max(parts.applied, position, acknowledged)
+            parts.flushed = 0
+            flush(parts)
+
+
+def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
+    """Compare the store with the index, check the database, and look for what must be nowhere.
+
+    Raises:
+        InvalidInput: `absent` is one text, or holds an empty one.
+    """
+    if isinstance(absent, str) or not all(absent):
+        raise InvalidInput("absent must be a list of texts that are not empty.")
+    with parts.store.exclusive():
+        checked: dict[str, int] = {}
+        missing: dict[str, tuple[str, ...]] = {}
+        unknown: dict[str, tuple[str, ...]] = {}
+        for kind in KINDS:
+            with parts.store.read() as connection:
+                shown = set(rebuild.shown_ids(connection, kind))
+            indexed = set(parts.index.ids(kind))
+            checked[kind] = len(shown)
+            if shown - indexed:
+                missing[kind] = tuple(sorted(shown - indexed))
+            if indexed - shown:
+                unknown[kind] = tuple(sorted(indexed - shown))
+        with parts.store.read() as connection:
+            pending = derived.pending_count(connection)
+        database = parts.store.integrity()
+        present = tuple(text for text in absent if _found_in_files(parts.config.folder, text))
+    ok = not missing and not unknown and not present and database == "ok"
+    return Verification(ok, checked, missing, unknown, pending, database, present)
+
+
+def _found_in_files(folder: Path, text: str) -> bool:
+    """Whether any file below a folder holds a text, in its case, in lower case or folded."""
+    needles = {form.encode() for form in (text, text.lower(), fold(text)) if form}
+    overlap = max(map(len, needles), default=1) - 1
+    for path in folder.rglob("*"):
+        if not path.is_file():
+            continue
+        with path.open("rb") as file:
+            tail = b""
+            while block := file.read(1 << 20):
+                window = tail + block
+                if any(needle in window for needle in needles):
+                    return True
+                tail = window[-overlap:] if overlap else b""
+    return False
+
+
+def stats(parts: Parts, *, scope: Scope) -> Stats:
+    """Counts of a space, and the state of the index."""
+    with parts.store.read() as connection:
+        counted = counting.count(connection, scope.space, parts.now())
+        pending = derived.pending_count(connection)
+    indexed = {kind: parts.index.count(kind) for kind in KINDS}
+    return Stats(**counted, indexed=indexed, pending=pending, embedder=parts.embedder.model)
+
+
+def backup(parts: Parts, target: Path | None) -> Path:
+    """Copy the database while it is in use; by default to a dated file among the backups."""
+    stamp = parts.now().strftime("%Y%m%dT%H%M%S%f")
+    return parts.store.backup(target or parts.config.folder / "backups" / f"{stamp}.db")
+
+
+def grow_graphs(parts: Parts) -> None:
+    """Build a graph for each kind that has grown past what a scan searches fast."""
+    if not isinstance(parts.index, EdgeIndex):
+        return
+    for kind in KINDS:
+        loose = parts.index.unindexed(kind)
+        # A rebuild costs minutes per 100,000 points, so it waits until a tenth is loose.
+        if loose >= max(parts.config.graph_threshold, parts.index.count(kind) // 10):
+            with parts.rebuilding:
+                if not parts.retired:
+                    rebuild.new_generation(parts, kind, graph=True)
+
+
+def change_embedder(
+    parts: Parts, name: str, progress: Progress | None, take_over: Callable[[Parts], None]
+) -> None:
+    """Re-embed everything with another embedder while the old one serves.
+
+    Args:
+        take_over: Called with the new parts once they hold everything. The old ones are then
+            retired: a step that still uses them is done again.
+
+    Raises:
+        EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
+        InvalidInput: Its name is not known.
+        Retired: Another change of embedder came first.
+    """
+    embedder = open_embedder(
+        name, url=parts.config.embedder_url, timeout=parts.config.embedder_timeout
+    )
+    if embedder.model == parts.embedder.model:
+        reindex(parts, progress)
+        return
+    with parts.rebuilding:
+        parts.check_serving()
+        folder = index_folder(parts.config.folder, embedder.model)
+        shutil.rmtree(folder, ignore_errors=True)
+        new = replace(
+            parts,
+            config=replace(parts.config, embedder=name),
+            embedder=embedder,
+            lexicon=open_lexicon(parts.store, embedder),
+            index=EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model),
+            flushed=0,
+        )
+        parts.keep_outbox = True
+        try:
+            _fill_and_switch(parts, new, progress)
+        except BaseException:
+            parts.retired = False
+            close_index(new)
+            raise
+        finally:
+            parts.keep_outbox = False
+        take_over(new)
+        close_index(parts)
+        shutil.rmtree(index_folder(parts.config.folder, parts.embedder.model), ignore_errors=True)
+    flush(new)
+
+
+def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> None:
+    with old.store.exclusive():
+        start = old.applied
+    rebuild.refill(new, progress)
+    with old.store.exclusive():
+        # What was written meanwhile is little, and nothing can come between any more.
+        rebuild.embed_missing(new, progress)
+        rebuild.replay(new, after=start)
+        # Before the old vectors go, so that no reader of them takes their absence for an answer.
+        old.retired = True
+        with new.store.write() as connection:
+            derived.set_meta(connection, "embedder", new.config.embedder or "local")
+            derived.set_meta(connection, "model", new.embedder.model)
+            derived.remove_other_models(connection, new.embedder.model)
+
+
+class Maintenance:
+    """The background thread: flush often, expire and grow graphs now and then.
+
+    Args:
+        parts: Where to find the parts that serve now.
+        expire: Hides what has expired.
+        seconds: Time between flushes.
+    """
+
+    def __init__(
+        self, parts: Callable[[], Parts], expire: Callable[[Parts], object], seconds: float
+    ) -> None:
+        self._parts = parts
+        self._expire = expire
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._failing = False
+        self._thread = threading.Thread(
+            target=self._run, name="hippocampe-maintenance", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self) -> None:
+        rounds = 0
+        while not self._stop.wait(self._seconds):
+            rounds += 1
+            try:
+                flush(self._parts())
+                if rounds % 2 == 1:
+                    self._expire(self._parts())
+                    grow_graphs(self._parts())
+                if self._failing:
+                    log.info("background maintenance works again")
+                self._failing = False
+            except (HippocampeError, OSError) as exc:
+                if not self._failing:
+                    log.warning("background maintenance failed and will be tried again: %s", exc)
+                self._failing = True
+
+    def stop(self) -> None:
+        """Stop after the work in hand."""
+        self._stop.set()
+        self._thread.join()
+
+
+def close_index(parts: Parts) -> None:
+    """Close an index that serves no more."""
+    with suppress(IndexUnavailable):
+        parts.index.close()
+
+
+def close(parts: Parts) -> None:
+    """Flush and close the index, then the store."""
+    try:
+        flush(parts)
+    except HippocampeError as exc:
+        # Nothing is lost: the outbox is replayed at the next open.
+        log.warning("the index could not be flushed at closing: %s", exc)
+    close_index(parts)
+    parts.store.close()

@@ -1,0 +1,128 @@
+"""How a data folder is opened and closed: the lock, the store, the embedder, the index."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from threading import Lock, Thread
+
+from hippocampe import maintain
+from hippocampe.config import Config
+from hippocampe.embed import open_embedder
+from hippocampe.embed.local import LocalEmbedder
+from hippocampe.errors import EmbedderMismatch, IndexUnavailable
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.owner import Owner
+from hippocampe.parts import Parts, log
+from hippocampe.protocols import Embedder
+from hippocampe.rebuild import Progress
+from hippocampe.store import derived
+from hippocampe.store.store import Store
+
+
+@dataclass(slots=True)
+class Opened:
+    """An open data folder."""
+
+    parts: Parts
+    owner: Owner
+    _closing: Lock
+    closed: bool = False
+
+    def close(self, parts: Parts) -> None:
+        """Close once, whatever the number of calls."""
+        with self._closing:
+            if self.closed:
+                return
+            self.closed = True
+        try:
+            maintain.close(parts)
+        finally:
+            self.owner.release()
+
+
+def open_parts(
+    config: Config, clock: Callable[[], datetime], progress: Progress | None = None
+) -> Opened:
+    """Open a data folder; the errors are those of `Hippocampe.open`."""
+    owner = Owner(config.folder)
+    try:
+        store = Store.open(config.url, config.folder)
+        try:
+            parts = _assemble(config, store, clock, progress)
+        except BaseException:
+            store.close()
+            raise
+    except BaseException:
+        owner.release()
+        raise
+    if config.background and isinstance(parts.embedder, LocalEmbedder):
+        # Its weights take a second to load; the first question should not wait for that.
+        Thread(target=parts.embedder.embed, args=(["."],), daemon=True).start()
+    return Opened(parts, owner, Lock())
+
+
+def _assemble(
+    config: Config, store: Store, clock: Callable[[], datetime], progress: Progress | None
+) -> Parts:
+    config, embedder = _choose_embedder(config, store)
+    index, damaged = _open_index(config, embedder)
+    parts = Parts(
+        config=config,
+        store=store,
+        index=index,
+        embedder=embedder,
+        lexicon=maintain.open_lexicon(store, embedder),
+        clock=clock,
+    )
+    try:
+        if damaged:
+            maintain.reindex(parts, progress)
+        else:
+            maintain.catch_up(parts, progress)
+    except BaseException:
+        index.close()
+        raise
+    return parts
+
+
+def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
+    with store.read() as connection:
+        name = derived.get_meta(connection, "embedder")
+        model = derived.get_meta(connection, "model")
+    chosen = config.embedder or name or "local"
+    embedder = _embedder(chosen, config)
+    if model is None:
+        with store.write() as connection:
+            derived.set_meta(connection, "embedder", chosen)
+            derived.set_meta(connection, "model", embedder.model)
+    elif model != embedder.model:
+        raise EmbedderMismatch(
+            f"the data in {config.folder} was embedded with {model}, not with {embedder.model}. Open it with "
+            f"embedder {name!r}, then change it with `hippocampe reindex --embedder {chosen}`."
+        )
+    return replace(config, embedder=chosen), embedder
+
+
+def _embedder(name: str, config: Config) -> Embedder:
+    if name == "local" and config.embedder_url is None:
+        return _local_embedder()
+    return open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+
+
+@cache
+def _local_embedder() -> Embedder:
+    """The bundled model, once per process: its weights are 100 MB and take a second to load."""
+    return open_embedder("local")
+
+
+def _open_index(config: Config, embedder: Embedder) -> tuple[EdgeIndex, bool]:
+    """The index, and whether it was damaged and must be filled anew."""
+    folder = maintain.index_folder(config.folder, embedder.model)
+    try:
+        return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), False
+    except IndexUnavailable as exc:
+        log.warning("building the index anew from the store: %s", exc)
+        shutil.rmtree(folder, ignore_errors=True)
+        return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), True

@@ -1,0 +1,160 @@
+"""What every step works with, and the one way to change anything.
+
+A change is one transaction of the store that also writes outbox rows; the index is brought up to
+date right after the commit, while other writers of this process still wait, so that a reader sees
+its own write and the order of the index is the order of the store. When the index fails, the
+outbox rows stay and are replayed later.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from hippocampe.config import Config
+from hippocampe.errors import IndexUnavailable
+from hippocampe.lexicon import Lexicon, text_words
+from hippocampe.protocols import Embedder, Index, Point
+from hippocampe.store import derived
+from hippocampe.store.derived import Embedded
+from hippocampe.store.store import Store
+from hippocampe.text import traits
+
+log = logging.getLogger("hippocampe")
+
+
+@dataclass(slots=True)
+class Change:
+    """What one transaction changes, in the store and then in the index."""
+
+    connection: Connection
+    model: str
+    points: dict[tuple[str, str], Point] = field(default_factory=dict[tuple[str, str], Point])
+    removed: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    counted: list[tuple[str, NDArray[np.int32], int]] = field(
+        default_factory=list[tuple[str, NDArray[np.int32], int]]
+    )
+    _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def index(self, kind: str, point: Point, embedded: Embedded | None = None) -> None:
+        """Put a point in the index; with `embedded`, its embedding is new and is stored too."""
+        self.removed.pop((kind, point.id), None)
+        self.points[kind, point.id] = point
+        if embedded is not None:
+            row = derived.vector_row(point.id, self.model, kind, point.space, embedded)
+            self._rows.append(row)
+            self.counted.append((point.space, embedded.words, 1))
+
+    def unindex(self, kind: str, id: str, space: str) -> None:
+        """Take a point out of the index; its stored embedding stays."""
+        self.points.pop((kind, id), None)
+        self.removed[kind, id] = space
+
+    def finish(self) -> int:
+        """Write the embeddings and the outbox rows; return the last outbox position."""
+        derived.put_vectors(self.connection, self._rows)
+        queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
+        queued += [(kind, id, space) for (kind, id), space in self.removed.items()]
+        derived.queue(self.connection, queued)
+        return derived.position(self.connection) if queued else 0
+
+    def kinds(self) -> set[str]:
+        return {kind for kind, _ in (*self.points, *self.removed)}
+
+
+class Retired(Exception):
+    """These parts were replaced while a step was using them: do the step again with the new ones."""
+
+
+@dataclass(slots=True)
+class Parts:
+    """The store, the index, the embedder and the clock that the steps share."""
+
+    config: Config
+    store: Store
+    index: Index
+    embedder: Embedder
+    lexicon: Lexicon
+    clock: Callable[[], datetime]
+    applied: int = 0
+    """Outbox position up to which the index has everything, durable or not."""
+    flushed: int = 0
+    """Outbox position up to which the index has everything durably."""
+    retired: bool = False
+    """Whether other parts have taken over, because the embedder was changed."""
+    keep_outbox: bool = False
+    """Whether outbox rows are still needed by an index in the making."""
+    behind: bool = False
+    """Whether the index missed a change, so that the outbox must be replayed."""
+    rebuilding: threading.RLock = field(default_factory=threading.RLock)
+    """Held around what makes new generations of the index; taken before the store's own lock."""
+    accesses: dict[str, int] = field(default_factory=dict[str, int])
+    """Recalls not yet counted in the store, by memory id."""
+    accesses_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def now(self) -> datetime:
+        return self.clock()
+
+    def check_serving(self) -> None:
+        """Raise `Retired` if other parts have taken over."""
+        if self.retired:
+            raise Retired
+
+    @contextmanager
+    def change(self) -> Generator[Change]:
+        """A transaction whose effects reach the index before the next writer starts."""
+        with self.store.exclusive():
+            self.check_serving()
+            with self.store.write() as connection:
+                change = Change(connection, self.embedder.model)
+                yield change
+                position = change.finish()
+            for space, words, by in change.counted:
+                self.lexicon.count(space, words, by)
+            if position:
+                self._apply(change, position)
+
+    def _apply(self, change: Change, position: int) -> None:
+        try:
+            for kind in sorted(change.kinds()):
+                points = [point for (of, _), point in change.points.items() if of == kind]
+                removed = [id for of, id in change.removed if of == kind]
+                self.index.apply(kind, points, removed)
+        except IndexUnavailable as exc:
+            if not self.behind:
+                log.warning("the index missed a change and will be brought up to date: %s", exc)
+            self.behind = True
+        if not self.behind:
+            self.applied = max(self.applied, position)
+
+    def prepare(
+        self, texts: Sequence[str], contents: Sequence[str] | None = None
+    ) -> list[Embedded]:
+        """Embed texts and the new words of their contents, outside any transaction.
+
+        Args:
+            texts: What is embedded.
+            contents: What the words are taken from; default: `texts`.
+        """
+        contents = contents or texts
+        word_lists = [text_words(content) for content in contents]
+        unknown = self.lexicon.unknown(word for words in word_lists for word in words)
+        vectors = self.embedder.embed([*texts, *unknown])
+        self.lexicon.learn(unknown, vectors[len(texts) :])
+        return [
+            Embedded(vectors[number], self.lexicon.ids(words), traits(contents[number]))
+            for number, words in enumerate(word_lists)
+        ]
+
+    def note_access(self, ids: Sequence[str]) -> None:
+        """Count recalls; they reach the store with the next flush."""
+        with self.accesses_lock:
+            for id in ids:
+                self.accesses[id] = self.accesses.get(id, 0) + 1

@@ -1,0 +1,270 @@
+"""Which candidates answer the query, gathered and measured.
+
+Two pure steps: `fuse` the rankings of several searches into one list of candidates, and measure the
+`signals` of each. `hippocampe.relevance` turns them into a probability.
+
+A signal that a source lacks (a fact has no turn before it) is not a number and adds nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippocampe.text import fold, words
+from hippocampe.words import SAME, Floats, Integers, Matches, Texts, late, match
+
+Flags = NDArray[np.bool_]
+
+RRF_K: Final = 60
+"""Cormack, Clarke and Büttcher (2009): how slowly a rank loses weight."""
+
+REACH: Final = (0.35, 0.6, 0.6, 0.35)
+"""What a match counts for in the turn two before, just before, just after and two after."""
+
+_ASKS: Final = {
+    "when": re.compile(
+        r"\b(?:when|(?:what|which) (?:day|date|year|month|time)|how long|how recently|quand"
+        r"|quelle? (?:jour|date|annee|mois|heure|epoque|periode)|combien de temps)\b"
+    ),
+    "number": re.compile(
+        r"\b(?:how (?:many|much|old|often|far|tall|long|big)|what (?:number|percentage|amount|age"
+        r"|price|size)|combien|quel(?:le)? (?:nombre|age|prix|montant|part|pourcentage|taille"
+        r"|distance|proportion|quantite|superficie|population))\b"
+    ),
+    "first_person": re.compile(
+        r"\b(?:i|me|my|mine|we|our|us|je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b"
+    ),
+}
+
+SIGNALS: Final = (
+    *("late", "near", "late_damped", "near_damped", "passage", "phrase", "density", "mass"),
+    *("exact", "exact_near", "soft", "rarest", "dense", "window", "bm25", "meaning"),
+    *("meaning_near", "before", "after", "before_2", "after_2", "around", "session"),
+    *("session_top", "length", "length_extreme", "length_if_first_person", "question", "answers"),
+    *("answers_before", "named", "other_named", "date_asked", "date_missing", "number_asked"),
+    *("number_missing", "query_length", "typical_length", "in_window", "importance", "use"),
+)
+"""What is measured of each candidate, in the order of the columns of `signals`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, read.
+
+    Attributes:
+        words: Its distinct content words in order (`text.content_words`).
+        vectors: Shape (words, dimensions): their vectors, placed in the word space.
+        rarity: Shape (words,): their inverse document frequency in the searched space.
+        asks: What it asks for, from `asks`.
+        window: The time it speaks of, in seconds since the epoch, if it speaks of one.
+    """
+
+    words: tuple[str, ...]
+    vectors: Floats
+    rarity: Floats
+    asks: frozenset[str] = frozenset()
+    window: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What is known of n candidates, as columns, and of the turns around them.
+
+    Attributes:
+        dense: Shape (n,): cosine of the query with the candidate's own vector.
+        window: Shape (n,): cosine with the normalised mean of its vector and those of the turns
+            just before and after; NaN without such turns.
+        bm25: Shape (n,): score in the sparse search, 0 when it was not among the hits.
+        vectors: Shape (vocabulary, dimensions): all known words, placed in the word space.
+        texts: The words of the n candidates, then of the turns around them, each turn once.
+        neighbours: Shape (n, 4): rows in `texts` of the turns two before, just before, just
+            after and two after in the same session; -1 for none.
+        question: Shape (texts,): whether the text is a question.
+        number: Shape (texts,): whether it states a number.
+        date: Shape (texts,): whether it says when.
+        authors: Who said each of the n, if known.
+        session: Shape (n,): the same number for turns of one session, -1 for none.
+        at: Shape (n,): seconds since the epoch, NaN if unknown.
+        importance: Shape (n,): 0 to 1, NaN for what has none, such as turns; None if none has.
+        uses: Shape (n,): how often it was recalled, NaN for what is not counted; None likewise.
+    """
+
+    dense: Floats
+    window: Floats
+    bm25: Floats
+    vectors: NDArray[np.floating]
+    texts: Texts
+    neighbours: Integers
+    question: Flags
+    number: Flags
+    date: Flags
+    authors: Sequence[str | None]
+    session: Integers
+    at: NDArray[np.float64]
+    importance: Floats | None = None
+    uses: Floats | None = None
+
+
+def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
+    """Weighted Reciprocal Rank Fusion (k = 60): every item that some ranking holds, best first.
+
+    Args:
+        rankings: Per source, ids from best to worst.
+        weights: Per source; a source without one weighs 1.
+    """
+    scores: dict[str, float] = {}
+    for source, ranking in rankings.items():
+        weight = weights.get(source, 1.0)
+        for position, item in enumerate(ranking, 1):
+            scores[item] = scores.get(item, 0.0) + weight / (RRF_K + position)
+    return sorted(scores, key=scores.__getitem__, reverse=True)
+
+
+def asks(question: str) -> frozenset[str]:
+    """What a question asks for: any of `when`, `number` and `first_person`."""
+    folded = fold(question)
+    return frozenset(name for name, pattern in _ASKS.items() if pattern.search(folded))
+
+
+def rarity(frequencies: Integers, documents: int) -> Floats:
+    """Inverse document frequency of words, as in BM25: ln(1 + (N - f + 0.5) / (f + 0.5)).
+
+    Args:
+        frequencies: Shape (words,): in how many texts of the space each word occurs.
+        documents: How many texts the space holds.
+    """
+    counts = np.asarray(frequencies, dtype=np.float32)
+    return np.log(np.maximum(documents, counts) + 1.0) - np.log(counts + 0.5)
+
+
+def signals(query: Query, candidates: Candidates) -> Floats:
+    """Measure every signal of every candidate: shape (n, len(SIGNALS)), NaN where absent."""
+    n = len(candidates.dense)
+    if not n:
+        return np.zeros((0, len(SIGNALS)), dtype=np.float32)
+    literal = np.array([any(map(str.isdigit, word)) for word in query.words], dtype=bool)
+    found = match(query.vectors, query.rarity, literal, candidates.vectors, candidates.texts, n)
+    measured = _word_signals(query, candidates, found)
+    measured |= _place_signals(query, candidates, measured["near_damped"], found)
+    measured |= _kind_signals(query, candidates, measured["before"])
+    return np.stack([measured[name] for name in SIGNALS], axis=1).astype(np.float32)
+
+
+def _word_signals(query: Query, candidates: Candidates, found: Matches) -> dict[str, Floats]:
+    n = len(candidates.dense)
+    weights = query.rarity
+    total = max(float(weights.sum()), 1e-9)
+    own, near = found.words[:n], found.words[:n].copy()
+    exact = own >= SAME
+    exact_near = exact.copy()
+    for column, share in enumerate(REACH):
+        rows = candidates.neighbours[:, column]
+        there = np.where(rows[:, None] >= 0, found.words[rows], 0.0)
+        near = np.maximum(near, there * share)
+        if share > 0.5:
+            exact_near |= there >= SAME
+    lengths = np.diff(candidates.texts.starts[: n + 1]).astype(np.float32)
+    damping = 1.0 + 0.25 * np.log1p(lengths)
+    window = np.where(np.isnan(candidates.window), candidates.dense, candidates.window)
+    measured = {
+        "late": late(own, weights),
+        "near": late(near, weights),
+        "passage": found.passages,
+        "phrase": found.phrases,
+        "density": found.mass / np.maximum(lengths, 1.0),
+        "mass": np.log1p(found.mass),
+        "exact": exact @ weights / total,
+        "exact_near": exact_near @ weights / total,
+        "soft": (near > 0.55) @ weights / total,
+        "rarest": own[:, int(weights.argmax())] ** 3 if len(weights) else np.zeros(n),
+        "dense": candidates.dense,
+        "window": window,
+        "bm25": candidates.bm25 / total,
+    }
+    measured["late_damped"] = measured["late"] / damping
+    measured["near_damped"] = measured["near"] / damping
+    measured["meaning"] = measured["late"] * candidates.dense
+    measured["meaning_near"] = measured["near"] * window
+    return measured
+
+
+def _place_signals(
+    query: Query, candidates: Candidates, strength: Floats, found: Matches
+) -> dict[str, Floats]:
+    """How well the turns around and the rest of the session meet the query."""
+    scores = late(found.words, query.rarity)
+    rows = candidates.neighbours
+    beside = np.where(rows >= 0, scores[rows], np.nan)
+    second, top = _session(candidates.session, strength)
+    return {
+        "before_2": beside[:, 0],
+        "before": beside[:, 1],
+        "after": beside[:, 2],
+        "after_2": beside[:, 3],
+        "around": np.fmax(beside[:, 1], beside[:, 2]),
+        "session": second,
+        "session_top": top,
+    }
+
+
+def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
+    """Per candidate, the best other candidate of its session, and the mean of the best four."""
+    other = np.full(len(session), np.nan, dtype=np.float32)
+    top = other.copy()
+    order = np.lexsort((-strength, session))
+    order = order[session[order] >= 0]
+    for rows in np.split(order, np.flatnonzero(np.diff(session[order])) + 1):
+        ranked = strength[rows]
+        alone = len(rows) < 2
+        other[rows] = 0.0 if alone else ranked[0]
+        other[rows[:1]] = 0.0 if alone else ranked[1]
+        top[rows] = 0.0 if alone else ranked[:4].mean()
+    return other, top
+
+
+def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[str, Floats]:
+    """What kind of text it is, against what the query asks for."""
+    n = len(candidates.dense)
+    lengths = np.log1p(np.diff(candidates.texts.starts[: n + 1]))
+    length = np.clip((lengths - lengths.mean()) / (lengths.std() + 0.01), -2.0, 2.0)
+    previous = candidates.neighbours[:, 1]
+    answers = np.where(previous >= 0, candidates.question[previous], False)
+    asked = frozenset(query.words)
+    known = {a: not asked.isdisjoint(words(a)) for a in set(candidates.authors) if a}
+    named = np.array([known.get(a or "", False) for a in candidates.authors])
+    when, number = "when" in query.asks, "number" in query.asks
+    absent = np.full(n, np.nan, dtype=np.float32)
+    inside = absent
+    if query.window is not None:
+        start, end = query.window
+        unknown = np.isnan(candidates.at)
+        inside = np.where(unknown, np.nan, (candidates.at >= start) & (candidates.at < end))
+    # Of two who talk, the one who asks about "me" says less. Memories have no such two.
+    spoken = candidates.importance is None or np.isnan(candidates.importance)
+    measured: dict[str, NDArray[Any]] = {
+        "length": length,
+        "length_extreme": length**2,
+        "length_if_first_person": np.where(spoken, length * ("first_person" in query.asks), np.nan),
+        "question": candidates.question[:n].astype(np.float32),
+        "answers": answers.astype(np.float32),
+        "answers_before": answers * np.nan_to_num(before),
+        "named": named.astype(np.float32),
+        "other_named": (~named & any(known.values())).astype(np.float32),
+        "date_asked": (candidates.date[:n] & when).astype(np.float32),
+        "date_missing": (~candidates.date[:n] & when).astype(np.float32),
+        "number_asked": (candidates.number[:n] & number).astype(np.float32),
+        "number_missing": (~candidates.number[:n] & number).astype(np.float32),
+        "query_length": np.full(n, np.log1p(len(query.words))),
+        # Centred between talk (-1.2) and long messages (0.8), and no wider than what was learnt on.
+        "typical_length": np.full(n, np.clip(lengths.mean() - 3.7, -1.5, 1.5)),
+        "in_window": inside,
+        "importance": absent if candidates.importance is None else candidates.importance,
+        "use": absent if candidates.uses is None else np.log1p(candidates.uses),
+    }
+    return {name: column.astype(np.float32) for name, column in measured.items()}

@@ -1,0 +1,296 @@
+"""The index made again from the store: the points of its rows, replay, repair, new generations.
+
+Run as a program (`python -m hippocampe.rebuild`), it builds one generation in a process of its own,
+because building a graph would freeze the process that serves.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
+
+from hippocampe.errors import IndexUnavailable
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.parts import Parts
+from hippocampe.points import (
+    live_embedding_text,
+    live_point,
+    memory_embedding_text,
+    memory_point,
+    memory_text,
+    turn_embedding_text,
+    turn_point,
+    turn_text,
+)
+from hippocampe.protocols import Point
+from hippocampe.store import derived, memories, talk
+from hippocampe.store.schema import memory, message, subject, turn, vector
+from hippocampe.store.store import Store
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many are done, and how many there are."""
+
+BATCH = 1_000
+UNEMBEDDED = "unembedded"
+"""The `meta` that says that an import was cut short before its rows were embedded."""
+_SHOWN: dict[str, ColumnElement[bool]] = {
+    "memory": memories.CURRENT,
+    "turn": turn.c.forgotten_at.is_(None),
+    "live": message.c.live.is_(True),
+}
+_TABLES = {"memory": memory, "turn": turn, "live": message}
+
+
+def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
+    """The ids of all rows that the index should hold."""
+    if kind in _TABLES:
+        query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
+        for row in connection.execution_options(yield_per=10_000).execute(query):
+            yield row.id
+
+
+def stored_points(
+    connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
+) -> Iterator[Point]:
+    """The points of rows that the index should hold and that are embedded by `model`."""
+    if kind not in _TABLES:
+        return
+    table = _TABLES[kind]
+    columns: list[Any] = [table, vector.c.dense]
+    joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
+    query = select(*columns).select_from(joined).where(_SHOWN[kind])
+    names = _names(connection, ids) if kind == "memory" else {}
+    for row in _rows(connection, query, table.c.id, ids):
+        dense = derived.unpack(row.dense)
+        if kind == "memory":
+            item = memories.of_row(row)
+            yield memory_point(item, dense, names.get(item.id, ()))
+        elif kind == "turn":
+            yield turn_point(talk.turn_of_row(row), dense)
+        else:
+            yield live_point(talk.message_of_row(row), dense)
+
+
+def _rows(
+    connection: Connection, query: Any, id: ColumnElement[str], ids: Collection[str] | None
+) -> Iterator[Any]:
+    if ids is None:
+        yield from connection.execution_options(yield_per=BATCH).execute(query)
+    else:
+        wanted = query.where(id.in_(bindparam("ids", expanding=True)))
+        yield from connection.execute(wanted, {"ids": list(ids)})
+
+
+def _names(connection: Connection, ids: Collection[str] | None) -> dict[str, list[str]]:
+    query = select(subject.c.memory_id, subject.c.name)
+    names: dict[str, list[str]] = {}
+    for row in _rows(connection, query, subject.c.memory_id, ids):
+        names.setdefault(row.memory_id, []).append(row.name)
+    return names
+
+
+def unembedded(connection: Connection, kind: str, model: str, limit: int) -> list[Any]:
+    """Rows that the index should hold and that `model` has not embedded yet."""
+    if kind not in _TABLES:
+        return []
+    table = _TABLES[kind]
+    joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
+    query = select(table).select_from(joined).where(_SHOWN[kind], vector.c.id.is_(None))
+    return list(connection.execute(query.limit(limit)))
+
+
+def embed_missing(parts: Parts, progress: Progress | None = None, *, index: bool = False) -> int:
+    """Embed every row that lacks a vector by the embedder; return how many there were.
+
+    Args:
+        index: Put their points in the index too.
+    """
+    done = 0
+    for kind in _TABLES:
+        while True:
+            with parts.store.read() as connection:
+                rows = unembedded(connection, kind, parts.embedder.model, 256)
+            if not rows:
+                break
+            _embed_rows(parts, kind, rows, index)
+            done += len(rows)
+            if progress:
+                progress("embedding", done, 0)
+    return done
+
+
+def embed_imported(parts: Parts, progress: Progress | None = None) -> None:
+    """Embed and index the rows that an import brought without vectors."""
+    embed_missing(parts, progress, index=True)
+    with parts.store.write() as connection:
+        derived.set_meta(connection, UNEMBEDDED, "")
+
+
+def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
+    if kind == "memory":
+        items = [memories.of_row(row) for row in rows]
+        texts, contents = map(memory_embedding_text, items), map(memory_text, items)
+    elif kind == "turn":
+        turns = [talk.turn_of_row(row) for row in rows]
+        texts, contents = map(turn_embedding_text, turns), map(turn_text, turns)
+    else:
+        spoken = [talk.message_of_row(row) for row in rows]
+        texts, contents = map(live_embedding_text, spoken), map(live_embedding_text, spoken)
+    prepared = parts.prepare(list(texts), list(contents))
+    new = [
+        derived.vector_row(row.id, parts.embedder.model, kind, row.space, each)
+        for row, each in zip(rows, prepared, strict=True)
+    ]
+    if not index:
+        with parts.store.write() as connection:
+            derived.put_vectors(connection, new)
+        return
+    with parts.change() as change:
+        derived.put_vectors(change.connection, new)
+        ids = [row.id for row in rows]
+        for point in stored_points(change.connection, kind, parts.embedder.model, ids):
+            change.index(kind, point)
+        change.counted += [
+            (row.space, each.words, 1) for row, each in zip(rows, prepared, strict=True)
+        ]
+
+
+def replay(parts: Parts, *, after: int = 0) -> int:
+    """Bring the index up to date with the outbox; return how many items were replayed.
+
+    Raises:
+        IndexUnavailable: The index still cannot be used.
+    """
+    with parts.store.exclusive():
+        with parts.store.read() as connection:
+            rows = derived.pending(connection, after)
+            last = rows[-1].seq if rows else 0
+            touched: dict[str, set[str]] = {}
+            for row in rows:
+                touched.setdefault(row.kind, set()).add(row.item_id)
+            for kind, ids in touched.items():
+                points = {
+                    point.id: point
+                    for batch in _batches(sorted(ids))
+                    for point in stored_points(connection, kind, parts.embedder.model, batch)
+                }
+                parts.index.apply(kind, list(points.values()), sorted(ids - set(points)))
+        parts.applied = max(parts.applied, last)
+        parts.behind = False
+    return sum(map(len, touched.values()))
+
+
+def _batches(ids: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]
+
+
+def refill(parts: Parts, progress: Progress | None = None) -> None:
+    """Build every kind anew from the store in this process, without a graph, and swap it in.
+
+    Reading goes on with the old generation meanwhile.
+    """
+    embed_missing(parts, progress)
+    for kind in _TABLES:
+        new_generation(parts, kind, graph=False, progress=progress)
+
+
+def new_generation(
+    parts: Parts, kind: str, *, graph: bool, progress: Progress | None = None
+) -> None:
+    """Build a generation of one kind from the store and swap it in.
+
+    With `graph`, a niced child process builds it together with its HNSW graph.
+
+    Raises:
+        IndexUnavailable: It could not be built; the old generation goes on serving.
+    """
+    index = parts.index
+    if not isinstance(index, EdgeIndex):
+        return
+    with parts.store.exclusive():
+        # From here on what is applied is also recorded, so nothing falls between the snapshot
+        # that the build reads and the swap.
+        target = index.start_generation(kind)
+    try:
+        if graph:
+            _build_in_child(parts, kind, target)
+        else:
+            with parts.store.read() as connection:
+                total = count_shown(connection, kind)
+                points = stored_points(connection, kind, parts.embedder.model)
+                index.build(
+                    target,
+                    dimensions=parts.embedder.dimensions,
+                    points=_counted(points, kind, total, progress),
+                    graph=False,
+                )
+        index.adopt_generation(kind)
+    except BaseException:
+        index.abandon_generation(kind)
+        raise
+
+
+def count_shown(connection: Connection, kind: str) -> int:
+    """How many rows of a kind the index should hold."""
+    if kind not in _TABLES:
+        return 0
+    query = select(func.count()).select_from(_TABLES[kind]).where(_SHOWN[kind])
+    return connection.execute(query).scalar_one()
+
+
+def _counted(
+    points: Iterator[Point], kind: str, total: int, progress: Progress | None
+) -> Iterator[Point]:
+    for done, point in enumerate(points, 1):
+        yield point
+        if progress and (done % 500 == 0 or done == total):
+            progress(f"indexing {kind}", done, total)
+
+
+def _build_in_child(parts: Parts, kind: str, target: Path) -> None:
+    order = {
+        "url": parts.config.url,
+        "folder": str(parts.config.folder),
+        "model": parts.embedder.model,
+        "dimensions": parts.embedder.dimensions,
+        "kind": kind,
+        "target": str(target),
+    }
+    child = subprocess.run(
+        [sys.executable, "-m", "hippocampe.rebuild"],
+        input=json.dumps(order),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if child.returncode != 0:
+        last = child.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        raise IndexUnavailable(
+            f"the graph of {kind} could not be built: {last[0]}. Searching goes on without it."
+        )
+
+
+def build_from_order(order: dict[str, Any]) -> None:
+    """Build one generation with its graph; the child process's work."""
+    os.nice(15)
+    store = Store(order["url"], Path(order["folder"]))
+    try:
+        with store.read() as connection:
+            EdgeIndex.build(
+                Path(order["target"]),
+                dimensions=order["dimensions"],
+                points=stored_points(connection, order["kind"], order["model"]),
+                graph=True,
+            )
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    build_from_order(json.load(sys.stdin))

@@ -1,0 +1,421 @@
+"""How memories and talk are found: understand the query, gather candidates, rank, explain.
+
+No model is asked. The query is embedded once; aliases and time expressions are read by rules; each
+search gives a ranking; the rankings are fused; the best hundred or so are ranked by `hippocampe.rank`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import get_args
+
+import numpy as np
+from sqlalchemy import Connection
+
+from hippocampe import evidence, rank, relevance
+from hippocampe.errors import InvalidInput
+from hippocampe.lexicon import MAX_WORD_CHARACTERS, text_words
+from hippocampe.parts import Parts
+from hippocampe.points import fold_subjects
+from hippocampe.protocols import Filter, Hit, Vector
+from hippocampe.remember import check_limit, check_list, clean
+from hippocampe.store import memories, schema, talk
+from hippocampe.text import is_first_person, words
+from hippocampe.times import as_utc
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    MEMORY_COLLECTIONS,
+    RECALL_COLLECTIONS,
+    Memory,
+    Mode,
+    Recollection,
+    Scope,
+)
+from hippocampe.windows import TimeWindow, read_window
+
+MAX_QUERY_CHARACTERS = 4_000
+DEPTH = 100
+"""How many hits each search gives."""
+CANDIDATES = 120
+"""How many candidates are ranked."""
+BESIDE = 25
+"""Of how many of the best, the turns just before and after are candidates too."""
+WEIGHTS = {
+    "words": 1.0,
+    "meaning": 1.0,
+    "beside": 1.0,
+    "time": 0.7,
+    "graph": 0.5,
+    "important": 0.2,
+    "recent": 0.2,
+}
+"""Weights of the rankings that are fused into the candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a recall may find."""
+
+    scope: Scope
+    limit: int
+    collections: tuple[str, ...]
+    types: tuple[str, ...] | None
+    subjects: tuple[str, ...] | None
+    category: str | None
+    since: datetime | None
+    until: datetime | None
+    min_score: float | None
+    mode: Mode
+    channel: str | None = None
+
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """The kinds of points to search, each with the collections wanted in it."""
+        of_memory = tuple(name for name in self.collections if name in MEMORY_COLLECTIONS)
+        kinds = {"memory": of_memory} if of_memory else {}
+        only_memories = (
+            self.types is not None or self.category is not None or self.subjects is not None
+        )
+        if not only_memories:
+            kinds |= {n: (n,) for n in self.collections if n not in MEMORY_COLLECTIONS}
+        return kinds
+
+    def filter(self, collections: tuple[str, ...], now: datetime) -> Filter:
+        """The filter of one kind."""
+        return Filter(
+            space=self.scope.space,
+            collections=collections,
+            now=now.timestamp(),
+            types=self.types,
+            subjects=self.subjects,
+            category=self.category,
+            channel=self.channel,
+            since=self.since.timestamp() if self.since else None,
+            until=self.until.timestamp() if self.until else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as understood.
+
+    `text` has the other names of those it names added; `window` is the time it speaks of; `same`
+    holds word ids to read as another one's: those of the other names.
+    """
+
+    text: str
+    dense: Vector
+    ranked: rank.Query
+    window: TimeWindow | None
+    same: Mapping[int, int]
+
+
+def recall(
+    parts: Parts,
+    query: str,
+    *,
+    scope: Scope,
+    limit: int = 10,
+    collections: Sequence[str] = ("memory",),
+    types: Sequence[str] | None = None,
+    subjects: Sequence[str] | None = None,
+    category: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    min_score: float | None = None,
+    mode: Mode = "hybrid",
+    explain: bool = False,
+) -> list[Recollection]:
+    """Find what is relevant to a query, best first.
+
+    Raises:
+        InvalidInput: An argument cannot be used.
+    """
+    query = clean(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
+    wanted = _checked(
+        Wanted(
+            scope=scope,
+            limit=check_limit(limit),
+            collections=check_list("collections", collections),
+            types=None if types is None else check_list("types", types),
+            subjects=None if subjects is None else fold_subjects(check_list("subjects", subjects)),
+            category=category,
+            since=as_utc(since, name="since"),
+            until=as_utc(until, name="until"),
+            min_score=min_score,
+            mode=mode,
+        )
+    )
+    found = search(parts, query, wanted, explain=explain)
+    parts.note_access([item.id for item in found if item.memory is not None])
+    return found
+
+
+def _checked(wanted: Wanted) -> Wanted:
+    for name in wanted.collections:
+        if name not in RECALL_COLLECTIONS:
+            raise InvalidInput(
+                f"unknown collection {name!r}: choose from {', '.join(RECALL_COLLECTIONS)}."
+            )
+    for name in wanted.types or ():
+        if name not in DEFAULT_IMPORTANCE:
+            raise InvalidInput(
+                f"unknown type {name!r}: choose from {', '.join(DEFAULT_IMPORTANCE)}."
+            )
+    if wanted.mode not in get_args(Mode):
+        raise InvalidInput(
+            f"unknown mode {wanted.mode!r}: choose from {', '.join(get_args(Mode))}."
+        )
+    if wanted.min_score is not None and not 0 <= wanted.min_score <= 1:
+        raise InvalidInput(f"min_score must be from 0 to 1, not {wanted.min_score}.")
+    if wanted.since and wanted.until and wanted.since >= wanted.until:
+        raise InvalidInput("since must be before until.")
+    return wanted
+
+
+def search(
+    parts: Parts, query: str, wanted: Wanted, *, explain: bool = False
+) -> list[Recollection]:
+    """The recall itself, on checked arguments, without counting the access."""
+    now = parts.now()
+    with parts.store.read() as connection:
+        aliases = memories.aliases(connection, wanted.scope.space)
+    question = understand(parts, query, wanted.scope, aliases, now)
+    hits = gather(parts, question, wanted, now)
+    with parts.store.read() as connection:
+        if wanted.mode != "hybrid":
+            return _plain(connection, hits, wanted, now)
+        fused = _fuse(connection, question, hits, wanted, now)
+        candidates = evidence.load(
+            parts,
+            connection,
+            question.dense,
+            fused,
+            hits.kinds,
+            hits.scores["words"],
+            question.same,
+        )
+        if not candidates.ids:
+            parts.check_serving()
+            return []
+        scored = rank.signals(question.ranked, candidates.measures)
+        scores = relevance.probability(scored)
+        order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
+        picked = [(candidates.ids[i], candidates.kinds[i], float(scores[i])) for i in order]
+        found = _read(connection, picked, wanted, now)
+    parts.check_serving()
+    if not explain:
+        return found
+    rows = {id: row for row, id in enumerate(candidates.ids)}
+    return [replace(item, why=relevance.explain(scored, rows[item.id])) for item in found]
+
+
+def understand(
+    parts: Parts, query: str, scope: Scope, aliases: dict[str, frozenset[str]], now: datetime
+) -> Question:
+    """Read a query: its words and vector, other names of those it names, its time, what it asks."""
+    asks = rank.asks(query)
+    spoken = words(query)
+    named = [name for name in aliases if set(name.split()) <= set(spoken)]
+    if scope.user and is_first_person(query):
+        named += fold_subjects([scope.user])
+    groups = [_known_first(parts, (name, *sorted(aliases.get(name, ())))) for name in named]
+    added = dict.fromkeys(name for group in groups for name in group if name not in spoken)
+    text = " ".join((query, *added))
+    # One word stands for all names of a person: whoever answers uses one of them.
+    kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
+    # What holds no word, such as an emoji, is one.
+    listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
+    unknown = parts.lexicon.unknown(listed)
+    dense, fresh = parts.embedder.embed_query(text, unknown)
+    window = read_window(query, now=now, timezone=parts.config.timezone)
+    return Question(
+        text=text,
+        dense=dense,
+        ranked=evidence.query(parts, scope.space, listed, unknown, fresh, asks, window),
+        window=window,
+        same=_same_words(parts, groups),
+    )
+
+
+def _known_first(parts: Parts, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names that the data holds at all, in order: others would only go unanswered."""
+    unknown = set(parts.lexicon.unknown(word for name in names for word in name.split()))
+    return tuple(name for name in names if unknown.isdisjoint(name.split()))
+
+
+def _same_words(parts: Parts, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
+    """The ids of single-word names, each with the id of the name that the query knows it by."""
+    same: dict[int, int] = {}
+    for group in groups:
+        known = parts.lexicon.ids([name for name in group if name.isalnum()]).tolist()
+        same |= dict.fromkeys(known[1:], known[0])
+    return same
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What the searches found: rankings by source, kinds by id, BM25 scores by id."""
+
+    rankings: dict[str, list[str]]
+    kinds: dict[str, str]
+    scores: dict[str, dict[str, float]]
+
+
+def gather(parts: Parts, question: Question, wanted: Wanted, now: datetime) -> Hits:
+    """Search every kind by meaning and by words, and once more in the time the query speaks of."""
+    rankings: dict[str, list[str]] = {}
+    kinds: dict[str, str] = {}
+    scores: dict[str, dict[str, float]] = {"meaning": {}, "words": {}}
+    depth = max(DEPTH, wanted.limit)
+    for kind, collections in wanted.kinds().items():
+        where = wanted.filter(collections, now)
+        searches: dict[str, list[Hit]] = {}
+        if wanted.mode != "text":
+            searches["meaning"] = parts.index.nearest(
+                kind, question.dense, limit=depth, where=where
+            )
+        if wanted.mode != "semantic":
+            searches["words"] = parts.index.matching(kind, question.text, limit=depth, where=where)
+        if question.window and wanted.mode == "hybrid" and not (wanted.since or wanted.until):
+            start, end = question.window.start, question.window.end
+            then = replace(where, since=start.timestamp(), until=end.timestamp())
+            searches["time"] = parts.index.nearest(kind, question.dense, limit=20, where=then)
+        for source, hits in searches.items():
+            rankings[f"{source} {kind}"] = [hit.id for hit in hits]
+            kinds |= {hit.id: kind for hit in hits}
+            scores.get(source, {}).update((hit.id, hit.score) for hit in hits)
+    return Hits(rankings, kinds, scores)
+
+
+def _fuse(
+    connection: Connection, question: Question, hits: Hits, wanted: Wanted, now: datetime
+) -> list[str]:
+    """The candidates: the rankings fused, with those of the graph and of the memories' metadata."""
+    if "memory" in wanted.kinds():
+        for source, found in _by_metadata(connection, hits, wanted, now).items():
+            hits.rankings[source] = found
+            hits.kinds.update((id, "memory") for id in found)
+    weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
+    best = [id for id in rank.fuse(hits.rankings, weights)[:BESIDE] if hits.kinds[id] == "turn"]
+    if best:
+        beside = talk.beside(connection, best, since=wanted.since, until=wanted.until)
+        hits.rankings["beside"] = beside
+        hits.kinds.update((id, "turn") for id in beside)
+    return rank.fuse(hits.rankings, weights)[: max(CANDIDATES, wanted.limit)]
+
+
+def _by_metadata(
+    connection: Connection, hits: Hits, wanted: Wanted, now: datetime
+) -> dict[str, list[str]]:
+    conditions = [
+        memories.living(wanted.scope.space, now),
+        *memories.matching(
+            types=wanted.types,
+            subjects=wanted.subjects,
+            category=wanted.category,
+            channel=wanted.channel,
+            since=wanted.since,
+            until=wanted.until,
+        ),
+    ]
+    newest, important = schema.memory.c.created_at, schema.memory.c.importance
+    found: dict[str, list[str]] = {"recent": [], "important": []}
+    for collection in wanted.kinds()["memory"]:
+        within = (*conditions, schema.memory.c.collection == collection)
+        found["recent"] += memories.ids_by(connection, newest, 10, *within)
+        found["important"] += memories.ids_by(connection, important, 10, *within)
+    starts = [
+        id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
+    ]
+    reached, _ = memories.walk(connection, wanted.scope.space, list(dict.fromkeys(starts)), 2)
+    linked = reached[len(set(starts)) :][:DEPTH]
+    if linked:
+        chosen = schema.memory.c.id.in_(linked)
+        drawers = schema.memory.c.collection.in_(wanted.kinds()["memory"])
+        allowed = memories.ids_by(connection, newest, DEPTH, *conditions, chosen, drawers)
+        found["graph"] = [id for id in linked if id in set(allowed)]
+    return found
+
+
+def _plain(connection: Connection, hits: Hits, wanted: Wanted, now: datetime) -> list[Recollection]:
+    """One search alone: cosine as it is, BM25 squashed to 0-1 by s / (s + 5)."""
+    scores = hits.scores["meaning"] or {id: s / (s + 5) for id, s in hits.scores["words"].items()}
+    order = sorted(scores, key=lambda id: (-scores[id], id))
+    return _read(
+        connection,
+        [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order],
+        wanted,
+        now,
+    )
+
+
+def _read(
+    connection: Connection,
+    picked: Sequence[tuple[str, str, float]],
+    wanted: Wanted,
+    now: datetime,
+) -> list[Recollection]:
+    """The rows of the best, from the store: what the index showed but the store hides is left out."""
+    found: list[Recollection] = []
+    good = [each for each in picked if wanted.min_score is None or each[2] >= wanted.min_score]
+    for start in range(0, len(good), wanted.limit):
+        batch = good[start : start + wanted.limit]
+        rows = _rows(connection, batch, wanted.scope.space, now)
+        found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
+        if len(found) >= wanted.limit:
+            break
+    return found[: wanted.limit]
+
+
+def _rows(
+    connection: Connection, batch: Sequence[tuple[str, str, float]], space: str, now: datetime
+) -> dict[str, Recollection]:
+    of_kind: dict[str, list[str]] = {}
+    for id, kind, _ in batch:
+        of_kind.setdefault(kind, []).append(id)
+    rows: dict[str, Recollection] = {}
+    if "memory" in of_kind:
+        for memory in memories.get(connection, space, of_kind["memory"]).values():
+            if memory.current and (memory.expires_at is None or memory.expires_at > now):
+                rows[memory.id] = of_memory(memory)
+    if "turn" in of_kind:
+        external = talk.external_ids(connection, of_kind["turn"])
+        for turn in talk.turns(connection, space, of_kind["turn"]).values():
+            if turn.forgotten_at is None:
+                rows[turn.id] = Recollection(
+                    turn.id,
+                    "turn",
+                    turn.content,
+                    0.0,
+                    channel=turn.channel or None,
+                    author=turn.author,
+                    at=turn.at,
+                    external_ids=external.get(turn.id, ()),
+                )
+    if "live" in of_kind:
+        for message in talk.live(connection, space, of_kind["live"]):
+            rows[message.id] = Recollection(
+                message.id,
+                "live",
+                message.content,
+                0.0,
+                channel=message.channel,
+                author=message.author,
+                at=message.at,
+                external_ids=(message.external_id,) if message.external_id else (),
+            )
+    return rows
+
+
+def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
+    """A memory as something found."""
+    return Recollection(
+        memory.id,
+        memory.collection,
+        memory.content,
+        score,
+        memory,
+        channel=memory.channel,
+        author=memory.user,
+        at=memory.occurred_at or memory.created_at,
+    )

@@ -1,0 +1,146 @@
+"""From the measured signals of a query's candidates to the probability that each is relevant.
+
+A logistic model, linear over the signals. Each signal is taken as it is, relative to the other
+candidates, and as its distance to the best of them; each of these has two weights, one for short
+texts and one for long ones, blended by how long the candidates are. A better match never counts
+against a candidate: the weights of matches are not negative. So `explain` can say exactly what
+every signal added, and weights learnt on some talk carry over to other talk. They are data,
+`data/rank.json`, learnt by `benchmarks/learn_rank.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final
+
+import numpy as np
+
+from hippocampe.rank import SIGNALS
+from hippocampe.types import Signal
+from hippocampe.words import Floats
+
+REFERENCE: Final = 120
+"""How many candidates a query has where the model is learnt."""
+
+FORMS: Final = ("value", "relative", "gap")
+LIMIT: Final = 5.0
+"""Deviations beyond which a value counts no further: unseen extremes stay harmless."""
+SHORTEST, LONGEST = -1.5, 1.5
+"""The range of the signal `typical_length` over which the two weights are blended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Learnt weights.
+
+    Attributes:
+        usual: Shape (2, signals): mean and deviation of each signal where the model was learnt.
+        weights: Shape (forms, signals, 2): for short texts and for long ones.
+        bias: Log-odds of a candidate of which nothing is measured.
+    """
+
+    usual: Floats
+    weights: Floats
+    bias: float
+
+
+def probability(measured: Floats) -> Floats:
+    """Probability, 0 to 1, that each candidate answers the query.
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
+    """
+    model = learnt()
+    odds = contributions(model, measured).sum(axis=1) + start(model, len(measured))
+    return (1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0)))).astype(np.float32)
+
+
+def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
+    """The signals that one candidate has, those that moved its log-odds most first.
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
+        row: Which candidate.
+    """
+    added = contributions(learnt(), measured)[row]
+    values = measured[row]
+    with np.errstate(invalid="ignore"):
+        ranks = (measured > values).sum(axis=0) + 1
+    reasons = [
+        Signal(name, float(values[column]), int(ranks[column]), float(added[column]))
+        for column, name in enumerate(SIGNALS)
+        if not np.isnan(values[column])
+    ]
+    return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
+
+
+def start(model: Model, candidates: int) -> float:
+    """The log-odds of a candidate before anything is measured of it.
+
+    Among fewer candidates than a model is learnt with, each is likelier to be the answer; but the
+    fewer there are, the likelier it also is that none of them is, hence half of the logarithm.
+    """
+    return model.bias + 0.5 * float(np.log(REFERENCE / np.clip(candidates, 5, REFERENCE)))
+
+
+def contributions(model: Model, measured: Floats) -> Floats:
+    """What each signal adds to the log-odds of each candidate: shape (n, len(SIGNALS))."""
+    if not len(measured):
+        return np.zeros((0, len(SIGNALS)), dtype=np.float32)
+    short, long = blend(measured)
+    weights = model.weights[..., 0] * short + model.weights[..., 1] * long
+    return np.einsum("fns,fs->ns", features(measured, model.usual), weights)
+
+
+def blend(measured: Floats) -> tuple[float, float]:
+    """How much the weights for short and for long texts count; together 1."""
+    length = float(measured[0, SIGNALS.index("typical_length")])
+    long = (np.clip(length, SHORTEST, LONGEST) - SHORTEST) / (LONGEST - SHORTEST)
+    return float(1.0 - long), float(long)
+
+
+def features(measured: Floats, usual: Floats) -> Floats:
+    """The signals in each form: shape (forms, n, signals), 0 where absent.
+
+    `value` is standardised by what is usual. `relative` is standardised over the candidates, so
+    that collections of short and of long texts agree. `gap` is the distance to the best. Where there
+    are fewer candidates than a model is learnt with, usual ones stand in for the rest: the best of
+    three is not far from the mean of three, however well it answers.
+
+    Args:
+        measured: Shape (n, signals).
+        usual: Shape (2, signals): mean and deviation.
+    """
+    usual_mean, usual_deviation = usual
+    scale = usual_deviation + 1e-3
+    present = ~np.isnan(measured)
+    absent = max(REFERENCE - len(measured), 0)
+    total = np.maximum(present.sum(axis=0) + absent, 1)
+    filled = np.where(present, measured, 0.0)
+    mean = (filled.sum(axis=0) + absent * usual_mean) / total
+    centred = np.where(present, measured - mean, 0.0)
+    squares = (centred**2).sum(axis=0) + absent * (usual_deviation**2 + (usual_mean - mean) ** 2)
+    # The floor keeps candidates that are all alike from being pulled apart.
+    relative = np.clip(centred / (np.sqrt(squares / total) + 0.01), -3.0, 5.0)
+    value = np.clip((filled - usual_mean) / scale, -LIMIT, LIMIT) * present
+    best = np.where(present, measured, -np.inf).max(axis=0)
+    gap = np.where(present, filled - np.where(np.isfinite(best), best, 0.0), 0.0) / scale
+    return np.stack([value, relative * present, gap]).astype(np.float32)
+
+
+@functools.cache
+def learnt() -> Model:
+    """The weights the package ships."""
+    source = resources.files("hippocampe") / "data" / "rank.json"
+    entries = json.loads(source.read_text(encoding="utf-8"))
+    usual = np.zeros((2, len(SIGNALS)), dtype=np.float32)
+    weights = np.zeros((len(FORMS), len(SIGNALS), 2), dtype=np.float32)
+    for name, entry in entries["signals"].items():
+        column = SIGNALS.index(name)
+        usual[:, column] = entry["mean"], entry["deviation"]
+        for number, form in enumerate(FORMS):
+            weights[number, column] = entry.get(form, (0.0, 0.0))
+    return Model(usual, weights, float(entries["bias"]))

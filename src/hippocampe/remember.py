@@ -1,0 +1,431 @@
+"""How a memory is written: checked, compared by rule with what is known, and nothing destroyed.
+
+Similarity and shared names only nominate the memories worth comparing; `hippocampe.decide` decides.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from uuid6 import uuid7
+
+from hippocampe import secret
+from hippocampe.decide import Decision, Verdict, decide, relation_of, subjects_of
+from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound
+from hippocampe.parts import Change, Parts, log
+from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
+from hippocampe.protocols import Filter
+from hippocampe.store import derived, memories
+from hippocampe.store.derived import Embedded
+from hippocampe.text import fold, is_first_person
+from hippocampe.times import as_utc, parse_ttl
+from hippocampe.types import (
+    CATEGORIES,
+    DEFAULT_IMPORTANCE,
+    MAX_CONTENT_CHARACTERS,
+    MAX_LABEL_CHARACTERS,
+    Association,
+    Memory,
+    Remembered,
+    Scope,
+)
+
+NOMINATED_BY_VECTOR = 10
+NOMINATED_BY_SUBJECT = 30
+MAX_LIMIT = 1_000
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ALIAS = re.compile(
+    r"^\s*(?P<name>[\w.@-]+(?: [\w.-]+){0,2}?)\s*"
+    r"(?:=|s'appelle en (?:fait|réalité)|se fait appeler|est le (?:surnom|pseudo|diminutif) de"
+    r"|is (?:really|actually) called|is (?:the )?(?:nickname|alias|short) (?:of|for)"
+    r"|is also known as|aka)\s*"
+    r"(?P<other>[\w.@-]+(?: [\w.-]+){0,2}?)\s*[.!]?\s*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A checked statement, not stored yet."""
+
+    memory: Memory
+    names: tuple[str, ...]
+    replaces: tuple[str, ...]
+
+
+def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
+    """Text that can be stored: no control characters, no spaces around.
+
+    Raises:
+        InvalidInput: It is no text, empty, longer than `limit`, or holds lone surrogates.
+    """
+    if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{what} must be text, not {type(content).__name__}.")
+    try:
+        content.encode()
+    except UnicodeEncodeError as exc:
+        raise InvalidInput(
+            f"{what} holds a lone surrogate at position {exc.start}: it is not valid text. "
+            'Decode it with errors="replace" first.'
+        ) from exc
+    cleaned = _CONTROL.sub("", content).strip()
+    if not cleaned:
+        raise InvalidInput(f"{what} is empty: give at least one visible character.")
+    if len(cleaned) > limit:
+        raise InvalidInput(
+            f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Cut it into several."
+        )
+    return cleaned
+
+
+def safe(content: str, *, refuse: bool, what: str = "content") -> str:
+    """Text without secrets: they are masked, or refused.
+
+    Raises:
+        InvalidInput: It holds a secret and `refuse` is set.
+    """
+    found = secret.find_secrets(content)
+    if found and refuse:
+        raise InvalidInput(
+            f"{what} holds a secret ({found[0].kind}); it was not stored. Leave the secret out."
+        )
+    return secret.mask(content) if found else content
+
+
+def remember(
+    parts: Parts,
+    content: str,
+    *,
+    scope: Scope,
+    type: str = "fact",
+    collection: str = "memory",
+    category: str | None = None,
+    key: str | None = None,
+    subjects: Sequence[str] = (),
+    importance: float | None = None,
+    ttl: str | timedelta | None = None,
+    occurred_at: datetime | str | None = None,
+    source: str = "conversation",
+    replaces: Sequence[str] = (),
+    evidence: Sequence[str] = (),
+) -> Remembered:
+    """Store one statement by the decision table.
+
+    Raises:
+        InvalidInput: An argument cannot be used; nothing was changed.
+        NotFound: An id in `replaces` is not a current memory of the space.
+    """
+    now = parts.now()
+    lifetime = parse_ttl(ttl)
+    memory = Memory(
+        id=str(uuid7()),
+        space=scope.space,
+        content=safe(clean(content), refuse=parts.config.refuse_secrets),
+        collection=collection,
+        type=type,
+        category=category,
+        key=None if key is None else clean(key, what="key", limit=MAX_LABEL_CHARACTERS),
+        subjects=check_subjects(subjects),
+        importance=check_importance(type, importance),
+        source=clean(source, what="source", limit=MAX_LABEL_CHARACTERS),
+        user=scope.user,
+        channel=scope.channel,
+        created_at=now,
+        updated_at=now,
+        occurred_at=as_utc(occurred_at, name="occurred_at"),
+        expires_at=now + lifetime if lifetime else None,
+        evidence=check_list("evidence", evidence),
+    )
+    check_drawer(memory)
+    draft = Draft(memory, tuple(subjects_of(memory.content)), check_list("replaces", replaces))
+    prepared = parts.prepare([memory_embedding_text(memory)], [memory_text(memory)])[0]
+    with parts.change() as change:
+        return _decide_and_store(parts, change, draft, prepared)
+
+
+def check_drawer(memory: Memory) -> None:
+    """Check collection and category of a memory.
+
+    Raises:
+        InvalidInput: One of them is not among those that exist.
+    """
+    allowed = CATEGORIES.get(memory.collection)
+    if allowed is None:
+        raise InvalidInput(
+            f"unknown collection {memory.collection!r}: choose from {', '.join(CATEGORIES)}."
+        )
+    if memory.category is not None and memory.category not in allowed:
+        choice = f"choose from {', '.join(sorted(allowed))}" if allowed else "leave it out"
+        raise InvalidInput(
+            f"collection {memory.collection!r} has no category {memory.category!r}: {choice}."
+        )
+    if allowed and memory.category is None:
+        raise InvalidInput(
+            f"collection {memory.collection!r} needs a category: one of {', '.join(sorted(allowed))}."
+        )
+
+
+def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Several texts, not one.
+
+    Raises:
+        InvalidInput: It is one text, or holds what is none.
+    """
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f'{name} must be a list of texts, such as ["ski"], not {values!r}.')
+    return tuple(values)
+
+
+def check_limit(limit: int) -> int:
+    """How many to give at most.
+
+    Raises:
+        InvalidInput: It is not a whole number from 1 to 1,000.
+    """
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}.")
+    return limit
+
+
+def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
+    """Subjects as they are kept: in lower case, each once.
+
+    Raises:
+        InvalidInput: They are one text, or one of them cannot be stored.
+    """
+    cleaned = (
+        clean(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
+        for name in check_list("subjects", subjects)
+    )
+    return tuple(dict.fromkeys(cleaned))
+
+
+def check_importance(type: str, importance: float | None) -> float:
+    if type not in DEFAULT_IMPORTANCE:
+        raise InvalidInput(f"unknown type {type!r}: choose from {', '.join(DEFAULT_IMPORTANCE)}.")
+    if importance is None:
+        return DEFAULT_IMPORTANCE[type]
+    if not isinstance(importance, int | float) or not 0 <= importance <= 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"importance must be a number from 0 to 1, not {importance!r}.")
+    return float(importance)
+
+
+def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embedded) -> Remembered:
+    memory, connection = draft.memory, change.connection
+    named = _named_to_replace(change, draft)
+    if named:
+        reason = (
+            "same key"
+            if any(old.key == memory.key and memory.key for old in named)
+            else "replaced by id"
+        )
+        return _update(change, draft, prepared, named, reason, None)
+    same = memories.same_statement(connection, memory)
+    if same is not None and _same_voice(memory, same):
+        return _reinforce(change, draft, prepared, same, "same statement", 1.0)
+    aliases = memories.aliases(connection, memory.space)
+    related: list[tuple[Memory, str, bool]] = []
+    updated: list[Memory] = []
+    reason = "new"
+    nominated = _nominate(parts, change, draft, prepared, aliases)
+    nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
+    for old, cosine in nominated:
+        decision = decide(
+            memory.content,
+            old.content,
+            new_subjects=memory.subjects,
+            old_subjects=old.subjects,
+            aliases=aliases,
+        )
+        if decision.verdict is Verdict.REINFORCED and not updated:
+            return _reinforce(change, draft, prepared, old, decision.reason, cosine)
+        if decision.verdict is Verdict.UPDATED and not (updated and _is_vague(decision)):
+            reason = reason if updated else decision.reason
+            updated.append(old)
+        elif decision.verdict is Verdict.RELATED:
+            related.append((old, decision.reason, False))
+        elif decision.verdict is Verdict.UNSURE and cosine is not None:
+            related.append((old, decision.reason, True))
+    if updated:
+        return _update(change, draft, prepared, updated, reason, nearest)
+    insert(change, draft.memory, draft.names, prepared)
+    for old, why, review in related:
+        edge = Association(memory.id, old.id, "related_to", why, memory.created_at)
+        memories.associate(connection, memory.space, edge, review=review)
+    return Remembered(
+        memory, "inserted", similarity=nearest, reason=related[0][1] if related else "new"
+    )
+
+
+def _is_vague(decision: Decision) -> bool:
+    """Whether the update does not say which old choice it means ("use MySQL instead"): it then
+    replaces only the nearest."""
+    return decision.reason.startswith("choice:")
+
+
+def _same_voice(memory: Memory, old: Memory) -> bool:
+    """Whether "I" is the same person in both: what one user says of themselves is not another's."""
+    if memory.user is None or old.user is None or memory.user == old.user:
+        return True
+    return not (is_first_person(memory.content) or is_first_person(old.content))
+
+
+def _named_to_replace(change: Change, draft: Draft) -> list[Memory]:
+    memory = draft.memory
+    named = memories.get(change.connection, memory.space, draft.replaces)
+    for id in draft.replaces:
+        if id not in named or not named[id].current:
+            raise NotFound(
+                f"cannot replace memory {id!r}: space {memory.space!r} has no current memory of this id. "
+                "Take ids from recall or recent."
+            )
+    if memory.key is not None:
+        holder = memories.holder_of_key(change.connection, memory.space, memory.key)
+        if holder is not None:
+            named[holder.id] = holder
+    return list(named.values())
+
+
+def _nominate(
+    parts: Parts,
+    change: Change,
+    draft: Draft,
+    prepared: Embedded,
+    aliases: dict[str, frozenset[str]],
+) -> list[tuple[Memory, float | None]]:
+    """Memories worth comparing, those near by vector first, each with its cosine if known."""
+    memory, connection = draft.memory, change.connection
+    where = Filter(
+        space=memory.space,
+        collections=(memory.collection,),
+        category=memory.category,
+        now=memory.created_at.timestamp(),
+    )
+    cosines: dict[str, float] = {}
+    try:
+        hits = parts.index.nearest("memory", prepared.dense, limit=NOMINATED_BY_VECTOR, where=where)
+        cosines = {hit.id: hit.score for hit in hits if hit.score >= parts.embedder.dedup_threshold}
+    except IndexUnavailable as exc:
+        log.warning("comparing by subject only, the index cannot be used: %s", exc)
+    names = set(fold_subjects((*memory.subjects, *draft.names)))
+    names |= {other for name in names for other in aliases.get(name, ())}
+    found = memories.get(connection, memory.space, list(cosines))
+    claim = relation_of(memory.content)
+    if claim is not None:
+        subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
+        for old in memories.claiming(connection, memory.space, claim.name, subjects):
+            found.setdefault(old.id, old)
+    for old in memories.about(
+        connection, memory.space, memory.collection, names, NOMINATED_BY_SUBJECT
+    ):
+        found.setdefault(old.id, old)
+    comparable = [
+        old
+        for old in found.values()
+        if old.current
+        and old.collection == memory.collection
+        and (memory.category is None or old.category == memory.category)
+        and (memory.key is None or old.key is None)
+        and _same_voice(memory, old)
+        and (old.expires_at is None or old.expires_at > memory.created_at)
+    ]
+    comparable.sort(key=lambda old: (-cosines.get(old.id, -1.0), old.id))
+    return [(old, cosines.get(old.id)) for old in comparable]
+
+
+def insert(change: Change, memory: Memory, names: Iterable[str], prepared: Embedded) -> None:
+    """Store a new memory with everything derived from its statement, and index it."""
+    memories.add(change.connection, [memory])
+    memories.add_readings(change.connection, [read_statement(memory, names)])
+    change.index("memory", memory_point(memory, prepared.dense, names), prepared)
+
+
+def read_statement(memory: Memory, names: Iterable[str]) -> memories.Reading:
+    """What a statement says: the names in it, its claim, its alias."""
+    claim = relation_of(memory.content)
+    return memories.Reading(
+        memory.id,
+        memory.space,
+        fold_subjects((*memory.subjects, *names)),
+        (claim.name, fold(claim.subject)) if claim else None,
+        _alias(memory),
+    )
+
+
+def _alias(memory: Memory) -> tuple[str, str] | None:
+    found = _ALIAS.match(memory.content) if memory.collection == "memory" else None
+    if found is None:
+        return None
+    name, other = fold(found["name"]).strip(), fold(found["other"]).strip()
+    return (name, other) if name != other else None
+
+
+def _update(
+    change: Change,
+    draft: Draft,
+    prepared: Embedded,
+    replaced: Sequence[Memory],
+    reason: str,
+    similarity: float | None,
+) -> Remembered:
+    memory = draft.memory
+    subjects = dict.fromkeys(
+        (*memory.subjects, *(name for old in replaced for name in old.subjects))
+    )
+    key = memory.key or next((old.key for old in replaced if old.key), None)
+    memory = replace(memory, subjects=tuple(subjects), key=key)
+    insert(change, memory, draft.names, prepared)
+    for old in replaced:
+        memories.supersede(change.connection, old, memory.id, memory.created_at)
+        change.unindex("memory", old.id, old.space)
+        edge = Association(memory.id, old.id, "updates", reason, memory.created_at)
+        memories.associate(change.connection, memory.space, edge, review=False)
+    ids = tuple(old.id for old in replaced)
+    return Remembered(memory, "updated", ids, similarity, reason)
+
+
+def _reinforce(
+    change: Change,
+    draft: Draft,
+    prepared: Embedded,
+    old: Memory,
+    reason: str,
+    similarity: float | None,
+) -> Remembered:
+    new = draft.memory
+    ends = [each.expires_at for each in (old, new)]
+    later = None if None in ends else max(end for end in ends if end is not None)
+    importance = max(old.importance, new.importance)
+    stronger = replace(
+        old,
+        # A tenth of what is missing to 1, so that it rises for ever and never arrives.
+        importance=importance + 0.1 * (1 - importance),
+        access_count=old.access_count + 1,
+        last_accessed_at=new.created_at,
+        updated_at=new.created_at,
+        expires_at=later,
+        subjects=tuple(dict.fromkeys((*old.subjects, *new.subjects))),
+        evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence))),
+    )
+    if new.key and not old.key:
+        stronger = replace(stronger, key=new.key, content=new.content)
+        rewrite(change, stronger, prepared)
+    else:
+        rewrite(change, stronger)
+    return Remembered(stronger, "reinforced", (), similarity, reason)
+
+
+def rewrite(change: Change, memory: Memory, prepared: Embedded | None = None) -> None:
+    """Write a memory that exists, and its point; `prepared` when its statement changed."""
+    names = subjects_of(memory.content)
+    memories.replace_row(change.connection, memory)
+    memories.replace_reading(change.connection, read_statement(memory, names))
+    if prepared is not None:
+        derived.remove_vectors(change.connection, [memory.id])
+        change.index("memory", memory_point(memory, prepared.dense, names), prepared)
+        return
+    stored = derived.vectors(change.connection, change.model, [memory.id]).get(memory.id)
+    if stored is not None:
+        change.index("memory", memory_point(memory, stored.dense, names))

@@ -1,0 +1,290 @@
+"""Secrets in text: found by their form, and checked by their check digits where they have some.
+
+Passwords, keys and card numbers are not memories. Each kind is one pattern and, when its form is
+too common to be trusted (a run of digits), one test of what was matched. Numbers that merely look
+like one (phones, dates, orders, barcodes, identifiers, commits) must pass through untouched.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal[
+    "password", "API key", "private key", "token", "card number", "card code", "IBAN",
+    "social security number",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a text.
+
+    Attributes:
+        kind: what it is, in words that need no translation.
+        start: its first character.
+        end: the character after its last one.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+
+
+# ------------------------------------------------------------------------------- written in words
+
+# "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
+# verb or a sign, then the value.
+_COPULA = (
+    r"(?:\s*(?:=>|->|[:=])\s*|\s+(?:est|is|was|sera|vaut|devient|c['’]est|becomes)\s+"
+    r"(?:maintenant\s+|désormais\s+|now\s+)?(?:[:=]\s*)?)"
+)
+_BETWEEN = r"(?:[ \t]+(?!(?:est|is|was|sera|vaut)\b)[\w@.'’-]{1,30}){0,5}?"
+_QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`]"
+_VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
+_PASSWORD = re.compile(
+    r"(?<![\w-])(?:mots?\s+de\s+passe|mdp|code\s+(?:secret|confidentiel|pin)|passwords?|passwd|pwd"
+    r"|passphrase|pass\s?code|pin(?:\s+code)?)(?![\w-])" + _BETWEEN + rf"(?P<copula>{_COPULA})"
+    + _VALUE,
+    re.IGNORECASE,
+)  # fmt: skip
+_PIN = re.compile(
+    r"(?<!\w)(?:code\s+(?:pin|secret|confidentiel)|pin(?:\s+code)?)\s+(?P<bare>\d{4,8})(?!\w)",
+    re.IGNORECASE,
+)
+_CARD_CODE = re.compile(
+    r"(?<!\w)(?:cvv2?|cvc2?|cryptogramme)(?:\s+visuel)?(?:\s*[:=]\s*|\s+(?:est|is)\s+|\s+)"
+    r"(?P<bare>\d{3,4})(?!\w)",
+    re.IGNORECASE,
+)
+_NAMED_KEY = re.compile(
+    r"(?<![A-Za-z])(?:api[ _-]?keys?|(?:secret|private|access|license)[ _-]?key"
+    r"|(?:access|auth|refresh|bot|api)[ _-]?token|client[ _-]?secret|clé\s+(?:d['’]\s?)?api"
+    r"|clé\s+secrète|jeton(?:\s+d['’]\s?accès)?)(?![\w-])" + _BETWEEN + _COPULA + _VALUE,
+    re.IGNORECASE,
+)
+# What follows "mon mot de passe est …" when it is talked about and not given.
+_ORDINARY_WORDS = (
+    "oublié oubliée perdu faux bon mauvais incorrect invalide valide obligatoire requis nécessaire "
+    "demandé refusé accepté expiré changé modifié changer compromis sécurisé solide faible fort "
+    "trop très plus moins pas toujours encore déjà bien dans sur sous chez avec pour sans celui "
+    "celle mon ton son notre votre leur une des les par comme aussi enregistré stocké noté écrit "
+    "caché vide long court simple complexe différent identique impossible difficile facile "
+    "temporaire personnel secret confidentiel quoi quel quelque ceci cela "
+    "forgotten lost wrong right correct incorrect invalid valid required needed necessary mandatory "
+    "missing expired changed compromised secure strong weak safe unsafe too very more less not "
+    "still already always never going being been just really stored saved written kept hidden "
+    "empty long short simple complex different same easy hard temporary personal secret what "
+    "something that this with without from there here your their mine yours optional reset "
+    "unknown hashed encrypted protected default about because when only also null none true false "
+    "string undefined"
+)
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
+
+
+def _is_password(match: re.Match[str]) -> bool:
+    value = match["quoted"] or match["bare"].rstrip(".,;:!?)")
+    if value.startswith("[secret:"):
+        return False
+    if match["quoted"] or re.search(r"[\d_@#$%&*+=!?-]|[a-z][A-Z]", value):
+        return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value
+    # A plain word is one only when the sentence stops there: "is soleil." but not "is very old".
+    rest = match.string[match.end() : match.end() + 40]
+    stops = match["bare"] != value or re.match(r"\s*(?:$|[.,;:!?)\n]|(?:et|and|pour|for)\b)", rest)
+    return bool(stops) and len(value) >= 4 and value.lower() not in _ORDINARY
+
+
+def _is_mixed(match: re.Match[str]) -> bool:
+    value = match["quoted"] or match["bare"]
+    return len(value) >= 12 and bool(re.search(r"\d", value)) and "://" not in value
+
+
+# ----------------------------------------------------------------------------------- known forms
+
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
+    r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    re.DOTALL,
+)
+_JWT = re.compile(r"(?<![\w.-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")
+_BEARER = re.compile(r"(?<!\w)(?:bearer|basic)\s+(?P<bare>[\w.~+/-]{16,}=*)", re.IGNORECASE)
+_API_KEY = re.compile(
+    r"(?<![\w-])(?:"
+    r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{18,}[A-Za-z0-9]"  # OpenAI, Anthropic and those like them
+    r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"  # Stripe
+    r"|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}"  # AWS
+    r"|xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{20,}"  # Slack
+    r"|AIza[\w-]{35}|ya29\.[\w-]{20,}"  # Google
+    r"|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,}|gsk_[A-Za-z0-9]{40,}"
+    r"|xai-[A-Za-z0-9]{40,}|SG\.[\w-]{16,}\.[\w-]{30,}|dop_v1_[0-9a-f]{64}"
+    r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
+    r")(?![\w-])"
+)
+_URL_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,80}:(?P<bare>[^\s/@]{3,80})@")
+
+
+def _is_key(match: re.Match[str]) -> bool:
+    key = match[0]
+    if not key.startswith("sk-"):
+        return True
+    # "sk-learn-pipeline-2-steps" is a name: a key has a long run without hyphens, mixed or hexadecimal.
+    run = max(re.split("[-_]", key), key=len)
+    return len(run) >= 16 and bool(re.search(r"\d", run)) and bool(re.search("[A-Za-z]", run))
+
+
+def _has_digit(match: re.Match[str]) -> bool:
+    return bool(re.search(r"\d", match["bare"])) or match["bare"].endswith("=")
+
+
+# ------------------------------------------------------------------------- numbers with check digits
+
+_GAP = "[ \u00a0\u202f-]"
+# The groups printed on cards, or one run of digits grouped in any way. The lookahead lets a number
+# begin inside another match: "12 4111 1111 1111 1111".
+_CARD = re.compile(
+    rf"(?<![\w.+])(?=(?P<bare>\d{{4}}({_GAP})\d{{4}}\2\d{{4}}\2\d{{4}}(?:\2\d{{3}})?"
+    rf"|\d{{4}}({_GAP})\d{{6}}\3\d{{4,5}}"
+    rf"|\d(?:{_GAP}?\d){{12,18}}(?!{_GAP}?\d))(?![\w]))"
+)
+_NOT_A_CARD = re.compile(
+    r"(?:siret|siren|imei|isbn|ean|gtin|tracking|suivi|colis|commande|order|facture|invoice|tel|tél"
+    r"|phone|téléphone)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$",
+    re.IGNORECASE,
+)
+
+
+def _is_card(match: re.Match[str]) -> bool:
+    number = re.sub(r"\D", "", match["bare"])
+    if not _issued(number) or not _luhn(number):
+        return False
+    return not _NOT_A_CARD.search(match.string[max(0, match.start() - 40) : match.start()])
+
+
+def _issued(number: str) -> bool:
+    """Whether a card network uses this prefix with this length (ISO/IEC 7812 issuer ranges)."""
+    size, two, three, four = len(number), int(number[:2]), int(number[:3]), int(number[:4])
+    return (
+        (number[0] == "4" and size in (13, 16, 19))  # Visa
+        or (size == 16 and (51 <= two <= 55 or 2221 <= four <= 2720))  # Mastercard
+        or (size == 15 and two in (34, 37))  # American Express
+        or (size == 14 and (two in (36, 38, 39) or 300 <= three <= 305))  # Diners
+        or (16 <= size <= 19 and (four == 6011 or two == 65 or 644 <= three <= 649))  # Discover
+        or (16 <= size <= 19 and (two == 62 or 3528 <= four <= 3589))  # UnionPay, JCB
+        or (16 <= size <= 19 and four in (5018, 5020, 5038, 5893, 6304, 6759, 6761, 6762, 6763))
+    )
+
+
+def _luhn(number: str) -> bool:
+    doubled = [int(digit) * (1 + i % 2) for i, digit in enumerate(reversed(number))]
+    return sum(digit - 9 * (digit > 9) for digit in doubled) % 10 == 0
+
+
+# Countries by the length of their IBAN (SWIFT IBAN registry).
+_IBAN_COUNTRIES = (
+    "15:NO 16:BE 18:DK,FI,FO,GL,NL 19:MK,SI 20:AT,BA,EE,KZ,LT,LU,XK 21:CH,HR,LI,LV "
+    "22:BG,BH,CR,DE,GB,GE,IE,ME,RS,VA 23:AE,GI,IL,IQ,TL 24:AD,CZ,ES,MD,PK,RO,SA,SE,SK,TN,VG "
+    "25:LY,PT,ST 26:IS,TR 27:FR,GR,IT,MC,MR,SM 28:AL,AZ,BY,CY,DO,GT,HU,LB,PL,SV "
+    "29:BR,EG,PS,QA,UA 30:JO,KW,MU 31:MT,SC 32:LC"
+)
+_IBAN_LENGTHS = {
+    country: int(length)
+    for length, countries in (entry.split(":") for entry in _IBAN_COUNTRIES.split())
+    for country in countries.split(",")
+}
+_IBAN = re.compile(
+    rf"(?<!\w)(?=[A-Za-z]{{2}}\d\d)(?P<bare>[A-Za-z0-9](?:{_GAP}?[A-Za-z0-9]){{14,40}})"
+)
+
+
+def _iban(match: re.Match[str]) -> tuple[int, int] | None:
+    """Cut the match at its country's length, since the words that follow look like more of it."""
+    text, start = match.string, match.start()
+    end, code = start, ""
+    length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
+    while len(code) < length and end < match.end():
+        code += text[end].upper() if text[end].isalnum() else ""
+        end += 1
+    if not length or len(code) < length or (end < len(text) and text[end].isalnum()):
+        return None
+    number = "".join(str(int(character, 36)) for character in code[4:] + code[:4])
+    return (start, end) if int(number) % 97 == 1 else None
+
+
+_SOCIAL_SECURITY = re.compile(
+    r"(?<!\w)(?P<number>[1-478]G?\d\dG?(?:0[1-9]|1[0-2]|[2-9]\d)G?(?:\d\d|2[ABab])G?\d{3}G?\d{3})"
+    r"G?(?P<key>\d\d)(?!\w)".replace("G", "[ .\u00a0\u202f-]")
+)
+
+
+def _is_social_security(match: re.Match[str]) -> bool:
+    """The key is 97 less the number modulo 97; Corsica counts as 19 or 18 (INSEE)."""
+    number = re.sub(r"[^\dAB]", "", match["number"].upper()).replace("2A", "19").replace("2B", "18")
+    return int(match["key"]) == 97 - int(number) % 97
+
+
+# ---------------------------------------------------------------------------------------- the door
+
+_ALWAYS: Callable[[re.Match[str]], bool] = bool
+# In order of trust: where two overlap, the first keeps its place.
+_PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
+    ("private key", _PRIVATE_KEY, _ALWAYS),
+    ("token", _JWT, _ALWAYS),
+    ("API key", _API_KEY, _is_key),
+    ("token", _BEARER, _has_digit),
+    ("social security number", _SOCIAL_SECURITY, _is_social_security),
+    ("card number", _CARD, _is_card),
+    ("card code", _CARD_CODE, _ALWAYS),
+    ("password", _URL_PASSWORD, _ALWAYS),
+    ("API key", _NAMED_KEY, _is_mixed),
+    ("password", _PASSWORD, _is_password),
+    ("password", _PIN, _ALWAYS),
+)
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Find the secrets of a text: only the value, not the words that name it.
+
+    Args:
+        text: any text, of any language and length.
+
+    Returns:
+        The secrets in order of place; they never overlap.
+    """
+    found: list[Secret] = []
+    for secret in _candidates(text):
+        if all(secret.end <= other.start or other.end <= secret.start for other in found):
+            found.append(secret)
+    return sorted(found, key=lambda secret: secret.start)
+
+
+def _candidates(text: str) -> Iterator[Secret]:
+    for match in _IBAN.finditer(text):
+        if span := _iban(match):
+            yield Secret("IBAN", *span)
+    for kind, pattern, is_secret in _PATTERNS:
+        for match in pattern.finditer(text):
+            if is_secret(match):
+                yield Secret(kind, *_value_span(match))
+
+
+def _value_span(match: re.Match[str]) -> tuple[int, int]:
+    groups = match.re.groupindex
+    group = "quoted" if "quoted" in groups and match["quoted"] else "bare"
+    start, end = match.span(group) if group in groups else match.span()
+    if match.re in (_PASSWORD, _NAMED_KEY) and group == "bare":
+        end = start + len(match[group].rstrip(".,;:)"))
+    return start, end
+
+
+def mask(text: str) -> str:
+    """Replace each secret by a mark such as ``[secret: card number]``.
+
+    Masking twice changes nothing more. The mark is the same in every language.
+    """
+    pieces: list[str] = []
+    done = 0
+    for secret in find_secrets(text):
+        pieces += text[done : secret.start], f"[secret: {secret.kind}]"
+        done = secret.end
+    return "".join(pieces) + text[done:]

@@ -1,0 +1,348 @@
+"""Reading one statement: its words, what negates it, what it names. Pure.
+
+A statement is read once into words that remember how they were written (a capital, a comma in
+front, a hyphen), because a folded text no longer tells "Marie" from "marié" or "où" from "ou".
+Elisions and contractions are written out ("n'a" → `ne a`, "don't" → `do not`), so that the same
+claim has the same words however it is spelt.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final
+
+from hippocampe.text import fold, guess_language
+
+_TOKEN: Final = re.compile(
+    r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+)*\w*"  # a number, date or time keeps its inner signs
+    r"|[^\W\d_]\w*(?:'\w+)*[+#]*"  # "C++" and "C#" are not "C"
+    r"|[^\w\s]"
+)
+_APOSTROPHES: Final = str.maketrans(dict.fromkeys("’‘ʼ´`′", "'"))
+_ELIDED: Final = re.compile(r"(c|d|j|l|m|n|s|t|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
+_ELIDED_TO: Final = {"l": "le", "qu": "que", "jusqu": "jusque", "lorsqu": "lorsque"}
+_CLITIC: Final = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}
+_IS_AFTER: Final = frozenset("he she it that there what who where here".split())
+_WHOLE: Final = frozenset(["aujourd'hui", "quelqu'un", "presqu'ile", "o'clock"])
+_MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
+_BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word as compared (`norm`) and as written; `glued` by a hyphen, `pause`: after a comma."""
+
+    norm: str
+    surface: str
+    glued: bool = False
+    pause: bool = False
+    opens: bool = False
+
+    @property
+    def capital(self) -> bool:
+        """Whether it is written with a capital."""
+        return self.surface[:1].isupper()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement as read.
+
+    `words` are all its words; `core` those left without openers, "now" and the like, and the
+    negation; `negations` counts it, and `unclear` says that it is none the rules may touch
+    ("not only", "ne … que").
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    core: tuple[Word, ...]
+    negations: int
+    unclear: bool
+    auxiliary: bool
+    question: bool
+    english: bool
+    subjects: frozenset[str]
+
+    @property
+    def norms(self) -> tuple[str, ...]:
+        """The compared form of every word."""
+        return tuple(word.norm for word in self.words)
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether it is written without any capital, so that names cannot show."""
+        return not any(word.capital for word in self.words)
+
+
+class Lexicon:
+    """The shipped word classes, folded; a class holds single words and word sequences."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data: Final = data
+        self._classes: Final[dict[str, frozenset[tuple[str, ...]]]] = {
+            name: frozenset(tuple(w.norm for w in split(entry)) for entry in entries)
+            for name, entries in data["words"].items()
+        }
+        # By first word, longest first: most words begin no entry, and that must be cheap.
+        self._lengths: Final[dict[str, dict[str, tuple[int, ...]]]] = {
+            name: _lengths(entries) for name, entries in self._classes.items()
+        }
+
+    def match(self, name: str, norms: Sequence[str], at: int) -> int:
+        """How many words of class `name` begin at position `at`; 0 for none."""
+        for length in self._lengths[name].get(norms[at], ()):
+            if tuple(norms[at : at + length]) in self._classes[name]:
+                return length
+        return 0
+
+    def holds(self, name: str, norms: Sequence[str]) -> bool:
+        """Whether any entry of class `name` occurs in `norms`."""
+        return any(self.match(name, norms, at) for at in range(len(norms)))
+
+    def has(self, name: str, *norms: str) -> bool:
+        """Whether the words are one entry of class `name`."""
+        return norms in self._classes[name]
+
+
+def _lengths(entries: Iterable[tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, set[int]] = {}
+    for entry in entries:
+        found.setdefault(entry[0], set()).add(len(entry))
+    return {first: tuple(sorted(lengths, reverse=True)) for first, lengths in found.items()}
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """The word classes of `data/relations.toml`, read once."""
+    path = files("hippocampe") / "data" / "relations.toml"
+    return Lexicon(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+# An old statement is read again with each new one that it is compared with.
+@lru_cache(maxsize=4096)
+def split(text: str) -> tuple[Word, ...]:
+    """The words of `text`, punctuation dropped, elisions and contractions written out."""
+    found: list[Word] = []
+    plain = text.translate(_APOSTROPHES)
+    pause, opens, end = False, True, -1
+    for match in _TOKEN.finditer(plain):
+        token = match.group()
+        if not token[-1].isalnum() and len(token) == 1 and not _is_meaningful(token):
+            pause = pause or token in ",;:()—–"
+            opens = opens or (token in ".!?:" and _ends_sentence(plain, match.start(), found))
+            continue
+        glued = match.start() == end + 1 and plain[end : end + 1] == "-"
+        end = match.end()
+        for surface, norm in _written_out(token):
+            found.append(Word(norm, surface, glued, pause, opens))
+            pause = opens = glued = False
+    return tuple(found)
+
+
+def _ends_sentence(text: str, at: int, words: Sequence[Word]) -> bool:
+    """Not so in "one.example", nor after "St." or "J."."""
+    short = bool(words) and words[-1].capital and len(words[-1].surface) <= 2
+    return not short and text[at + 1 : at + 2] in ("", " ", "\n", "\t")
+
+
+def _is_meaningful(sign: str) -> bool:
+    """Emoji, currencies and the like say something; commas and quotes do not."""
+    return sign in _MEANINGFUL_SIGNS or unicodedata.category(sign) in ("So", "Sc")
+
+
+def _written_out(token: str) -> Iterator[tuple[str, str]]:
+    norm = fold(token)
+    if norm[:1].isdigit() or norm[:1] in "-+":
+        thousands = re.fullmatch(r"[-+]?\d{1,3}(?:[.,]\d{3})+", norm)
+        yield token, re.sub(r"[.,]", "", norm) if thousands else norm.replace(",", ".")
+        return
+    while norm not in _WHOLE and (elided := _ELIDED.match(norm)):
+        head = elided[1]
+        yield token[: len(head)], _ELIDED_TO.get(head, head + "e")
+        token, norm = token[len(head) + 1 :], norm[len(head) + 1 :]
+    if norm == "cannot" or norm.endswith("n't"):
+        base = {"cannot": "can", "can't": "can", "won't": "will", "shan't": "shall"}
+        yield token, base.get(norm, norm[:-3])
+        yield token[-1:], "not"
+        return
+    base, mark, clitic = norm.partition("'")
+    if not mark or norm in _WHOLE:
+        yield token, norm
+        return
+    yield token[: len(base)], base
+    if clitic == "s":
+        yield "'s", "is" if base in _IS_AFTER else "'s"
+    else:
+        for part in clitic.split("'"):
+            yield part, _CLITIC.get(part, part)
+
+
+def read(
+    text: str, *, subjects: Sequence[str] = (), aliases: Mapping[str, frozenset[str]] | None = None
+) -> Statement:
+    """Read `text`; names that are `aliases` of each other become one."""
+    one_name = _canonical(aliases or {})
+    words = _renamed(split(text), one_name)
+    english = guess_language(text, default="en") == "en"
+    kept = _without_openers(words)
+    core, negations, unclear, auxiliary = _without_negation(kept, english=english)
+    tags = (_renamed(split(subject), one_name) for subject in subjects)
+    return Statement(
+        text=text,
+        words=tuple(words),
+        core=tuple(core),
+        negations=negations,
+        unclear=unclear,
+        auxiliary=auxiliary,
+        question="?" in text or fold(text).lstrip().startswith(("est-ce ", "qu'est-ce ")),
+        english=english,
+        subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
+    )
+
+
+def _canonical(aliases: Mapping[str, frozenset[str]]) -> dict[tuple[str, ...], str]:
+    names: dict[tuple[str, ...], str] = {}
+    for name, others in aliases.items():
+        group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
+        for member in group:
+            names[member] = " ".join(group[0])
+    return {name: one for name, one in names.items() if name}
+
+
+def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
+    if not names:
+        return list(words)
+    longest = max(map(len, names))
+    result: list[Word] = []
+    at = 0
+    while at < len(words):
+        for length in range(min(longest, len(words) - at), 0, -1):
+            name = names.get(tuple(w.norm for w in words[at : at + length]))
+            if name is not None:
+                first = words[at]
+                surface = first.surface[:1].upper() + first.surface[1:]
+                result.append(Word(name, surface, first.glued, first.pause, first.opens))
+                at += length
+                break
+        else:
+            result.append(words[at])
+            at += 1
+    return result
+
+
+def _without_openers(words: Sequence[Word]) -> list[Word]:
+    lex = lexicon()
+    norms = [word.norm for word in words]
+    at = 0
+    while at < len(words) and (length := lex.match("openers", norms, at)):
+        # "No, she came" but not "No student came".
+        follows = words[at + length : at + length + 1]
+        apart = length > 1 or any(w.pause or w.opens for w in follows)
+        if not (apart or lex.match("openers", norms[at + length :] or [""], 0)):
+            break
+        at += length
+    kept: list[Word] = []
+    while at < len(words):
+        length = 0 if lex.match("kept", norms, at) else lex.match("neutral", norms, at)
+        if not length:
+            kept.append(words[at])
+        at += max(length, 1)
+    return kept or list(words)
+
+
+def _without_negation(
+    words: Sequence[Word], *, english: bool
+) -> tuple[list[Word], int, bool, bool]:
+    """The words that are no negation, how many negations, whether unclear, whether "do" went."""
+    norms = [word.norm for word in words]
+    dropped: set[int] = set()
+    unclear = lexicon().holds("not_quite", norms)
+    count = 0
+    for at, norm in enumerate(norms):
+        after_ne = bool(dropped.intersection(range(at - _BACK, at)))
+        if norm == "ne" and _is_particle(words, at):
+            dropped.add(at)
+            unclear = unclear or not _closes(norms, at)
+        elif norm == "no" and not at:  # "No student came", "No that's all"
+            unclear = True
+        elif norm in ("not", "never") or (norm == "no" and english):
+            longer = norm == "no" and norms[at + 1 : at + 2] == ["longer"]
+            dropped |= {at, at + 1} if longer else {at}
+            count += 1
+        elif norm in ("anymore", "more") and norms[at - 1 : at] != [norm] and count:
+            dropped |= {at} if norm == "anymore" else set()
+        elif norm == "pas" or (norm in ("plus", "jamais", "aucun", "aucune", "guere") and after_ne):
+            dropped.add(at)
+            count += 1
+        elif norm in ("ni", "nor", "rien", "personne", "nothing", "nobody", "jamais", "sans"):
+            unclear = True
+    do = {at for at, n in enumerate(norms) if n in ("do", "does", "did") and at + 1 in dropped}
+    dropped |= do
+    core = [word for at, word in enumerate(words) if at not in dropped]
+    return core, count, unclear or count > 1, bool(do)
+
+
+def _is_particle(words: Sequence[Word], at: int) -> bool:
+    """Whether a folded "ne" is the particle and not "né", which writers leave unaccented too."""
+    born = at > 0 and words[at - 1].norm in ("est", "suis", "es", "sont", "ete")
+    return words[at].surface.isascii() and not born
+
+
+def _closes(norms: Sequence[str], at: int) -> bool:
+    negators = {"pas", "plus", "jamais", "aucun", "aucune", "guere"}
+    return bool(negators.intersection(norms[at + 1 : at + 1 + _BACK + 1]))
+
+
+def spelling(text: str) -> str:
+    """`text` up to case, accents, punctuation and spaces; digits of two numbers never meet."""
+    found = _TOKEN.findall(fold(text.translate(_APOSTROPHES)))
+    kept = (t.replace("'", "") for t in found if len(t) > 1 or t.isalnum() or _is_meaningful(t))
+    return re.sub(r"(?<!\d) | (?!\d)", "", " ".join(kept))
+
+
+def is_hedged(words: Sequence[Word]) -> bool:
+    """Whether the words hold a wish, a guess, a condition or another's claim."""
+    return lexicon().holds("hedges", [word.norm for word in words]) or any(
+        word.norm == "may" and not _is_month(words, at) for at, word in enumerate(words)
+    )
+
+
+def _is_month(words: Sequence[Word], at: int) -> bool:
+    around = [word.norm for word in words[max(0, at - 1) : at + 2]]
+    dated = any(norm[:1].isdigit() or norm in _BEFORE_MONTH for norm in around)
+    return words[at].capital or dated
+
+
+_BEFORE_MONTH: Final = frozenset("in since last next until by of early late this mid en".split())
+
+
+def is_name(statement: Statement, word: Word) -> bool:
+    """Whether `word` looks like a proper name: a capital, and no function or time word."""
+    lex = lexicon()
+    if word.norm[:1].isdigit() or not (word.capital or " " in word.norm):
+        return False
+    return not any(lex.has(name, word.norm) for name in ("not_names", "pronouns", "time"))
+
+
+def is_time(norms: Iterable[str]) -> bool:
+    """Whether the words only say when: "le 10 janvier 2026", "since last May"."""
+    lex = lexicon()
+    telling = False
+    for norm in norms:
+        if lex.has("time", norm) or _YEAR_OR_TIME.fullmatch(norm):
+            telling = True
+        elif not (lex.has("time_links", norm) or norm.isdigit()):
+            return False
+    return telling
+
+
+_YEAR_OR_TIME: Final = re.compile(
+    r"(?:1[5-9]|20)\d\d|\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,2}(?:h|:)\d{0,2}(?:am|pm)?"
+    r"|\d{1,2}(?:am|pm|st|nd|rd|th|er)"
+)

@@ -1,0 +1,1 @@
+"""The truth: one SQLAlchemy Core schema for SQLite and PostgreSQL."""

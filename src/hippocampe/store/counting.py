@@ -1,0 +1,37 @@
+"""Counts of a space."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from hippocampe.store.memories import living
+from hippocampe.store.schema import association, memory, message, turn
+
+
+def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
+    """The counts of `hippocampe.types.Stats` that come from the store."""
+
+    def number(*conditions: Any, of: Any = memory) -> int:
+        query = select(func.count()).select_from(of).where(of.c.space == space, *conditions)
+        return connection.execute(query).scalar_one()
+
+    shown = living(space, now)
+    grouped = select(memory.c.collection, memory.c.category, func.count()).where(shown)
+    rows = connection.execute(grouped.group_by(memory.c.collection, memory.c.category)).all()
+    by_collection: dict[str, int] = {}
+    for collection, _, many in rows:
+        by_collection[collection] = by_collection.get(collection, 0) + many
+    last = select(func.max(memory.c.updated_at)).where(memory.c.space == space)
+    return {
+        "memories": by_collection,
+        "categories": {f"{name}/{category}": many for name, category, many in rows if category},
+        "facts": number(shown, memory.c.key.is_not(None)),
+        "superseded": number(memory.c.superseded_by.is_not(None)),
+        "forgotten": number(memory.c.forgotten_at.is_not(None)),
+        "messages": number(of=message),
+        "turns": number(turn.c.forgotten_at.is_(None), of=turn),
+        "live": number(message.c.live.is_(True), of=message),
+        "reviews": number(association.c.review.is_(True), of=association),
+        "last_written": connection.execute(last).scalar(),
+    }

@@ -1,0 +1,171 @@
+"""Rows that can be made again: vectors, words, and the outbox of the index."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
+
+from hippocampe.protocols import Vectors
+from hippocampe.store.schema import meta, outbox, vector, word
+
+HALF = np.dtype("<f2")
+WORD_IDS = np.dtype("<i4")
+
+
+class Embedded(NamedTuple):
+    """A stored embedding.
+
+    `dense` is float32 of shape (dimensions,), `words` int32 ids of its words in order, `traits` the
+    bits of `text.traits`.
+    """
+
+    dense: NDArray[np.float32]
+    words: NDArray[np.int32]
+    traits: int
+
+
+class Pending(NamedTuple):
+    """An item that changed in the store and may not be durable in the index yet."""
+
+    seq: int
+    kind: str
+    item_id: str
+    space: str
+
+
+def vector_row(id: str, model: str, kind: str, space: str, item: Embedded) -> dict[str, Any]:
+    """The columns of one embedding."""
+    return {
+        "id": id,
+        "model": model,
+        "kind": kind,
+        "space": space,
+        "dense": item.dense.astype(HALF).tobytes(),
+        "words": item.words.astype(WORD_IDS).tobytes(),
+        "traits": item.traits,
+    }
+
+
+def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write vectors: made by `vector_row`; one already there is replaced."""
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(insert(vector).prefix_with("OR REPLACE"), list(rows))
+        return
+    from sqlalchemy.dialects.postgresql import insert as upsert
+
+    statement = upsert(vector)
+    statement = statement.on_conflict_do_update(
+        index_elements=["id", "model"],
+        set_={
+            "dense": statement.excluded.dense,
+            "words": statement.excluded.words,
+            "traits": statement.excluded.traits,
+        },
+    )
+    connection.execute(statement, list(rows))
+
+
+def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[str, Embedded]:
+    """The embeddings of some items; items that have none by this model are absent."""
+    if not ids:
+        return {}
+    query = select(vector.c.id, vector.c.dense, vector.c.words, vector.c.traits).where(
+        vector.c.model == model, vector.c.id.in_(bindparam("ids", expanding=True))
+    )
+    rows = connection.execute(query, {"ids": list(ids)})
+    return {
+        row.id: Embedded(unpack(row.dense), np.frombuffer(row.words, WORD_IDS), row.traits)
+        for row in rows
+    }
+
+
+def unpack(dense: bytes) -> NDArray[np.float32]:
+    """A vector from its blob."""
+    return np.frombuffer(dense, HALF).astype(np.float32)
+
+
+def word_lists(connection: Connection, model: str, space: str) -> Iterator[NDArray[np.int32]]:
+    """The word ids of every item of a space."""
+    query = select(vector.c.words).where(vector.c.model == model, vector.c.space == space)
+    for row in connection.execution_options(yield_per=10_000).execute(query):
+        yield np.frombuffer(row.words, WORD_IDS)
+
+
+def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
+    """Delete the vectors of some items, of every model."""
+    connection.execute(
+        delete(vector).where(vector.c.id.in_(bindparam("ids", expanding=True))), {"ids": list(ids)}
+    )
+
+
+def add_words(connection: Connection, model: str, texts: Sequence[str], vectors: Vectors) -> None:
+    """Insert words that are new."""
+    if texts:
+        halves = vectors.astype(HALF)
+        rows = [
+            {"model": model, "text": text, "vector": half.tobytes()}
+            for text, half in zip(texts, halves, strict=True)
+        ]
+        connection.execute(insert(word), rows)
+
+
+def words_after(
+    connection: Connection, model: str, after: int
+) -> tuple[list[int], list[str], NDArray[np.float16]]:
+    """Words with an id above `after`: ids, texts, and vectors of shape (words, dimensions)."""
+    query = select(word.c.id, word.c.text, word.c.vector).where(
+        word.c.model == model, word.c.id > after
+    )
+    rows = connection.execute(query.order_by(word.c.id)).all()
+    matrix = np.frombuffer(b"".join(row.vector for row in rows), HALF)
+    return (
+        [r.id for r in rows],
+        [r.text for r in rows],
+        matrix.reshape(len(rows), -1) if rows else matrix,
+    )
+
+
+def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
+    """Write outbox rows for (kind, item id, space)."""
+    if items:
+        rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
+        connection.execute(insert(outbox), rows)
+
+
+def pending(connection: Connection, after: int = 0, limit: int | None = None) -> list[Pending]:
+    """Outbox rows above a position, oldest first."""
+    query = select(outbox).where(outbox.c.seq > after).order_by(outbox.c.seq).limit(limit)
+    return [Pending(*row) for row in connection.execute(query)]
+
+
+def pending_count(connection: Connection) -> int:
+    return connection.execute(select(func.count()).select_from(outbox)).scalar_one()
+
+
+def position(connection: Connection) -> int:
+    """The last outbox position given out."""
+    return connection.execute(select(func.max(outbox.c.seq))).scalar() or 0
+
+
+def acknowledge(connection: Connection, upto: int) -> None:
+    """Remove the outbox rows that the index has durably."""
+    connection.execute(delete(outbox).where(outbox.c.seq <= upto))
+
+
+def get_meta(connection: Connection, name: str) -> str | None:
+    return connection.execute(select(meta.c.value).where(meta.c.name == name)).scalar()
+
+
+def set_meta(connection: Connection, name: str, value: str) -> None:
+    connection.execute(delete(meta).where(meta.c.name == name))
+    connection.execute(insert(meta).values(name=name, value=value))
+
+
+def remove_other_models(connection: Connection, model: str) -> None:
+    """Delete the vectors and words of every embedder but one."""
+    connection.execute(delete(vector).where(vector.c.model != model))
+    connection.execute(delete(word).where(word.c.model != model))

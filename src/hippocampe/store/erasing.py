@@ -1,0 +1,169 @@
+"""Which rows an erasure means, and their physical removal. Each function takes a connection."""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, Table, delete, insert, or_
+from sqlalchemy import select as select_rows
+
+from hippocampe.store import derived, memories, talk
+from hippocampe.store.schema import (
+    alias,
+    audit,
+    memory,
+    message,
+    outbox,
+    retrieval,
+    retrieval_item,
+    setting,
+    turn,
+    vector,
+    word,
+)
+from hippocampe.store.schema import subject as subject_table
+from hippocampe.text import fold, words
+
+_CHUNK = 500
+
+
+def _chunks(ids: Collection[Any]) -> Iterator[list[Any]]:
+    listed = sorted(ids)
+    for start in range(0, len(listed), _CHUNK):
+        yield listed[start : start + _CHUNK]
+
+
+def select(
+    connection: Connection,
+    space: str,
+    *,
+    id: str | None,
+    user: str | None,
+    subject: str | None,
+    whole_space: bool,
+) -> tuple[set[str], set[str], set[str]]:
+    """The ids of the memories, turns and messages that an erasure means, with all that hangs on
+    them: other versions of a memory, the turn of a message, the messages of a turn."""
+    if whole_space:
+        return tuple(
+            _ids(connection, table, table.c.space == space) for table in (memory, turn, message)
+        )  # pyright: ignore
+    if id is not None:
+        found = [
+            _ids(connection, table, table.c.space == space, table.c.id == id)
+            for table in (memory, turn, message)
+        ]
+    elif user is not None:
+        found = [
+            _ids(connection, memory, memory.c.space == space, memory.c.user == user),
+            _ids(connection, turn, turn.c.space == space, turn.c.author == user),
+            _ids(connection, message, message.c.space == space, message.c.author == user),
+        ]
+    else:
+        found = list(_about(connection, space, subject or ""))
+    return _with_kin(connection, space, *found)
+
+
+def _ids(connection: Connection, table: Table, *conditions: Any) -> set[str]:
+    return set(connection.execute(select_rows(table.c.id).where(*conditions)).scalars())
+
+
+def _about(connection: Connection, space: str, name: str) -> tuple[set[str], set[str], set[str]]:
+    wanted = set(words(name))
+    tagged = select_rows(subject_table.c.memory_id).where(
+        subject_table.c.space == space, subject_table.c.name == fold(name).strip()
+    )
+    aliased = select_rows(alias.c.memory_id).where(
+        alias.c.space == space, or_(alias.c.name == fold(name), alias.c.other == fold(name))
+    )
+    found = set(connection.execute(tagged).scalars()) | set(connection.execute(aliased).scalars())
+    return (
+        found | _holding(connection, memory, space, wanted),
+        _holding(connection, turn, space, wanted),
+        _holding(connection, message, space, wanted),
+    )
+
+
+def _holding(connection: Connection, table: Table, space: str, wanted: set[str]) -> set[str]:
+    query = select_rows(table.c.id, table.c.content).where(table.c.space == space)
+    rows = connection.execution_options(yield_per=1_000).execute(query)
+    return {row.id for row in rows if wanted <= set(words(row.content))}
+
+
+def _with_kin(
+    connection: Connection,
+    space: str,
+    memory_ids: set[str],
+    turn_ids: set[str],
+    message_ids: set[str],
+) -> tuple[set[str], set[str], set[str]]:
+    for id in list(memory_ids):
+        memory_ids |= {version.id for version in memories.versions(connection, space, id)}
+    for chunk in _chunks(message_ids):
+        query = select_rows(message.c.turn_id).where(message.c.id.in_(chunk))
+        turn_ids |= {id for id in connection.execute(query).scalars() if id is not None}
+    for chunk in _chunks(turn_ids):
+        message_ids |= _ids(connection, message, message.c.turn_id.in_(chunk))
+    return memory_ids, turn_ids, message_ids
+
+
+def remove(
+    connection: Connection,
+    space: str,
+    *,
+    memory_ids: Collection[str],
+    turn_ids: Collection[str],
+    message_ids: Collection[str],
+    user: str | None,
+    whole_space: bool,
+) -> None:
+    """Delete rows and everything that was made from them."""
+    for chunk in _chunks(turn_ids):
+        talk.remove_turns(connection, talk.turns(connection, space, chunk).values())
+    orphans = _words_of(connection, {*memory_ids, *turn_ids, *message_ids})
+    for chunk in _chunks({*memory_ids, *turn_ids, *message_ids}):
+        for table in (vector, memory, turn, message):
+            connection.execute(delete(table).where(table.c.id.in_(chunk)))
+        connection.execute(delete(outbox).where(outbox.c.item_id.in_(chunk)))
+        # A retrieval that showed an erased item also quotes the talk around it.
+        shown = select_rows(retrieval_item.c.retrieval_id).where(
+            retrieval_item.c.item_id.in_(chunk)
+        )
+        connection.execute(delete(retrieval).where(retrieval.c.id.in_(shown)))
+    if user is not None:
+        connection.execute(
+            delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
+        )
+    if whole_space:
+        for table in (retrieval, setting, outbox, audit):
+            connection.execute(delete(table).where(table.c.space == space))
+    _remove_orphan_words(connection, orphans)
+
+
+def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
+    found: set[int] = set()
+    for chunk in _chunks(ids):
+        query = select_rows(vector.c.words).where(vector.c.id.in_(chunk))
+        for blob in connection.execute(query).scalars():
+            found.update(np.frombuffer(blob, derived.WORD_IDS).tolist())
+    return found
+
+
+def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
+    """Delete those words that no item holds any more: a rare name is a trace."""
+    query = select_rows(vector.c.words)
+    for blob in connection.execution_options(yield_per=10_000).execute(query).scalars():
+        if not candidates:
+            return
+        candidates.difference_update(np.frombuffer(blob, derived.WORD_IDS).tolist())
+    for chunk in _chunks(candidates):
+        connection.execute(delete(word).where(word.c.id.in_(chunk)))
+
+
+def note(
+    connection: Connection, id: str, space: str, at: datetime, detail: Mapping[str, int]
+) -> None:
+    """Leave a line in the audit: counts only, never content."""
+    values = {"id": id, "space": space, "action": "erase", "detail": dict(detail), "created_at": at}
+    connection.execute(insert(audit).values(**values))

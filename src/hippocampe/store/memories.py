@@ -1,0 +1,375 @@
+"""Rows of memories: their subjects, aliases and associations. Each function takes a connection."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from hippocampe.statement import spelling
+from hippocampe.store.schema import alias, association, claim, memory, subject
+from hippocampe.types import Association, Memory
+
+_COLUMNS = [column for column in memory.c if column.name != "equality"]
+CURRENT = and_(memory.c.forgotten_at.is_(None), memory.c.superseded_by.is_(None))
+
+# The statements of recall are built once: building one costs more than running it.
+_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
+# By id alone: beside a space, SQLite would rather read every row of the space.
+_GET = select(*_COLUMNS).where(memory.c.id.in_(_IDS))
+_SAME = (
+    select(*_COLUMNS).where(
+        memory.c.space == bindparam("space"),
+        memory.c.collection == bindparam("collection"),
+        memory.c.equality == bindparam("equality"),
+        CURRENT,
+    )
+    # No order here: for its sake SQLite would read the whole space in the order of time.
+)
+_EDGES = (
+    select(association)
+    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
+    .order_by(association.c.created_at)
+)
+_ALIASES = (
+    select(alias.c.name, alias.c.other)
+    .join(memory, memory.c.id == alias.c.memory_id)
+    .where(alias.c.space == bindparam("space"), CURRENT)
+)
+
+
+def equality_digest(content: str) -> str:
+    """The digest of what is left of a statement without case, accents, punctuation and spaces."""
+    return hashlib.blake2b((spelling(content) or content).encode(), digest_size=16).hexdigest()
+
+
+def of_row(row: Row[Any]) -> Memory:
+    """A memory from a row that has its columns, and perhaps others."""
+    values = {column.name: getattr(row, column.name) for column in _COLUMNS}
+    values["subjects"] = tuple(values["subjects"])
+    values["evidence"] = tuple(values["evidence"])
+    return Memory(**values)
+
+
+def to_row(item: Memory) -> dict[str, Any]:
+    """The columns of a memory."""
+    values = {column.name: getattr(item, column.name) for column in _COLUMNS}
+    values["subjects"] = list(item.subjects)
+    values["evidence"] = list(item.evidence)
+    values["equality"] = equality_digest(item.content)
+    return values
+
+
+def add(connection: Connection, items: Sequence[Memory]) -> None:
+    """Insert new memories with their subjects."""
+    if not items:
+        return
+    connection.execute(insert(memory), [to_row(item) for item in items])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in a memory's statement.
+
+    Attributes:
+        subjects: Folded subjects.
+        claim: The single-valued relation it states, and whose.
+        alias: Two names it says are one subject.
+    """
+
+    memory_id: str
+    space: str
+    subjects: tuple[str, ...]
+    claim: tuple[str, str] | None
+    alias: tuple[str, str] | None
+
+
+def add_readings(connection: Connection, readings: Sequence[Reading]) -> None:
+    """Write what was read in the statements of memories that are new."""
+    subjects: list[dict[str, str]] = []
+    claims: list[dict[str, str]] = []
+    aliases: list[dict[str, str]] = []
+    for reading in readings:
+        of = {"memory_id": reading.memory_id, "space": reading.space}
+        subjects += [of | {"name": name} for name in reading.subjects]
+        if reading.claim:
+            claims.append(of | {"relation": reading.claim[0], "subject": reading.claim[1]})
+        if reading.alias:
+            aliases.append(of | {"name": reading.alias[0], "other": reading.alias[1]})
+    for table, rows in ((subject, subjects), (claim, claims), (alias, aliases)):
+        if rows:
+            connection.execute(insert(table), rows)
+
+
+def replace_reading(connection: Connection, reading: Reading) -> None:
+    """Write what was read in a memory's statement, in place of what was there."""
+    for table in (subject, claim, alias):
+        connection.execute(delete(table).where(table.c.memory_id == reading.memory_id))
+    add_readings(connection, [reading])
+
+
+def claiming(
+    connection: Connection, space: str, relation: str, subjects: Collection[str]
+) -> list[Memory]:
+    """The current memories that state a single-valued relation of one of these subjects."""
+    claims = select(claim.c.memory_id).where(
+        claim.c.space == space, claim.c.relation == relation, claim.c.subject.in_(sorted(subjects))
+    )
+    return find(connection, CURRENT, memory.c.id.in_(claims))
+
+
+def replace_row(connection: Connection, item: Memory) -> None:
+    """Write every column of a memory that exists."""
+    connection.execute(update(memory).where(memory.c.id == item.id).values(**to_row(item)))
+
+
+def supersede(connection: Connection, old: Memory, by: str, at: datetime) -> Memory:
+    """Mark a memory as replaced."""
+    ended = replace(old, superseded_by=by, superseded_at=at, updated_at=at)
+    replace_row(connection, ended)
+    return ended
+
+
+def get(connection: Connection, space: str, ids: Collection[str]) -> dict[str, Memory]:
+    """Memories of a space by id; ids that it lacks are absent."""
+    if not ids:
+        return {}
+    rows = connection.execute(_GET, {"ids": list(ids)})
+    return {row.id: of_row(row) for row in rows if row.space == space}
+
+
+def find(
+    connection: Connection,
+    *conditions: ColumnElement[bool],
+    newest_first: bool = True,
+    limit: int | None = None,
+) -> list[Memory]:
+    """Memories that meet all conditions, by time learnt."""
+    order = memory.c.created_at.desc() if newest_first else memory.c.created_at.asc()
+    tie = memory.c.id.desc() if newest_first else memory.c.id.asc()
+    query = select(*_COLUMNS).where(*conditions).order_by(order, tie)
+    return [of_row(row) for row in connection.execute(query.limit(limit))]
+
+
+def living(space: str, now: datetime) -> ColumnElement[bool]:
+    """The condition for what recall may show: current, not expired, of this space."""
+    return and_(
+        memory.c.space == space,
+        CURRENT,
+        or_(memory.c.expires_at.is_(None), memory.c.expires_at > now),
+    )
+
+
+def matching(
+    *,
+    collections: Sequence[str] | None = None,
+    types: Sequence[str] | None = None,
+    subjects: Sequence[str] | None = None,
+    category: str | None = None,
+    channel: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[ColumnElement[bool]]:
+    """The conditions of recall's filters. `since` is inclusive, `until` exclusive."""
+    happened = func.coalesce(memory.c.occurred_at, memory.c.created_at)
+    conditions: list[ColumnElement[bool]] = []
+    if collections is not None:
+        conditions.append(memory.c.collection.in_(collections))
+    if types is not None:
+        conditions.append(memory.c.type.in_(types))
+    if subjects is not None:
+        named = select(subject.c.memory_id).where(subject.c.name.in_(subjects))
+        conditions.append(memory.c.id.in_(named))
+    if category is not None:
+        conditions.append(memory.c.category == category)
+    if channel is not None:
+        conditions.append(memory.c.channel == channel)
+    if since is not None:
+        conditions.append(happened >= since)
+    if until is not None:
+        conditions.append(happened < until)
+    return conditions
+
+
+def _age(item: Memory) -> tuple[datetime, str]:
+    return item.created_at, item.id
+
+
+def same_statement(connection: Connection, new: Memory) -> Memory | None:
+    """The current memory equal up to case, accents, punctuation and spaces, if there is one.
+
+    A value under another key is another statement, whatever its words.
+    """
+    values = {
+        "space": new.space,
+        "collection": new.collection,
+        "equality": equality_digest(new.content),
+    }
+    found = [of_row(row) for row in connection.execute(_SAME, values)]
+    for item in sorted(found, key=_age, reverse=True):
+        over = item.expires_at is not None and item.expires_at <= new.created_at
+        other_key = new.key is not None and item.key not in (None, new.key)
+        if not over and not other_key and new.category in (None, item.category):
+            return item
+    return None
+
+
+def holder_of_key(connection: Connection, space: str, key: str) -> Memory | None:
+    """The current memory that holds a key, if there is one."""
+    found = find(connection, memory.c.space == space, memory.c.key == key, CURRENT, limit=1)
+    return found[0] if found else None
+
+
+def about(
+    connection: Connection,
+    space: str,
+    collection: str,
+    names: Collection[str],
+    limit: int,
+) -> list[Memory]:
+    """The newest current memories that carry one of these subjects."""
+    if not names:
+        return []
+    # Ids are in the order of time; most of the newest are current.
+    newest: dict[str, None] = {}
+    for name in sorted(names):
+        named = select(subject.c.memory_id).where(subject.c.space == space, subject.c.name == name)
+        ordered = named.order_by(subject.c.memory_id.desc()).limit(4 * limit)
+        newest |= dict.fromkeys(connection.execute(ordered).scalars())
+    found = get(connection, space, newest)
+    ids = sorted(found, reverse=True)
+    current = [found[id] for id in ids if found[id].current and found[id].collection == collection]
+    return current[:limit]
+
+
+def versions(connection: Connection, space: str, id: str) -> list[Memory]:
+    """Every version of what this memory states, oldest first: what it replaced, what replaced it."""
+    known: dict[str, Memory] = {}
+    asked: set[str] = set()
+    wave = {id}
+    while wave:
+        asked |= wave
+        touching = or_(memory.c.id.in_(wave), memory.c.superseded_by.in_(wave))
+        found = [item for item in find(connection, touching) if item.space == space]
+        known |= {item.id: item for item in found}
+        wave = {item.id for item in found}
+        wave |= {item.superseded_by for item in found if item.superseded_by}
+        wave -= asked
+    return sorted(known.values(), key=lambda item: (item.created_at, item.id))
+
+
+def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> None:
+    """Record that memories were recalled."""
+    if not counts:
+        return
+    query = (
+        update(memory)
+        .where(memory.c.id == bindparam("memory_id"))
+        .values(access_count=memory.c.access_count + bindparam("more"), last_accessed_at=at)
+    )
+    rows = [{"memory_id": id, "more": more} for id, more in counts.items()]
+    connection.execute(query, rows)
+
+
+def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
+    """Add an edge; the same edge again keeps the newer reason."""
+    same = and_(
+        association.c.source_id == edge.source_id,
+        association.c.target_id == edge.target_id,
+        association.c.kind == edge.kind,
+    )
+    connection.execute(delete(association).where(same))
+    connection.execute(
+        insert(association).values(
+            source_id=edge.source_id,
+            target_id=edge.target_id,
+            kind=edge.kind,
+            reason=edge.reason,
+            created_at=edge.created_at,
+            space=space,
+            review=review,
+        )
+    )
+
+
+def _edge(row: Row[Any]) -> Association:
+    return Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
+
+
+def edges(connection: Connection, space: str, ids: Collection[str]) -> list[Association]:
+    """The edges that touch any of these memories, oldest first."""
+    rows = connection.execute(_EDGES, {"ids": list(ids)})
+    return [_edge(row) for row in rows if row.space == space]
+
+
+def to_review(connection: Connection, space: str) -> list[Association]:
+    """The edges listed for review, newest first."""
+    query = select(association).where(association.c.space == space, association.c.review.is_(True))
+    return [
+        _edge(row) for row in connection.execute(query.order_by(association.c.created_at.desc()))
+    ]
+
+
+def settle(connection: Connection, ids: Collection[str]) -> None:
+    """Take the edges between these memories off the review list."""
+    connection.execute(
+        update(association)
+        .where(association.c.source_id.in_(ids), association.c.target_id.in_(ids))
+        .values(review=False)
+    )
+
+
+def aliases(connection: Connection, space: str) -> dict[str, frozenset[str]]:
+    """Each name of a space that has other names, with all of them, itself left out.
+
+    Only aliases stated by a current memory count; they are taken as transitive.
+    """
+    groups: dict[str, set[str]] = {}
+    for name, other in connection.execute(_ALIASES, {"space": space}):
+        joined = groups.get(name, {name}) | groups.get(other, {other})
+        for member in joined:
+            groups[member] = joined
+    return {name: frozenset(group - {name}) for name, group in groups.items()}
+
+
+def walk(
+    connection: Connection, space: str, starts: Sequence[str], depth: int
+) -> tuple[list[str], list[Association]]:
+    """Breadth first along edges, in both directions.
+
+    Returns:
+        The ids reached, the starts first and nearer ones before farther ones, and the edges seen.
+    """
+    reached = dict.fromkeys(starts)
+    seen: dict[tuple[str, str, str], Association] = {}
+    wave = list(starts)
+    for _ in range(depth):
+        found = edges(connection, space, wave) if wave else []
+        seen |= {(edge.source_id, edge.target_id, edge.kind): edge for edge in found}
+        ends = [id for edge in found for id in (edge.source_id, edge.target_id)]
+        wave = list(dict.fromkeys(id for id in ends if id not in reached))
+        reached |= dict.fromkeys(wave)
+    return list(reached), list(seen.values())
+
+
+def ids_by(
+    connection: Connection, order: ColumnElement[Any], limit: int, *conditions: ColumnElement[bool]
+) -> list[str]:
+    """The ids of the memories that meet all conditions and have the highest `order`."""
+    query = select(memory.c.id).where(*conditions).order_by(order.desc())
+    return list(connection.execute(query.limit(limit)).scalars())

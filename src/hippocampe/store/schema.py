@@ -1,0 +1,310 @@
+"""The tables. Nothing here, nor in the migrations, is particular to one database.
+
+Instants are stored as whole microseconds since the epoch: exact, ordered, the same everywhere.
+Ids are UUIDs of version 7 as text. A channel that was not given is stored as the empty string, so
+that unique constraints hold.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+REVISION = "0001"
+"""The migration this version of the code works with."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Instant(TypeDecorator[datetime]):
+    """An aware datetime, as whole microseconds since the epoch."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        return None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else _EPOCH + timedelta(microseconds=value)
+
+
+# SQLite only numbers rows by itself for INTEGER primary keys.
+_Number = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+memory = Table(
+    "memory",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("collection", String(20), nullable=False),
+    Column("type", String(20), nullable=False),
+    Column("category", String(40)),
+    Column("key", String(200)),
+    Column("content", Text, nullable=False),
+    Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
+    Column("subjects", JSON, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("source", String(200), nullable=False),
+    Column("user", String(200)),
+    Column("channel", String(200)),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+    Column("occurred_at", Instant),
+    Column("last_accessed_at", Instant),
+    Column("access_count", Integer, nullable=False, default=0),
+    Column("expires_at", Instant),
+    Column("forgotten_at", Instant),
+    Column("forgotten_reason", Text),
+    Column("superseded_by", String(36)),
+    Column("superseded_at", Instant),
+    Column("evidence", JSON, nullable=False),
+    Index(None, "space", "collection", "equality"),
+    Index(None, "space", "key"),
+    Index(None, "space", "collection", "created_at"),
+    Index(None, "space", "collection", "importance"),
+    Index(None, "superseded_by"),
+    Index(None, "expires_at"),
+)
+
+subject = Table(
+    "subject",
+    metadata,
+    Column("memory_id", String(36), ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Index(None, "space", "name", "memory_id"),
+)
+
+claim = Table(
+    "claim",
+    metadata,
+    Column("memory_id", String(36), ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("relation", String(60), nullable=False),
+    Column("subject", String(200), nullable=False),
+    Index(None, "space", "relation", "subject"),
+)
+
+association = Table(
+    "association",
+    metadata,
+    Column("source_id", String(36), ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("target_id", String(36), ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("kind", String(20), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("reason", Text),
+    Column("review", Boolean, nullable=False, default=False),
+    Column("created_at", Instant, nullable=False),
+    Index(None, "target_id"),
+    Index(None, "space", "review"),
+)
+
+alias = Table(
+    "alias",
+    metadata,
+    Column("memory_id", String(36), ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("other", String(200), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Index(None, "space", "name"),
+    Index(None, "space", "other"),
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("channel", String(200), nullable=False),
+    Column("author", String(200)),
+    Column("content", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("previous_id", String(36)),
+    Column("next_id", String(36)),
+    Column("session", String(36), nullable=False),  # id of the first turn of the same hour
+    Column("forgotten_at", Instant),
+    Column("forgotten_reason", Text),
+    Index(None, "space", "channel", "at"),
+    Index(None, "previous_id"),
+)
+
+message = Table(
+    "message",
+    metadata,
+    Column("number", _Number, primary_key=True),
+    Column("id", String(36), nullable=False, unique=True),
+    Column("space", String(200), nullable=False),
+    Column("channel", String(200), nullable=False),
+    Column("author", String(200)),
+    Column("role", String(20)),
+    Column("content", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("external_id", String(200)),
+    Column("reply_to", String(200)),
+    Column("turn_id", String(36), ForeignKey("turn.id", ondelete="SET NULL")),
+    Column("live", Boolean, nullable=False, default=False),
+    UniqueConstraint("space", "channel", "external_id"),
+    Index(None, "space", "channel", "at"),
+    Index(None, "turn_id"),
+    Index(None, "external_id"),
+    Index(None, "space", "live"),
+)
+
+vector = Table(
+    "vector",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("model", String(200), primary_key=True),
+    Column("kind", String(10), nullable=False),
+    Column("space", String(200), nullable=False),
+    Column("dense", LargeBinary, nullable=False),  # float16, L2-normalised
+    Column("words", LargeBinary, nullable=False),  # int32 ids of the words, in order
+    Column("traits", Integer, nullable=False),  # bits of text.traits(content)
+    Index(None, "space", "kind"),
+)
+
+word = Table(
+    "word",
+    metadata,
+    Column("id", _Number, primary_key=True),
+    Column("model", String(200), nullable=False),
+    Column("text", String(200), nullable=False),
+    Column("vector", LargeBinary, nullable=False),  # float16, as embedded
+    UniqueConstraint("model", "text"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("seq", _Number, primary_key=True),
+    Column("kind", String(10), nullable=False),
+    Column("item_id", String(36), nullable=False),
+    Column("space", String(200), nullable=False),
+    sqlite_autoincrement=True,
+)
+
+setting = Table(
+    "setting",
+    metadata,
+    Column("space", String(200), primary_key=True),
+    Column("name", String(100), primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+)
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("name", String(100), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+retrieval = Table(
+    "retrieval",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("user", String(200)),
+    Column("channel", String(200)),
+    Column("message_preview", Text, nullable=False),
+    Column("memories_injected", Integer, nullable=False),
+    Column("notes_injected", Integer, nullable=False),
+    Column("tokens_added", Integer, nullable=False),
+    Column("stages", JSON, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Index(None, "space", "created_at"),
+)
+
+retrieval_item = Table(
+    "retrieval_item",
+    metadata,
+    Column(
+        "retrieval_id", String(36), ForeignKey("retrieval.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("position", Integer, primary_key=True),
+    Column("item_id", String(36), nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("score", Float),
+    Column("outcome", String(40), nullable=False),
+    Column("signals", JSON, nullable=False),
+    Index(None, "item_id"),
+)
+
+model_usage = Table(
+    "model_usage",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("purpose", String(40), nullable=False),
+    Column("input_tokens", Integer, nullable=False),
+    Column("output_tokens", Integer, nullable=False),
+    Column("injected_tokens", Integer, nullable=False, default=0),
+    Column("price", Float),
+    Column("created_at", Instant, nullable=False),
+    Index(None, "space", "created_at"),
+)
+
+job_run = Table(
+    "job_run",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("job", String(40), nullable=False),
+    Column("space", String(200)),
+    Column("started_at", Instant, nullable=False),
+    Column("ended_at", Instant),
+    Column("outcome", Text),
+    Index(None, "job", "started_at"),
+)
+
+api_key = Table(
+    "api_key",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("role", String(10), nullable=False),
+    Column("hash", String(128), nullable=False, unique=True),
+    Column("label", String(200)),
+    Column("created_at", Instant, nullable=False),
+    Column("revoked_at", Instant),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("detail", JSON, nullable=False),  # ids and counts, never content
+    Column("created_at", Instant, nullable=False),
+    Index(None, "space", "created_at"),
+)

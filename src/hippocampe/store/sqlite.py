@@ -1,0 +1,141 @@
+"""What only SQLite needs: pragmas, real transactions, full text, backup, physical erasure."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+
+from hippocampe.errors import StoreCorrupt
+
+BUSY_MILLISECONDS = 10_000
+
+_FULL_TEXT = (
+    """CREATE VIRTUAL TABLE message_fts USING fts5(
+        content, content='message', content_rowid='number',
+        tokenize="unicode61 remove_diacritics 2")""",
+    """CREATE TRIGGER message_fts_insert AFTER INSERT ON message BEGIN
+        INSERT INTO message_fts(rowid, content) VALUES (new.number, new.content); END""",
+    """CREATE TRIGGER message_fts_delete AFTER DELETE ON message BEGIN
+        INSERT INTO message_fts(message_fts, rowid, content)
+        VALUES ('delete', old.number, old.content); END""",
+    """CREATE TRIGGER message_fts_update AFTER UPDATE OF content ON message BEGIN
+        INSERT INTO message_fts(message_fts, rowid, content)
+        VALUES ('delete', old.number, old.content);
+        INSERT INTO message_fts(rowid, content) VALUES (new.number, new.content); END""",
+)
+
+_WORD = re.compile(r"\w+")
+
+
+def make_engine(url: str) -> Engine:
+    """An engine whose transactions begin when SQLAlchemy says so.
+
+    Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads first and
+    writes later would otherwise fail with "database is locked" instead of waiting.
+    """
+    engine = create_engine(url, pool_size=20, max_overflow=40)
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        # FULL: an acknowledged write survives a power cut, for half a millisecond.
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute("PRAGMA secure_delete = ON")
+        cursor.execute("PRAGMA temp_store = MEMORY")
+        cursor.execute("PRAGMA cache_size = -65536")
+        cursor.execute("PRAGMA mmap_size = 134217728")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
+        writing = connection.get_execution_options().get("writing", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine
+
+
+def create_full_text(connection: Connection) -> None:
+    """Create the full-text index of messages and the triggers that keep it."""
+    for statement in _FULL_TEXT:
+        connection.exec_driver_sql(statement)
+
+
+def drop_full_text(connection: Connection) -> None:
+    """Undo `create_full_text`."""
+    for name in ("insert", "delete", "update"):
+        connection.exec_driver_sql(f"DROP TRIGGER message_fts_{name}")
+    connection.exec_driver_sql("DROP TABLE message_fts")
+
+
+def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
+    """The SQL condition on `message` and its parameters for a words query.
+
+    Words are joined by AND; a word ending in `*` matches as a prefix; quoted words match as a
+    phrase. No other operator of FTS5 is passed on, so no query is a syntax error.
+    """
+    terms: list[str] = []
+    for phrase, word in re.findall(r'"([^"]*)"|(\S+)', query):
+        found = _WORD.findall(phrase or word)
+        if found:
+            prefix = "*" if word.endswith("*") else ""
+            terms.append('"' + " ".join(found) + '"' + prefix)
+    condition = (
+        "message.number IN (SELECT rowid FROM message_fts WHERE message_fts MATCH :full_text)"
+    )
+    return condition, {"full_text": " AND ".join(terms)}
+
+
+def backup(engine: Engine, target: Path) -> None:
+    """Copy the database while it is in use, through SQLite's online backup."""
+    with engine.connect() as connection:
+        source = connection.connection.driver_connection
+        assert isinstance(source, sqlite3.Connection)
+        copy = sqlite3.connect(target)
+        try:
+            source.backup(copy, pages=1024)
+        finally:
+            copy.close()
+
+
+def scrub(engine: Engine) -> None:
+    """Leave no byte of deleted rows: rebuild full text, rewrite the file, empty the WAL."""
+    with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
+        # Past SQLAlchemy, which would begin a transaction: VACUUM refuses to run in one.
+        cursor.execute("INSERT INTO message_fts(message_fts) VALUES ('rebuild')")
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is not an intact SQLite database, without touching it.
+
+    Raises:
+        StoreCorrupt: The header is wrong or the schema cannot be read.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        try:
+            connection.execute("SELECT name FROM sqlite_master").fetchall()
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as exc:
+        if "locked" in str(exc) or "readonly" in str(exc) or "unable to open" in str(exc):
+            return
+        raise StoreCorrupt(
+            f"cannot open {path}: it is damaged or not a database ({exc}). Nothing was changed. "
+            f"Restore a copy from {path.parent / 'backups'}, or move the file away to start anew."
+        ) from exc
+
+
+def integrity(connection: Connection) -> str:
+    """`ok`, or what SQLite's quick check found wrong."""
+    return str(connection.exec_driver_sql("PRAGMA quick_check(5)").scalar_one())

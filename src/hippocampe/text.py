@@ -1,0 +1,195 @@
+"""Words, folding and small tests on a text, shared by writing, indexing and ranking.
+
+Everything here is pure and runs on each write and each query, so it is regular expressions and
+sets only. French and English are treated as one language: people mix them in one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from typing import Final, Literal
+
+Language = Literal["fr", "en"]
+
+_LIGATURES: Final = str.maketrans(
+    {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys("’‘ʼ´`′", "'")
+)
+_LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
+_WORD: Final = re.compile(r"[^\W_]+")
+# The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
+# would otherwise become one-letter words.
+_ELISION: Final = re.compile(
+    r"\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|presqu)'(?=[^\W\d_])"
+    r"|(?<=[^\W\d_])'(?:s|re|ve|ll|d|m)\b"
+)
+_NEGATION: Final = re.compile(r"\b(ca|wo|sha|[a-z]+)n't\b")
+
+STOP_WORDS: Final[frozenset[str]] = frozenset(
+    # French, folded.
+    "a ai aie aient ait alors as au aucun aucune aussi autre autres aux avaient avais avait avant "
+    "avec avez avoir avons ayant c ca car ce ceci cela celle celles celui ces cet cette ceux chez "
+    "ci comme d dans de des deja depuis donc dont du elle elles en encore entre es est et etaient "
+    "etais etait etant ete etes etre eu eux fait faire fois font fut furent ici il ils j je jusqu "
+    "l la le les leur leurs lors lui m ma mais me meme memes mes mien moi mon n ne ni non nos "
+    "notre nous on ont ou par parce pas peu peut plus plusieurs pour pourquoi pourrait puis qu "
+    "quand que quel quelle quelles quels quelque quelques qui quoi s sa sans se selon sera serait "
+    "ses si sien soi soit son sont sous suis sur t ta te tes toi ton tous tout toute toutes tres "
+    "tu un une va vais vers vos votre vous y combien comment lequel laquelle lesquels lesquelles "
+    # English, folded.
+    "about above after again against all also am an and any are as at be because been before being "
+    "below between both but by can cannot could did do does doing down during each few for from "
+    "further had has have having he her here hers herself him himself his how i if in into is it "
+    "its itself just let me more most my myself no nor not now of off once only or other our ours "
+    "out over own same she should so some such than that the their theirs them themselves then "
+    "there these they this those through to too under until up us very was we were what when where "
+    "which while who whom whose why will with would you your yours yourself d ll m re ve".split()
+)
+_FRENCH_ONLY: Final = frozenset(
+    "au aux avec ce ces cette chez dans de des du elle elles en est et etait etre fait il ils je la "
+    "le les leur lui ma mais mes moi mon ne nous ont ou par pas pour quand que quel quelle qui quoi "
+    "sa ses son sont suis sur ta tu un une vous y combien comment ou salut bonjour merci oui".split()
+)
+_ENGLISH_ONLY: Final = frozenset(
+    "about and are at be because been but by can could did do does for from had has have he her "
+    "his how i in is it its my not of our she that the their them they this to was we were what "
+    "when where which who why will with would you your hello hi thanks yes".split()
+)
+
+_OPENS_QUESTION: Final = re.compile(
+    r"^(?:and |but |so |et |mais |alors |dis |hey |hi |salut )*[,\s]*"
+    r"(?:who|whom|whose|what|when|where|which|why|how|is|are|am|was|were|do|does|did|can|could|will"
+    r"|would|should|has|have|had|qui|que|quand|quoi|pourquoi|comment|combien|quel|quelle|quels"
+    r"|quelles|lequel|laquelle|est-ce|es-tu|as-tu|qu'est-ce|qu'as|d'ou|depuis quand|ou (?:est|sont"
+    r"|se|va|vas|habite|travaille|etait|vit))\b"
+)
+_FIRST_PERSON: Final = re.compile(
+    r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos|moi)\b"
+)
+_DIGIT: Final = re.compile(r"\d")
+_NUMBER_WORD: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred"
+    r"|thousand|couple|dozen|twice|deux|trois|quatre|cinq|sept|huit|dix|onze|douze|quinze"
+    r"|vingt|trente|cent|cents|mille|douzaine)\b"
+)
+_DATE: Final = re.compile(
+    r"\b(?:january|february|march|april|june|july|august|september|october|november|december"
+    r"|janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|lundi|mardi|mercredi|jeudi"
+    r"|vendredi|samedi|dimanche|yesterday|today|tonight|tomorrow|hier|aujourd'hui|demain|avant-hier"
+    r"|(?:1[0-9]|20)\d\d|\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{2,4})?"
+    r"|(?:last|next|this|past|few) (?:week|weekend|month|year|night|summer|winter|spring|fall|days?)s?"
+    r"|(?:week|weekend|month|year|day)s? ago|since \d"
+    r"|(?:semaine|mois|annee|an|ete|hiver|week-end|weekend) (?:derniere?|prochaine?|passee?)"
+    r"|il y a (?:\d|un|une|deux|trois|quelques))\b"
+)
+
+_MONTHS: Final[dict[Language, tuple[str, ...]]] = {
+    "fr": (
+        *("janvier", "février", "mars", "avril", "mai", "juin"),
+        *("juillet", "août", "septembre", "octobre", "novembre", "décembre"),
+    ),
+    "en": (
+        *("January", "February", "March", "April", "May", "June"),
+        *("July", "August", "September", "October", "November", "December"),
+    ),
+}
+
+
+def fold(text: str) -> str:
+    """Lowercase `text`, without accents, with plain apostrophes and without ligatures.
+
+    Letters of other scripts are kept. Two texts that fold alike are the same to every search.
+    """
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered.replace("`", "'")
+    decomposed = unicodedata.normalize("NFKD", lowered.translate(_LIGATURES))
+    folded = _LATIN_MARKS.sub("", decomposed)
+    if folded.isascii():
+        # Decomposing may bring capitals and quotes back: "𝕊" is an "S".
+        return folded.lower().replace("`", "'")
+    folded = "".join(c for c in folded if not unicodedata.combining(c))
+    return folded if folded == text else fold(folded)
+
+
+def words(text: str) -> list[str]:
+    """The folded words of `text` in order, repeats kept.
+
+    Elisions and clitics are dropped ("l'épaule" → `epaule`, "David's" → `david`), "n't" becomes
+    `not`, and hyphens separate ("est-ce" → `est`, `ce`).
+    """
+    folded = fold(text)
+    if "'" in folded:
+        folded = _NEGATION.sub(r"\1 not", folded)
+        folded = _ELISION.sub(" ", folded)
+    return _WORD.findall(folded)
+
+
+def keywords(text: str) -> list[str]:
+    """The words of `text` in order, repeats kept, without stop words unless nothing else remains."""
+    found = words(text)
+    return [word for word in found if word not in STOP_WORDS] or found
+
+
+def content_words(text: str) -> list[str]:
+    """The distinct `keywords` of `text`, in order."""
+    return list(dict.fromkeys(keywords(text)))
+
+
+def equality_form(text: str) -> str:
+    """`text` up to case, accents, punctuation and spaces: equal forms say the same thing."""
+    return "".join(_WORD.findall(fold(text)))
+
+
+def is_question(text: str) -> bool:
+    """Whether `text` asks something: a question mark, or a question word or verb in front."""
+    return "?" in text or _OPENS_QUESTION.match(fold(text.strip())) is not None
+
+
+def has_number(text: str) -> bool:
+    """Whether `text` states a quantity, in digits or as a French or English number word."""
+    return _DIGIT.search(text) is not None or _NUMBER_WORD.search(fold(text)) is not None
+
+
+def has_date(text: str) -> bool:
+    """Whether `text` says when: a month, weekday, year, date, or a word such as "hier"."""
+    return _DATE.search(fold(text)) is not None
+
+
+def guess_language(text: str, default: Language = "fr") -> Language:
+    """French or English, from function words and accents; `default` when nothing tells."""
+    found = words(text)
+    french = sum(word in _FRENCH_ONLY for word in found)
+    english = sum(word in _ENGLISH_ONLY for word in found)
+    # Accents are rare in English, and elisions ("l'", "j'") leave no word to count.
+    french += any(c in "àâçéèêëîïôùûœ" for c in text.lower())
+    if french == english:
+        return default
+    return "fr" if french > english else "en"
+
+
+def embedding_text(content: str, author: str | None = None, at: datetime | None = None) -> str:
+    """The text whose vector stands for `content`: "author (8 May 2023): content".
+
+    Time and author inside the text help a sentence embedder to tell turns apart. An author already
+    written in front of the content ("Ana: hello") is not doubled.
+    """
+    if author and fold(content).startswith(fold(author) + ":"):
+        content = content[len(author) + 1 :].lstrip()
+    label = author or ""
+    if at is not None:
+        month = _MONTHS[guess_language(content, default="en")][at.month - 1]
+        label = f"{label} ({at.day} {month} {at.year})".lstrip()
+    return f"{label}: {content}" if label else content
+
+
+def is_first_person(text: str) -> bool:
+    """Whether `text` speaks of its speaker: "je", "mon", "I", "we"."""
+    return _FIRST_PERSON.search(fold(text)) is not None
+
+
+def traits(text: str) -> int:
+    """What `text` is, as bits: 1 asks, 2 states a quantity, 4 says when."""
+    return is_question(text) | has_number(text) << 1 | has_date(text) << 2

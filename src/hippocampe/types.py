@@ -1,0 +1,265 @@
+"""The vocabulary: every value that crosses the door of Hippocampe.
+
+All are frozen; times are aware datetimes in UTC; ids are UUID strings of version 7.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from hippocampe.errors import InvalidInput
+
+Action = Literal["inserted", "updated", "reinforced"]
+Mode = Literal["hybrid", "semantic", "text"]
+
+DEFAULT_IMPORTANCE: Mapping[str, float] = {
+    "identity": 1.0,
+    "goal": 0.9,
+    "decision": 0.8,
+    "todo": 0.8,
+    "preference": 0.7,
+    "fact": 0.6,
+    "event": 0.4,
+    "observation": 0.3,
+}
+"""Memory types, each with the importance a memory of that type has unless told otherwise."""
+
+CATEGORIES: Mapping[str, frozenset[str]] = {
+    "memory": frozenset(),
+    "self": frozenset({"context", "capability", "limitation", "preference", "relation"}),
+    "goal": frozenset({"capability_request", "understanding", "connection"}),
+    "summary": frozenset(),
+}
+"""Collections of memories, each with the categories its memories must choose from (none: no category)."""
+
+MEMORY_COLLECTIONS = tuple(CATEGORIES)
+RECALL_COLLECTIONS = (*MEMORY_COLLECTIONS, "turn", "live", "note")
+ASSOCIATIONS = ("updates", "contradicts", "related_to", "caused_by", "part_of", "alias_of")
+
+MAX_CONTENT_CHARACTERS = 100_000
+MAX_MESSAGE_CHARACTERS = 1_000_000
+MAX_LABEL_CHARACTERS = 200
+
+
+def _check_label(name: str, value: str) -> None:
+    if not value.strip() or len(value) > MAX_LABEL_CHARACTERS or not value.isprintable():
+        raise InvalidInput(
+            f"{name} {value[:40]!r} cannot be used: a {name} is 1 to {MAX_LABEL_CHARACTERS} printable "
+            "characters, not only spaces."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a call happens: the isolation boundary, who speaks, and on which channel.
+
+    Args:
+        space: The isolation boundary. Nothing crosses it.
+        user: Who speaks.
+        channel: Where they speak.
+
+    Raises:
+        InvalidInput: A label is empty, too long or not printable.
+    """
+
+    space: str = "default"
+    user: str | None = None
+    channel: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("space", "user", "channel"):
+            value = getattr(self, name)
+            if value is None and name != "space":
+                continue
+            if not isinstance(value, str):
+                raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
+            _check_label(name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One durable statement with its metadata.
+
+    `occurred_at` is when it happened, `created_at` when it was learnt. `superseded_by` names the
+    memory that replaced it; `superseded_at` is when it stopped being true.
+    """
+
+    id: str
+    space: str
+    content: str
+    collection: str = "memory"
+    type: str = "fact"
+    category: str | None = None
+    key: str | None = None
+    subjects: tuple[str, ...] = ()
+    importance: float = 0.6
+    source: str = "conversation"
+    user: str | None = None
+    channel: str | None = None
+    created_at: datetime = field(kw_only=True)
+    updated_at: datetime = field(kw_only=True)
+    occurred_at: datetime | None = None
+    last_accessed_at: datetime | None = None
+    access_count: int = 0
+    expires_at: datetime | None = None
+    forgotten_at: datetime | None = None
+    forgotten_reason: str | None = None
+    superseded_by: str | None = None
+    superseded_at: datetime | None = None
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def current(self) -> bool:
+        """Whether it is neither forgotten nor superseded."""
+        return self.forgotten_at is None and self.superseded_by is None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What `remember` did.
+
+    `replaced` holds the ids of the memories it superseded; `reason` says which rule decided;
+    `similarity` is the cosine (-1 to 1) with the nearest memory that was compared, if any was.
+    """
+
+    memory: Memory
+    action: Action
+    replaced: tuple[str, ...] = ()
+    similarity: float | None = None
+    reason: str = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One measured reason for a score: its value, its rank among the candidates (1 is best, None
+    when the source lacks it) and what it added to the log-odds of being relevant."""
+
+    name: str
+    value: float
+    rank: int | None
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """Something that was found. `score` is the probability, 0 to 1, that it is relevant."""
+
+    id: str
+    kind: str
+    content: str
+    score: float
+    memory: Memory | None = None
+    channel: str | None = None
+    author: str | None = None
+    at: datetime | None = None
+    external_ids: tuple[str, ...] = ()
+    why: tuple[Signal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One utterance."""
+
+    id: str
+    space: str
+    content: str
+    author: str | None
+    role: str | None
+    channel: str | None
+    at: datetime
+    external_id: str | None = None
+    reply_to: str | None = None
+    live: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """A typed edge from one memory to another, with the reason it was made."""
+
+    source_id: str
+    target_id: str
+    kind: str
+    reason: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A memory through time: `versions` oldest first, and the edges that touch them."""
+
+    versions: tuple[Memory, ...]
+    associations: tuple[Association, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What `forget` or `erase` touched: counts by kind, and the ids."""
+
+    counts: Mapping[str, int]
+    ids: tuple[str, ...]
+    dry_run: bool
+    items: tuple[Recollection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Two memories that no rule could tell apart for sure, for a person to look at."""
+
+    memory: Memory
+    other: Memory
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The comparison of store and index: ids that one has and the other lacks, by kind.
+
+    `pending` counts changes that the index does not hold durably yet, which is no error; `present`
+    holds those texts that were to be absent and were found in a file.
+    """
+
+    ok: bool
+    checked: Mapping[str, int]
+    missing_in_index: Mapping[str, tuple[str, ...]]
+    unknown_to_store: Mapping[str, tuple[str, ...]]
+    pending: int
+    database: str = "ok"
+    present: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of one space, and the state of the whole index.
+
+    `memories` counts current memories by collection, `categories` those of `self` and `goal` by
+    `collection/category`; `indexed` counts points by kind over all spaces.
+    """
+
+    memories: Mapping[str, int]
+    categories: Mapping[str, int]
+    facts: int
+    superseded: int
+    forgotten: int
+    messages: int
+    turns: int
+    live: int
+    reviews: int
+    last_written: datetime | None
+    indexed: Mapping[str, int]
+    pending: int
+    embedder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The summary of an import: what was read, added, already there, and what was wrong where."""
+
+    read: int
+    added: int
+    known: int
+    turns: int
+    problems: tuple[tuple[int, str], ...]
+
+
+Settings = Mapping[str, Any]

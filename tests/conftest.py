@@ -1,0 +1,69 @@
+"""What the tests of the engine share: a clock that is moved by hand, and opened folders."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashed import install
+from hippocampe import Config, Hippocampe, Scope
+
+
+class FakeClock:
+    """A clock that only moves when told, but for a millisecond a look, so that nothing ties."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 17, 10, 23, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+    def advance(self, **much: float) -> None:
+        self.now += timedelta(**much)
+
+
+Opener = Callable[..., Hippocampe]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def open_hippo(folder: Path, clock: FakeClock) -> Iterator[Opener]:
+    """Open a folder, by default the test's own, without a background thread."""
+    opened: list[Hippocampe] = []
+
+    def opener(where: Path | None = None, **settings: Any) -> Hippocampe:
+        config = Config(folder=where or folder, **{"background": False, **settings})
+        opened.append(Hippocampe.open(config, clock=clock))
+        return opened[-1]
+
+    yield opener
+    for hippo in opened:
+        hippo.close()
+
+
+@pytest.fixture
+def hippo(open_hippo: Opener) -> Hippocampe:
+    return open_hippo()
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the embedders `hashed:…` known: they load nothing and know nothing."""
+    install(monkeypatch.setattr)
+
+
+@pytest.fixture
+def scope() -> Scope:
+    return Scope(user="dev", channel="lobby")

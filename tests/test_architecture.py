@@ -1,0 +1,138 @@
+"""The layout: imports point one way, importing stays light, and the door is documented."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hippocampe
+from hippocampe import Hippocampe
+
+SOURCE = Path(hippocampe.__file__).parent
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("types", "errors"),
+    ("config",),
+    (),
+    ("store", "index", "embed", "notes"),
+    (
+        "points",
+        "lexicon",
+        "owner",
+        "parts",
+        "rebuild",
+        "evidence",
+        "opening",
+        "maintain",
+        "remember",
+        "recall",
+        "revise",
+        "forget",
+        "listen",
+        "transfer",
+        "archive",
+        "inject",
+        "extract",
+        "digest",
+        "compact",
+        "jobs",
+        "settings",
+    ),
+    ("hippocampe", "aio"),
+    ("companion", "server", "cli", "demo", "__main__", "testing", "testing_embedder"),
+)
+"""From the lowest; a module uses those of its own layer and below. What is named nowhere is pure."""
+
+PURE = 2
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def imported(name: str, *, at_import: bool) -> set[str]:
+    """The modules of the package that one names; only those it loads when it is loaded itself."""
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    if at_import:
+        nodes = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    else:
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        else:
+            assert node.level == 0, f"{name} imports relatively"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                found.add(inner if inner in MODULES else node.module or "")
+    return {each for each in found if each.split(".")[0] == "hippocampe"} & set(MODULES)
+
+
+def layer(name: str) -> int:
+    top = name.split(".")[1]
+    return next((number for number, names in enumerate(LAYERS) if top in names), PURE)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "hippocampe"])
+def test_imports_point_one_way(name: str) -> None:
+    for other in imported(name, at_import=False) - {"hippocampe"}:
+        assert layer(other) <= layer(name), f"{name} imports {other} from above"
+
+
+def test_no_module_imports_itself_over_others() -> None:
+    loads = {name: imported(name, at_import=True) for name in MODULES}
+
+    def reach(name: str, seen: tuple[str, ...]) -> None:
+        assert name not in seen, " → ".join((*seen, name))
+        for other in loads[name]:
+            reach(other, (*seen, name))
+
+    for name in MODULES:
+        reach(name, ())
+
+
+def test_the_package_loads_nothing_heavy() -> None:
+    heavy = ("sqlalchemy", "alembic", "pydantic", "numpy", "typer", "qdrant_edge", "rich", "babel")
+    script = "import sys, hippocampe; print(' '.join({m.split('.')[0] for m in sys.modules}))"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not set(heavy) & set(run.stdout.split())
+
+
+VERBS = [
+    name
+    for name, verb in inspect.getmembers(Hippocampe)
+    if not name.startswith("_") and callable(verb)
+]
+SILENT = {"facts", "reviews", "flush", "close"}
+"""Verbs in which nothing can be wrong but the store itself."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_documented(verb: str) -> None:
+    text = inspect.getdoc(getattr(Hippocampe, verb)) or ""
+    assert len(text.split("\n")[0]) > 10
+    given = inspect.signature(getattr(Hippocampe, verb)).parameters.keys() - {"self", "scope"}
+    if given and verb not in SILENT:
+        assert "Raises:" in text
+
+
+def test_catch_alls_are_two_at_most() -> None:
+    found: list[str] = []
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ExceptHandler):
+                continue
+            raises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+            catches = node.type is None or (
+                isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")
+            )
+            if catches and not raises:
+                found.append(f"{name}:{node.lineno}")
+    assert len(found) <= 2, found

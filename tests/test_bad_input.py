@@ -1,0 +1,188 @@
+"""What cannot be used is refused with what, why and what to do, and changes nothing."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.errors import InvalidInput, NotFound
+
+SURROGATE = "a\ud800b"
+HERE = Scope(user="dev", channel="lobby")
+MISSING = "0198a000-0000-7000-8000-000000000000"
+
+Act = Callable[[Hippocampe], Any]
+
+
+def remember(content: Any = "Owen a un voilier", **more: Any) -> Act:
+    return lambda hippo: hippo.remember(content, scope=HERE, **more)
+
+
+def recall(query: Any = "Owen", **more: Any) -> Act:
+    return lambda hippo: hippo.recall(query, scope=HERE, **more)
+
+
+def first(verb: str, **more: Any) -> Act:
+    return lambda hippo: getattr(hippo, verb)(hippo.recent(scope=HERE)[0].id, scope=HERE, **more)
+
+
+REFUSED: dict[str, tuple[Act, str]] = {
+    "no content": (remember(""), "content is empty"),
+    "blank content": (remember(" \n\t "), "content is empty"),
+    "only controls": (remember("\x00\x07"), "content is empty"),
+    "huge content": (remember("a" * 1_000_000), "Cut it"),
+    "surrogate": (remember(SURROGATE), "lone surrogate"),
+    "content is bytes": (remember(b"Owen"), "must be text"),
+    "content is none": (remember(None), "must be text"),
+    "type": (remember(type="rumour"), "choose from identity"),
+    "collection": (remember(collection="attic"), "choose from memory"),
+    "a collection of talk": (remember(collection="turn"), "choose from memory"),
+    "category of memory": (remember(category="context"), "leave it out"),
+    "category of another": (remember(collection="self", category="connection"), "choose from"),
+    "no category": (remember(collection="goal"), "needs a category"),
+    "ttl": (remember(ttl="soon"), "7d"),
+    "ttl of zero": (remember(ttl="0d"), "not a positive"),
+    "past expiry": (remember(ttl=timedelta(days=-1)), "not a positive"),
+    "ttl too long": (remember(ttl="9999999999d"), "century|time to live"),
+    "naive time": (remember(occurred_at=datetime(2026, 1, 1)), "timezone"),
+    "no time": (remember(occurred_at="last week"), "ISO 8601"),
+    "importance": (remember(importance=1.5), "from 0 to 1"),
+    "importance nan": (remember(importance=float("nan")), "from 0 to 1"),
+    "importance text": (remember(importance="high"), "from 0 to 1"),
+    "subjects is text": (remember(subjects="owen"), "list"),
+    "empty subject": (remember(subjects=[""]), "subject is empty"),
+    "long subject": (remember(subjects=["a" * 201]), "subject is 201"),
+    "surrogate subject": (remember(subjects=[SURROGATE]), "lone surrogate"),
+    "subject is a number": (remember(subjects=[3]), "list"),
+    "empty key": (remember(key="  "), "key is empty"),
+    "long key": (remember(key="k" * 201), "key is 201"),
+    "surrogate key": (remember(key=SURROGATE), "lone surrogate"),
+    "surrogate source": (remember(source=SURROGATE), "lone surrogate"),
+    "replaces is text": (remember(replaces=MISSING), "list"),
+    "evidence is text": (remember(evidence=MISSING), "list"),
+    "edit to nothing": (first("edit", content=" "), "content is empty"),
+    "edit type": (first("edit", type="rumour"), "choose from identity"),
+    "edit importance": (first("edit", importance=-1), "from 0 to 1"),
+    "edit category": (first("edit", category="context"), "leave it out"),
+    "edit ttl": (first("edit", ttl="soon"), "7d"),
+    "edit naive": (first("edit", occurred_at=datetime(2026, 1, 1)), "timezone"),
+    "delete without reason": (first("delete", reason=""), "reason is empty"),
+    "empty message": (lambda h: h.after_turn("", "ok", scope=HERE), "message is empty"),
+    "empty reply": (lambda h: h.after_turn("ok", "", scope=HERE), "message is empty"),
+    "huge message": (lambda h: h.after_turn("a" * 1_000_001, None, scope=HERE), "Cut it"),
+    "naive talk": (
+        lambda h: h.after_turn("a", "b", scope=HERE, at=datetime(2026, 1, 1)),
+        "timezone",
+    ),
+    "empty live": (lambda h: h.observe("", scope=HERE), "message is empty"),
+    "empty query": (recall(" "), "query is empty"),
+    "surrogate query": (recall(SURROGATE), "lone surrogate"),
+    "query is none": (recall(None), "must be text"),
+    "limit 0": (recall(limit=0), "1 to 1000"),
+    "limit too high": (recall(limit=1_001), "1 to 1000"),
+    "limit text": (recall(limit="ten"), "whole number"),
+    "limit fraction": (recall(limit=1.5), "whole number"),
+    "recent limit": (lambda h: h.recent(0, scope=HERE), "1 to 1000"),
+    "messages limit": (lambda h: h.messages(scope=HERE, limit=-1), "1 to 1000"),
+    "text limit": (lambda h: h.search_text("a", scope=HERE, limit=-1), "1 to 1000"),
+    "mode": (recall(mode="magic"), "choose from hybrid"),
+    "score": (recall(min_score=2), "from 0 to 1"),
+    "recall collection": (recall(collections=["attic"]), "choose from memory"),
+    "collections is text": (recall(collections="memory"), "list"),
+    "recall type": (recall(types=["rumour"]), "choose from identity"),
+    "types is text": (recall(types="fact"), "list"),
+    "recall subjects is text": (recall(subjects="owen"), "list"),
+    "naive since": (recall(since=datetime(2026, 1, 1)), "timezone"),
+    "window": (
+        recall(since="2026-01-02T00:00:00+00:00", until="2026-01-01T00:00:00+00:00"),
+        "since must be before until",
+    ),
+    "empty topic": (lambda h: h.forget(" ", scope=HERE), "topic is empty"),
+    "empty search": (lambda h: h.search_text("", scope=HERE), "query is empty"),
+    "surrogate id": (lambda h: h.get(SURROGATE, scope=HERE), "lone surrogate"),
+    "absent is text": (lambda h: h.verify(absent="Owen"), "list"),
+    "absent is empty": (lambda h: h.verify(absent=[""]), "empty"),
+}
+
+
+@pytest.mark.parametrize(("act", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_used_is_refused(
+    hashed: None, open_hippo: Any, act: Act, message: str
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.remember("Camille élève des abeilles", scope=HERE)
+    hippo.after_turn("Des abeilles ?", "Oui.", scope=HERE)
+    before = hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.messages(scope=HERE)
+    with pytest.raises(InvalidInput, match=message) as caught:
+        act(hippo)
+    assert len(str(caught.value)) > 15
+    assert (hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.messages(scope=HERE)) == before
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda h: h.get(MISSING, scope=HERE),
+        lambda h: h.get("not an id", scope=HERE),
+        lambda h: h.get("", scope=HERE),
+        lambda h: h.history(MISSING, scope=HERE),
+        lambda h: h.edit(MISSING, scope=HERE, importance=1),
+        lambda h: h.delete(MISSING, scope=HERE, reason="faux"),
+        lambda h: h.restore(MISSING, scope=HERE),
+        lambda h: h.neighbours(MISSING, scope=HERE),
+        lambda h: h.associate(MISSING, "other", "part_of", scope=HERE),
+        lambda h: h.settle(MISSING, "other", scope=HERE),
+        lambda h: h.delete_fact("nothing", scope=HERE),
+        lambda h: h.erase(scope=HERE, id=MISSING),
+    ],
+)
+def test_what_is_not_there_is_said(hashed: None, open_hippo: Any, act: Act) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    before = hippo.stats(scope=HERE)
+    with pytest.raises(NotFound):
+        act(hippo)
+    assert hippo.stats(scope=HERE) == before
+
+
+KEPT = {
+    "right to left": "\u202eمرحبا يا كاميل",
+    "emoji": "👩‍👩‍👧 🐝",
+    "only a symbol": "→",
+    "combining": "e\u0301" * 50,
+    "a hundred thousand": "abeille " * 12_000 + "fin",
+    "one long word": "a" * 90_000,
+    "lines": "une ligne\nune autre\tet une colonne",
+    "quotes": "'; DROP TABLE memory; --",
+}
+
+
+@pytest.mark.parametrize("content", KEPT.values(), ids=KEPT.keys())
+def test_any_text_is_kept_as_it_is(hippo: Hippocampe, content: str) -> None:
+    done = hippo.remember(content, scope=HERE)
+    assert hippo.get(done.memory.id, scope=HERE).content == content.strip()
+    assert hippo.recall(content[:3_000], scope=HERE)[0].id == done.memory.id
+    assert hippo.remember(content, scope=HERE).action == "reinforced"
+    turn = hippo.after_turn(content, content, scope=HERE)
+    assert turn in {i.id for i in hippo.recall(content[:3_000], scope=HERE, collections=["turn"])}
+    assert hippo.search_text(content[:100], scope=HERE) is not None
+    assert hippo.verify().ok
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"space": ""},
+        {"space": " "},
+        {"space": "a" * 201},
+        {"space": None},
+        {"user": ""},
+        {"user": 3},
+        {"channel": "a\nb"},
+        {"channel": SURROGATE},
+    ],
+)
+def test_a_scope_has_names_that_can_be_read(labels: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        Scope(**labels)

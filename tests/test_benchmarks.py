@@ -1,0 +1,99 @@
+"""Each benchmark runs on a little made-up data, and its results can be reported."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+TEXTS = [
+    "Camille a planté un cerisier derrière la grange",
+    "Owen repairs violins in a cellar in Ghent",
+    "Nadia a vendu son bateau à un pêcheur de Lorient",
+    "The lighthouse keeper collects blue marbles",
+    "Tomas apprend à jouer de l'accordéon le mardi",
+    "Ingrid paints trains on very small canvases",
+    "Le chat de Maud dort dans un tambour",
+    "Pavel keeps eleven beehives on the roof",
+]
+QUESTIONS = {0: "le cerisier de Camille", 1: "who repairs violins?", 7: "how many beehives?"}
+
+
+def run(name: str, out: Path | None, *arguments: object) -> dict[str, Any]:
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *map(str, arguments)]
+    command += ["--out", str(out)] if out else []
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    return json.loads(out.read_text(encoding="utf-8")) if out else {"printed": done.stdout}
+
+
+def corpus(folder: Path, **more: str) -> Path:
+    folder.mkdir()
+    rows = [{"id": f"d{n}", "text": text} | more for n, text in enumerate(TEXTS)]
+    asked = [{"id": f"q{n}", "text": text, "type": "easy"} for n, text in QUESTIONS.items()]
+    asked = [each | ({"scope": more["scope"]} if more else {}) for each in asked]
+    asked.append({"id": "without", "text": "nothing answers this"})
+    for name, each in (("corpus", rows), ("queries", asked)):
+        lines = "".join(json.dumps(row) + "\n" for row in each)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "qrels.tsv").write_text("".join(f"q{n}\td{n}\n" for n in QUESTIONS))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+def test_recall_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
+    talk = corpus(tmp_path / "talk", scope="one", speaker="Maud", date="1:56 pm on 8 May, 2023")
+    notes = corpus(tmp_path / "notes")
+    report = run("recall", results / "recall.json", talk, notes, "--cache", tmp_path / "cache")
+    assert str(tmp_path) not in json.dumps(report)
+    found = report["results"]["folders"]
+    assert {name: each["form"] for name, each in found.items()} == {
+        "talk": "talk",
+        "notes": "memory",
+    }
+    for each in found.values():
+        assert each["questions"] == 3
+        assert each["candidates"]["share_of_evidence"] == 1
+        assert each["rows"]["BM25"]["hit@1"]["mean"] == 1
+        assert {"dense", "fused candidates", "hybrid (the whole)"} <= set(each["rows"])
+        assert each["kinds"]["easy"]["questions"] == 3
+    markdown = run("report", None, results / "recall.json")["printed"]
+    assert "### talk" in markdown
+    assert "| BM25 |" in markdown
+
+
+def test_latency(results: Path) -> None:
+    small = ("--sizes", 60, "--spaces", 2, "--queries", 5, "--graph-threshold", 50, "--openings", 1)
+    report = run("latency", results / "latency.json", *small)
+    [found] = report["results"]["sizes"]
+    for phase in ("before_graph", "while_building", "after_graph"):
+        assert found[phase]["recall"]["count"] > 0
+        assert "embedding" in found[phase]["stages"]
+    remembered = found["after_graph"]["remember"]
+    assert remembered["findable"] == remembered["count"] == 5
+    assert found["cold"]["open_ms"] > 0
+    assert "with the graph" in run("report", None, results / "latency.json")["printed"]
+
+
+def test_bulk(results: Path) -> None:
+    report = run("bulk", results / "bulk.json", "--messages", 30, "--memories", 20)
+    found = report["results"]
+    assert (found["messages"]["added"], found["memories"]["added"]) == (30, 20)
+    assert found["messages"]["verified"]
+    assert found["memories"]["verified"]
+    assert "per second" in run("report", None, results / "bulk.json")["printed"]
+
+
+def test_crash(results: Path) -> None:
+    report = run("crash", results / "crash.json", "--rounds", 2, "--block", 2)
+    assert report["results"]["failures"] == 0
+    assert report["results"]["rounds"] == 2
+    assert "opening after a kill" in run("report", None, results / "crash.json")["printed"]

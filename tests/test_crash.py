@@ -1,0 +1,62 @@
+"""What was acknowledged survives a kill at any instant."""
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from children import child
+from conftest import Opener
+from hippocampe import Scope
+
+ROUNDS = 12
+
+WRITER = """
+hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:32", flush_seconds=0.05))
+print("open", flush=True)
+number = 0
+while True:
+    name = f"marque{sys.argv[2]}x{number}"
+    if number % 3 == 2:
+        said = hippo.after_turn(f"dis {name}", "oui", scope=scope)
+    elif number % 7 == 6:
+        said = hippo.set_fact("compteur", f"le {name}", scope=scope).memory.id
+    else:
+        said = hippo.remember(f"le {name} est ici", scope=scope).memory.id
+    print(said, name, flush=True)
+    number += 1
+"""
+
+
+@pytest.mark.usefixtures("hashed")
+def test_every_acknowledged_write_is_there(folder: Path, open_hippo: Opener, scope: Scope) -> None:
+    chance = random.Random(7)
+    acknowledged: dict[str, str] = {}
+    for number in range(ROUNDS):
+        with child(WRITER, folder, number) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "open\n"
+            # Counted in writes, not in seconds: the slowest disk sees as many of them.
+            lines = [writer.stdout.readline() for _ in range(chance.randrange(8))]
+            time.sleep(chance.uniform(0.0, 0.1))
+            writer.kill()
+            for line in (*lines, *writer.stdout):
+                if line.endswith("\n"):
+                    id, name = line.split()
+                    acknowledged[id] = name
+    assert len(acknowledged) > ROUNDS
+    hippo = open_hippo(embedder="hashed:32")
+    checked = hippo.verify()
+    assert checked.ok, checked
+    assert len(hippo.facts(scope=scope)) <= 1
+    for id, name in acknowledged.items():
+        found = hippo.recall(
+            name, scope=scope, mode="text", collections=["memory", "turn"], limit=1
+        )
+        if not found:
+            # A later value of the fact took its place.
+            assert hippo.get(id, scope=scope).superseded_by
+            continue
+        assert found[0].id == id
+        assert name in found[0].content

@@ -1,0 +1,75 @@
+"""The demonstration: in this process, and as the real program where little can be printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hippocampe import Hippocampe, Scope, demo
+from hippocampe.errors import InvalidInput
+
+LEAST = 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "data"
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> demo.Report:
+    return demo.run(folder)
+
+
+def test_most_questions_are_answered(report: demo.Report) -> None:
+    assert len(report.asked) == 14
+    missed = [each.question for each in report.asked if not each.answered]
+    assert report.answered >= LEAST, missed
+
+
+def test_each_question_has_three_reasoned_finds(report: demo.Report) -> None:
+    for each in report.asked:
+        assert len(each.found) == demo.LIMIT
+        assert all(item.why for item in each.found)
+        scores = [item.score for item in each.found]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_what_changed_was_corrected(report: demo.Report) -> None:
+    new = [each.new for each in report.corrected]
+    assert any(text.startswith("Marmite will use SQLite") for text in new)
+    assert len(new) >= 5
+
+
+def test_the_data_stays_in_a_folder_of_ones_own(report: demo.Report, folder: Path) -> None:
+    with Hippocampe.open(folder) as hippo:
+        stats = hippo.stats(scope=Scope())
+        assert stats.messages == report.messages
+        assert stats.superseded == len(report.corrected)
+        assert hippo.verify().ok
+    with pytest.raises(InvalidInput, match="already"):
+        demo.run(folder)
+
+
+def test_the_program_in_a_dumb_terminal_with_a_code_page(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    env = {"PYTHONIOENCODING": "cp1252", "TERM": "dumb", "COLUMNS": "80"}
+    env |= {"TMPDIR": str(tmp_path / "tmp"), "HIPPOCAMPE_FOLDER": str(tmp_path / "mine")}
+    done = subprocess.run(
+        [sys.executable, "-m", "hippocampe", "demo"],
+        capture_output=True,
+        env=os.environ | env,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode("cp1252")
+    text = done.stdout.decode("cp1252")
+    (answered,) = re.findall(r"(\d+) of 14 questions answered", text)
+    assert int(answered) >= LEAST
+    assert len(re.findall(r"^ok ", text, re.MULTILINE)) == int(answered)
+    assert "why: " in text
+    assert "\x1b" not in text
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not (tmp_path / "mine").exists()

@@ -1,0 +1,276 @@
+"""Hiding and removing: receipts, what comes back, and what is physically nowhere."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.errors import InvalidInput, NotFound
+
+EVERYWHERE = ("memory", "self", "goal", "summary", "turn", "live")
+
+
+def found(hippo: Hippocampe, query: str, scope: Scope) -> set[str]:
+    items = hippo.recall(query, scope=scope, mode="text", collections=EVERYWHERE, limit=100)
+    return {item.content for item in items}
+
+
+@pytest.fixture
+def told(hippo: Hippocampe, scope: Scope) -> Hippocampe:
+    hippo.remember("Mickael a acheté un canapé vert", scope=scope, subjects=["mickael"])
+    hippo.set_fact("couleur_du_canape", "vert bouteille", scope=scope)
+    hippo.after_turn("Le canapé est arrivé !", "Superbe canapé.", scope=scope)
+    hippo.observe("on livre le canapé demain", scope=scope)
+    hippo.remember("Camille élève des abeilles", scope=scope, subjects=["camille"])
+    hippo.after_turn("Les abeilles dorment", "Au printemps alors.", scope=scope)
+    return hippo
+
+
+# Forgetting
+
+
+def test_a_dry_run_says_and_changes_nothing(told: Hippocampe, scope: Scope) -> None:
+    before = told.stats(scope=scope)
+    receipt = told.forget("le canapé", scope=scope, dry_run=True)
+    assert receipt.dry_run
+    assert {"memory": 1, "fact": 1, "turn": 1, "live": 1}.items() <= receipt.counts.items()
+    assert len(receipt.ids) == len(receipt.items) == sum(receipt.counts.values())
+    assert told.stats(scope=scope) == before
+    assert len(found(told, "canapé", scope)) >= 3
+
+
+def test_a_topic_is_hidden_everywhere(told: Hippocampe, scope: Scope) -> None:
+    dry = told.forget("le canapé", scope=scope, dry_run=True)
+    receipt = told.forget("le canapé", scope=scope)
+    assert (receipt.counts, set(receipt.ids)) == (dry.counts, set(dry.ids))
+    assert found(told, "canapé", scope) == set()
+    assert told.facts(scope=scope) == {}
+    assert told.search_text("canapé", scope=Scope()) != []
+    assert "Camille élève des abeilles" in found(told, "abeilles", scope)
+    assert told.verify().ok
+    assert told.forget("le canapé", scope=scope).ids == ()
+
+
+def test_the_words_of_a_forgotten_turn_are_hidden(told: Hippocampe, scope: Scope) -> None:
+    told.forget("le canapé", scope=scope)
+    shown = {message.content for message in told.search_text("canapé", scope=scope)}
+    assert "Le canapé est arrivé !" not in shown
+
+
+def test_what_was_forgotten_comes_back(told: Hippocampe, scope: Scope) -> None:
+    receipt = told.forget("le canapé", scope=scope)
+    memories = [item for item in receipt.items if item.memory]
+    assert {told.get(item.id, scope=scope).forgotten_reason for item in memories} == {
+        "forgotten: le canapé"
+    }
+    for item in memories:
+        told.restore(item.id, scope=scope)
+    assert "Mickael a acheté un canapé vert" in found(told, "canapé", scope)
+    assert set(told.facts(scope=scope)) == {"couleur_du_canape"}
+    assert told.verify().ok
+
+
+def test_forgetting_stays_in_its_space(told: Hippocampe, scope: Scope) -> None:
+    there = Scope(space="ailleurs")
+    assert told.forget("le canapé", scope=there).ids == ()
+    assert len(found(told, "canapé", scope)) >= 3
+
+
+def test_a_topic_nobody_spoke_of(told: Hippocampe, scope: Scope) -> None:
+    assert told.forget("la thermodynamique des trous noirs", scope=scope).ids == ()
+
+
+# Expiring
+
+
+def test_what_is_over_is_hidden_and_kept(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+    short = hippo.remember("Owen dort chez Camille", scope=scope, ttl="1h").memory
+    hippo.remember("Owen a un voilier", scope=scope, ttl="7d")
+    elsewhere = Scope(space="ailleurs")
+    hippo.remember("Nora dort chez Iris", scope=elsewhere, ttl="1h")
+    assert hippo.expire(scope=scope).ids == ()
+    clock.advance(hours=2)
+    receipt = hippo.expire(scope=scope)
+    assert (receipt.ids, receipt.counts) == ((short.id,), {"memory": 1})
+    assert hippo.get(short.id, scope=scope).forgotten_reason == "expired"
+    assert hippo.expire(scope=scope).ids == ()
+    assert hippo.expire(scope=elsewhere).counts == {"memory": 1}
+    assert hippo.verify().ok
+
+
+# Erasing
+
+NAME = "Zéphyrine"
+FORMS = ("Zéphyrine", "zephyrine", "ZÉPHYRINE", "Zephyrine")
+
+
+def fill(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+    """A name in every place that holds words."""
+    her = Scope(user="zephyrine", channel="lobby")
+    hippo.remember("Zéphyrine habite à Pau", scope=scope, subjects=["zephyrine"])
+    hippo.remember("Zéphyrine a déménagé à Tarbes", scope=scope)
+    hippo.remember("zeph = Zéphyrine", scope=scope)
+    hippo.set_fact("voisine", "Zéphyrine", scope=scope)
+    gone = hippo.remember("Zéphyrine chante faux", scope=scope).memory
+    hippo.delete(gone.id, scope=scope, reason="pas gentil")
+    edited = hippo.remember("Zéphyrine danse", scope=scope).memory
+    hippo.backup()
+    clock.advance(minutes=1)
+    hippo.edit(edited.id, scope=scope, content="la voisine danse", subjects=[])
+    hippo.after_turn("Salut Zéphyrine", "Bonjour Zéphyrine !", scope=her)
+    hippo.observe("Zéphyrine arrive", scope=her)
+    hippo.remember("Camille élève des abeilles", scope=scope)
+    hippo.after_turn("Les abeilles dorment", "Au printemps.", scope=scope)
+    hippo.remember("Zéphyrine est une fée", scope=Scope(space="ailleurs"))
+    hippo.flush()
+    hippo.backup()
+    hippo.recall("Zéphyrine", scope=scope, collections=EVERYWHERE)
+
+
+def bytes_hold(folder: Path, forms: tuple[str, ...]) -> list[str]:
+    return [
+        f"{path.relative_to(folder)}: {form}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        for form in forms
+        if form.encode() in path.read_bytes()
+    ]
+
+
+def test_a_subject_is_erased_from_every_file(
+    hippo: Hippocampe, scope: Scope, folder: Path, clock: FakeClock
+) -> None:
+    fill(hippo, scope, clock)
+    hippo.erase(scope=Scope(space="ailleurs"), subject=NAME)
+    assert not hippo.verify(absent=[NAME]).ok
+    dry = hippo.erase(scope=scope, subject=NAME, dry_run=True)
+    assert not hippo.verify(absent=[NAME]).ok
+    receipt = hippo.erase(scope=scope, subject=NAME)
+    assert receipt.counts == dry.counts
+    assert receipt.counts["memory"] >= 5
+    assert receipt.counts["turn"] == 1
+    assert receipt.counts["message"] == 3
+    checked = hippo.verify(absent=list(FORMS))
+    assert checked.ok, checked
+    assert bytes_hold(folder, FORMS) == []
+    assert found(hippo, "abeilles", scope) == {
+        "Camille élève des abeilles",
+        "Les abeilles dorment\nassistant: Au printemps.",
+    }
+    hippo.close()
+    assert bytes_hold(folder, FORMS) == []
+
+
+def test_erasing_survives_reopening(
+    open_hippo: Opener, scope: Scope, folder: Path, clock: FakeClock
+) -> None:
+    hippo = open_hippo()
+    fill(hippo, scope, clock)
+    for space in ("default", "ailleurs"):
+        hippo.erase(scope=Scope(space=space), subject=NAME)
+    hippo.close()
+    again = open_hippo()
+    assert again.verify(absent=list(FORMS)).ok
+    assert again.remember("Camille élève des abeilles", scope=scope).action == "reinforced"
+    assert found(again, "abeilles", scope) >= {"Camille élève des abeilles"}
+
+
+def test_a_memory_is_erased_with_its_versions(
+    hippo: Hippocampe, scope: Scope, folder: Path
+) -> None:
+    old = hippo.remember("Zéphyrine habite à Pau", scope=scope).memory
+    new = hippo.remember("Zéphyrine a déménagé à Tarbes", scope=scope).memory
+    kept = hippo.remember("Camille élève des abeilles", scope=scope).memory
+    hippo.associate(kept.id, new.id, "related_to", scope=scope)
+    receipt = hippo.erase(scope=scope, id=new.id)
+    assert set(receipt.ids) == {old.id, new.id}
+    for id in receipt.ids:
+        with pytest.raises(NotFound):
+            hippo.get(id, scope=scope)
+    assert hippo.history(kept.id, scope=scope).associations == ()
+    assert bytes_hold(folder, (*FORMS, "Tarbes", "tarbes")) == []
+    assert hippo.verify().ok
+
+
+def test_a_turn_is_erased_by_the_id_of_a_message(
+    hippo: Hippocampe, scope: Scope, folder: Path, clock: FakeClock
+) -> None:
+    for said in ("un", "Zéphyrine ronfle", "trois"):
+        hippo.after_turn(said, "bien", scope=scope)
+        clock.advance(minutes=1)
+    (message,) = hippo.search_text("ronfle", scope=scope)
+    receipt = hippo.erase(scope=scope, id=message.id)
+    assert receipt.counts == {"memory": 0, "turn": 1, "message": 2}
+    assert [m.content for m in hippo.messages(scope=scope) if m.role == "user"] == ["un", "trois"]
+    assert bytes_hold(folder, (*FORMS, "ronfle")) == []
+    assert hippo.verify().ok
+
+
+def test_a_user_is_erased(hippo: Hippocampe, scope: Scope, folder: Path, clock: FakeClock) -> None:
+    her = Scope(user="zephyrine", channel="lobby")
+    hippo.remember("je collectionne les cloches", scope=her)
+    hippo.after_turn("j'ai une cloche neuve", "Bravo.", scope=her)
+    hippo.observe("ding dong", scope=her)
+    hippo.remember("Camille élève des abeilles", scope=scope)
+    receipt = hippo.erase(scope=scope, user="zephyrine")
+    assert receipt.counts == {"memory": 1, "turn": 1, "message": 3}
+    assert bytes_hold(folder, ("zephyrine", "cloche", "ding dong")) == []
+    assert found(hippo, "abeilles", scope) == {"Camille élève des abeilles"}
+    assert hippo.verify().ok
+
+
+def test_a_space_is_erased(hippo: Hippocampe, scope: Scope, folder: Path, clock: FakeClock) -> None:
+    fill(hippo, scope, clock)
+    there = Scope(space="jardin")
+    hippo.remember("Nora plante des tulipes", scope=there)
+    hippo.erase(scope=Scope(space="ailleurs"), whole_space=True)
+    hippo.erase(scope=scope, whole_space=True)
+    counted = hippo.stats(scope=scope)
+    assert (counted.memories, counted.messages, counted.turns, counted.live) == ({}, 0, 0, 0)
+    assert (counted.superseded, counted.forgotten, counted.reviews) == (0, 0, 0)
+    assert bytes_hold(folder, (*FORMS, "abeilles")) == []
+    assert found(hippo, "tulipes", there) == {"Nora plante des tulipes"}
+    assert hippo.verify().ok
+    hippo.remember("Camille élève des abeilles", scope=scope)
+    assert found(hippo, "abeilles", scope) == {"Camille élève des abeilles"}
+
+
+def test_nothing_of_another_space_is_erased(hippo: Hippocampe, scope: Scope) -> None:
+    memory = hippo.remember("Camille élève des abeilles", scope=scope, subjects=["camille"]).memory
+    there = Scope(space="ailleurs")
+    with pytest.raises(NotFound):
+        hippo.erase(scope=there, id=memory.id)
+    for what in ({"user": "dev"}, {"subject": "camille"}, {"whole_space": True}):
+        assert hippo.erase(scope=there, **what).ids == ()
+    assert hippo.get(memory.id, scope=scope) == memory
+    assert found(hippo, "abeilles", scope) == {memory.content}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{}, {"user": "dev", "subject": "x"}, {"id": "x", "whole_space": True}, {"subject": "!"}],
+)
+def test_what_to_erase_is_said_exactly_once(
+    told: Hippocampe, scope: Scope, what: dict[str, object]
+) -> None:
+    before = told.stats(scope=scope)
+    with pytest.raises(InvalidInput):
+        told.erase(scope=scope, **what)
+    assert told.stats(scope=scope) == before
+
+
+def test_a_backup_still_opens_after_an_erasure(
+    open_hippo: Opener, scope: Scope, folder: Path, tmp_path: Path, clock: FakeClock
+) -> None:
+    hippo = open_hippo()
+    fill(hippo, scope, clock)
+    hippo.erase(scope=scope, subject=NAME)
+    hippo.erase(scope=Scope(space="ailleurs"), subject=NAME)
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    newest = max((folder / "backups").glob("*.db"))
+    newest.rename(restored / "hippocampe.db")
+    again = open_hippo(restored)
+    assert again.verify(absent=list(FORMS)).ok
+    assert "Camille élève des abeilles" in found(again, "abeilles", scope)

@@ -1,0 +1,197 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hippocampe import rank, relevance
+from hippocampe.rank import SIGNALS, Candidates, Query
+from hippocampe.words import Texts
+
+VECTORS = np.eye(6, dtype=np.float32)
+
+
+def query(*words: int, asks: frozenset[str] = frozenset(), named: str = "") -> Query:
+    names = (*(f"w{word}" for word in words[:-1]), named or f"w{words[-1]}")
+    return Query(names, VECTORS[list(words)], np.ones(len(words), dtype=np.float32), asks)
+
+
+def candidates(*rows: list[int], around: tuple[list[int], ...] = ()) -> Candidates:
+    n, everything = len(rows), [*rows, *around]
+    total = len(everything)
+    return Candidates(
+        dense=np.full(n, 0.3, dtype=np.float32),
+        window=np.full(n, np.nan, dtype=np.float32),
+        bm25=np.zeros(n, dtype=np.float32),
+        vectors=VECTORS,
+        texts=Texts(
+            np.array([word for row in everything for word in row], dtype=np.int64),
+            np.cumsum([0, *map(len, everything)]),
+        ),
+        neighbours=np.full((n, 4), -1),
+        question=np.zeros(total, dtype=bool),
+        number=np.zeros(total, dtype=bool),
+        date=np.zeros(total, dtype=bool),
+        authors=[None] * n,
+        session=np.full(n, -1),
+        at=np.full(n, np.nan),
+    )
+
+
+def column(measured: rank.Floats, name: str) -> list[float]:
+    return measured[:, SIGNALS.index(name)].tolist()
+
+
+def test_fusing_adds_weighted_reciprocal_ranks() -> None:
+    rankings = {"words": ["a", "b"], "meaning": ["b", "c"]}
+    assert rank.fuse(rankings, {}) == ["b", "a", "c"]
+    assert rank.fuse(rankings, {"words": 0.0}) == ["b", "c", "a"]
+    assert rank.fuse({}, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("When did she leave?", {"when"}),
+        ("Depuis combien de temps ?", {"when", "number"}),
+        ("How many dogs do I have?", {"number", "first_person"}),
+        ("Où habite David ?", set[str]()),
+        ("qu'est-ce que j'aime", {"first_person"}),
+    ],
+)
+def test_what_is_asked(question: str, asked: set[str]) -> None:
+    assert rank.asks(question) == asked
+
+
+def test_rare_words_weigh_more_and_weights_stay_positive() -> None:
+    weights = rank.rarity(np.array([0, 1, 50, 100]), 100)
+    assert (np.diff(weights) < 0).all()
+    assert weights[-1] > 0
+    assert rank.rarity(np.array([5]), 3)[0] > 0
+
+
+def test_a_better_match_is_more_relevant() -> None:
+    found = candidates([0, 1], [0, 4], [4, 5])
+    scores = relevance.probability(rank.signals(query(0, 1), found))
+    assert scores[0] > scores[1] > scores[2]
+    assert ((scores > 0) & (scores < 1)).all()
+
+
+def test_order_of_candidates_does_not_matter() -> None:
+    rows = [[0, 1], [0, 4, 2], [4, 5], [1]]
+    ahead = relevance.probability(rank.signals(query(0, 1), candidates(*rows)))
+    behind = relevance.probability(rank.signals(query(0, 1), candidates(*rows[::-1])))
+    assert np.allclose(ahead, behind[::-1], atol=1e-5)
+
+
+def test_a_neighbour_lends_its_words() -> None:
+    found = candidates([4], [4], around=([0],))
+    beside = np.full((2, 4), -1)
+    beside[0, 1] = 2
+    measured = rank.signals(query(0, 1), replace(found, neighbours=beside))
+    assert column(measured, "late") == [0, 0]
+    assert column(measured, "near") == pytest.approx([0.5 * 0.6**3, 0])
+    assert column(measured, "before")[0] == pytest.approx(0.5)
+    assert np.isnan(column(measured, "before")[1])
+
+
+def test_what_a_source_lacks_adds_nothing() -> None:
+    measured = rank.signals(query(0, 1), candidates([0, 1], [4]))
+    assert np.isnan(column(measured, "before")).all()
+    named = {reason.name for reason in relevance.explain(measured, 0)}
+    assert named.isdisjoint({"before", "session", "importance", "in_window"})
+
+
+def test_facts_and_turns_stand_in_one_list() -> None:
+    found = candidates([0, 1], [0, 1], [4, 5], around=([0],))
+    beside = np.full((3, 4), -1)
+    beside[1, 1] = 3
+    mixed = replace(
+        found, neighbours=beside, importance=np.array([0.9, np.nan, np.nan], dtype=np.float32)
+    )
+    scores = relevance.probability(rank.signals(query(0, 1), mixed))
+    assert np.isfinite(scores).all()
+    assert scores[:2].min() > scores[2]
+
+
+def test_the_speaker_who_is_named_is_told_from_others() -> None:
+    found = replace(candidates([0], [0], [0]), authors=["Ana Ruiz", "Bob", None])
+    measured = rank.signals(query(0, 1, named="ana"), found)
+    assert column(measured, "named") == [1, 0, 0]
+    assert column(measured, "other_named") == [0, 1, 1]
+
+
+def test_dates_matter_when_a_date_is_asked() -> None:
+    found = replace(candidates([0], [0]), date=np.array([True, False]))
+    asked = rank.signals(query(0, 1, asks=frozenset({"when"})), found)
+    assert (column(asked, "date_asked"), column(asked, "date_missing")) == ([1, 0], [0, 1])
+    assert not any(column(rank.signals(query(0, 1), found), "date_asked"))
+
+
+def test_the_time_spoken_of_lifts_what_was_then() -> None:
+    found = replace(candidates([0], [0], [0]), at=np.array([50.0, 500.0, np.nan]))
+    asked = replace(query(0, 1), window=(0.0, 100.0))
+    measured = rank.signals(asked, found)
+    assert column(measured, "in_window")[:2] == [1, 0]
+    scores = relevance.probability(measured)
+    assert scores[0] > scores[1]
+    assert scores[1] == pytest.approx(scores[2], abs=1e-6)
+
+
+def test_importance_breaks_ties() -> None:
+    found = replace(candidates([0], [0]), importance=np.array([1.0, 0.3], dtype=np.float32))
+    scores = relevance.probability(rank.signals(query(0, 1), found))
+    assert scores[0] > scores[1]
+
+
+def test_sessions_lend_the_strength_of_other_turns() -> None:
+    found = replace(candidates([0, 1], [4], [4]), session=np.array([7, 7, 8]))
+    measured = rank.signals(query(0, 1), found)
+    session, own = column(measured, "session"), column(measured, "near_damped")
+    assert session == pytest.approx([0, own[0], 0])
+
+
+def test_contributions_tell_candidates_apart_exactly() -> None:
+    measured = rank.signals(query(0, 1), candidates([0, 1], [0, 4], [4, 5]))
+    scores = relevance.probability(measured)
+    odds = np.log(scores / (1 - scores))
+    added = [
+        sum(reason.contribution for reason in relevance.explain(measured, row)) for row in range(3)
+    ]
+    assert np.allclose(odds - odds[0], np.array(added) - added[0], atol=1e-3)
+
+
+def test_explanations_rank_the_candidates_signal_by_signal() -> None:
+    measured = rank.signals(query(0, 1), candidates([4, 5], [0, 4], [0, 1]))
+    late = [{r.name: r for r in relevance.explain(measured, row)}["late"] for row in range(3)]
+    assert [reason.rank for reason in late] == [3, 2, 1]
+
+
+def test_no_candidates_give_no_scores() -> None:
+    measured = rank.signals(query(0), candidates())
+    assert measured.shape == (0, len(SIGNALS))
+    assert relevance.probability(measured).shape == (0,)
+
+
+def test_one_candidate_and_empty_texts_are_scored() -> None:
+    assert np.isfinite(relevance.probability(rank.signals(query(0), candidates([])))).all()
+    assert np.isfinite(relevance.probability(rank.signals(query(0), candidates([], [0])))).all()
+
+
+def test_the_weights_say_where_they_come_from() -> None:
+    import json
+    from importlib import resources
+
+    entries = json.loads((resources.files("hippocampe") / "data" / "rank.json").read_text())
+    assert {"program", "collections", "licences", "date"} <= set(entries["provenance"])
+    assert set(entries["signals"]) == set(SIGNALS)
+
+
+def test_a_better_match_never_counts_against_a_candidate() -> None:
+    matches = SIGNALS[: SIGNALS.index("length")]
+    assert (relevance.learnt().weights[:, : len(matches)] >= 0).all()
+
+
+def test_a_few_candidates_are_measured_against_what_is_usual() -> None:
+    few = rank.signals(query(0, 1), candidates([0, 1], [4]))
+    best, other = relevance.probability(few)
+    assert best > 0.3 > 0.05 > other

@@ -1,0 +1,528 @@
+"""Writing: the decision table, row by row, and what else a statement carries."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.types import CATEGORIES, DEFAULT_IMPORTANCE, Memory
+
+
+def contents(hippo: Hippocampe, scope: Scope) -> set[str]:
+    return {memory.content for memory in hippo.recent(100, scope=scope)}
+
+
+def found(hippo: Hippocampe, query: str, scope: Scope) -> set[str]:
+    return {item.content for item in hippo.recall(query, scope=scope, limit=50)}
+
+
+# The table
+
+
+def test_a_first_statement_is_inserted_and_found(hippo: Hippocampe, scope: Scope) -> None:
+    done = hippo.remember("Camille élève des abeilles", scope=scope)
+    assert (done.action, done.replaced, done.similarity) == ("inserted", (), None)
+    assert done.memory == hippo.get(done.memory.id, scope=scope)
+    assert found(hippo, "qui a des ruches ?", scope) == {"Camille élève des abeilles"}
+
+
+def test_a_key_written_again_replaces_its_value(hippo: Hippocampe, scope: Scope) -> None:
+    old = hippo.remember("Mickael", scope=scope, key="user_name")
+    new = hippo.remember("Michel", scope=scope, key="user_name")
+    assert (new.action, new.replaced, new.reason) == ("updated", (old.memory.id,), "same key")
+    assert {key: memory.content for key, memory in hippo.facts(scope=scope).items()} == {
+        "user_name": "Michel"
+    }
+    history = hippo.history(new.memory.id, scope=scope)
+    assert [memory.content for memory in history.versions] == ["Mickael", "Michel"]
+    assert history.versions[0].superseded_at == new.memory.created_at
+
+
+def test_named_memories_are_replaced(hippo: Hippocampe, scope: Scope) -> None:
+    first = hippo.remember("Camille joue du violon", scope=scope).memory
+    second = hippo.remember("Owen a un voilier bleu", scope=scope).memory
+    both = hippo.remember("Ils ont tout vendu", scope=scope, replaces=[first.id, second.id])
+    assert both.action == "updated"
+    assert set(both.replaced) == {first.id, second.id}
+    assert contents(hippo, scope) == {"Ils ont tout vendu"}
+    assert found(hippo, "violon ou voilier", scope) == {"Ils ont tout vendu"}
+
+
+@pytest.mark.parametrize("state", ["unknown", "deleted", "of another space"])
+def test_only_current_memories_of_the_space_can_be_replaced(
+    hippo: Hippocampe, scope: Scope, state: str
+) -> None:
+    old = hippo.remember("Camille joue du violon", scope=scope).memory
+    here = Scope(space="ailleurs") if state == "of another space" else scope
+    if state == "deleted":
+        hippo.delete(old.id, scope=scope, reason="faux")
+    id = "0198a000-0000-7000-8000-000000000000" if state == "unknown" else old.id
+    with pytest.raises(NotFound, match="cannot replace"):
+        hippo.remember("Camille joue de l'alto", scope=here, replaces=[id])
+    assert "Camille joue de l'alto" not in contents(hippo, here)
+
+
+@pytest.mark.parametrize(
+    "again",
+    ["camille eleve des abeilles", "Camille  élève des abeilles !", "CAMILLE ÉLÈVE DES ABEILLES."],
+)
+def test_the_same_words_reinforce(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, again: str
+) -> None:
+    old = hippo.remember("Camille élève des abeilles", scope=scope, subjects=["camille"]).memory
+    clock.advance(days=3)
+    done = hippo.remember(again, scope=scope, subjects=["ruches"], evidence=["m1"])
+    assert done.action == "reinforced"
+    assert done.memory.id == old.id
+    assert done.memory.content == old.content
+    assert old.importance < done.memory.importance < 1
+    assert done.memory.access_count == old.access_count + 1
+    assert done.memory.updated_at > old.updated_at
+    assert done.memory.subjects == ("camille", "ruches")
+    assert done.memory.evidence == ("m1",)
+    assert contents(hippo, scope) == {old.content}
+    assert hippo.recall("abeilles", scope=scope, subjects=["ruches"])[0].id == old.id
+
+
+def test_reinforcing_takes_the_higher_importance(hippo: Hippocampe, scope: Scope) -> None:
+    hippo.remember("Camille élève des abeilles", scope=scope, importance=0.2)
+    done = hippo.remember("Camille élève des abeilles", scope=scope, importance=0.9)
+    assert 0.9 < done.memory.importance <= 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "days"),
+    [("1d", "7d", 7), ("7d", "1d", 7), ("1d", None, None), (None, "1d", None)],
+)
+def test_reinforcing_keeps_the_later_expiry(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, first: str, second: str, days: int | None
+) -> None:
+    start = clock.now
+    hippo.remember("Owen dort chez Camille", scope=scope, ttl=first)
+    done = hippo.remember("Owen dort chez Camille", scope=scope, ttl=second)
+    expires = done.memory.expires_at
+    if days is None:
+        assert expires is None
+    else:
+        assert expires is not None
+        assert abs(expires - start - timedelta(days=days)) < timedelta(minutes=1)
+
+
+def test_what_has_expired_is_not_reinforced(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock
+) -> None:
+    old = hippo.remember("Owen dort chez Camille", scope=scope, ttl="1h").memory
+    clock.advance(hours=2)
+    new = hippo.remember("Owen dort chez Camille", scope=scope)
+    assert new.action == "inserted"
+    assert new.memory.id != old.id
+
+
+def test_detail_updates(hippo: Hippocampe, scope: Scope) -> None:
+    old = hippo.remember("Mickael s'est cassé l'épaule", scope=scope, subjects=["mickael"])
+    new = hippo.remember("Mickael s'est cassé l'épaule le 10 janvier 2026", scope=scope)
+    assert new.action == "updated"
+    assert new.replaced == (old.memory.id,)
+    assert new.memory.subjects == ("mickael",)
+    assert contents(hippo, scope) == {"Mickael s'est cassé l'épaule le 10 janvier 2026"}
+
+
+def test_other_people_and_other_facts_stay(hippo: Hippocampe, scope: Scope) -> None:
+    three = ["David habite à Paris", "David a un fils", "Mickael habite à Paris"]
+    assert [hippo.remember(each, scope=scope).action for each in three] == ["inserted"] * 3
+    assert contents(hippo, scope) == set(three)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("David habite à Ordizan", "David a déménagé à Toulouse"),
+        ("David lives in Ordizan", "David has moved to Toulouse"),
+        ("Nora works at Google", "Nora just joined Microsoft"),
+        ("Nora travaille chez Airbus", "Nora travaille chez Thales"),
+        ("Owen is married to Iris", "Owen is not married to Iris"),
+        ("Camille aime le fromage", "Camille n'aime pas le fromage"),
+    ],
+)
+def test_another_value_of_a_single_valued_relation_updates(
+    hippo: Hippocampe, scope: Scope, old: str, new: str
+) -> None:
+    before = hippo.remember(old, scope=scope).memory
+    done = hippo.remember(new, scope=scope)
+    assert done.action == "updated"
+    assert contents(hippo, scope) == {new}
+    history = hippo.history(before.id, scope=scope)
+    assert [memory.content for memory in history.versions] == [old, new]
+    (edge,) = history.associations
+    assert (edge.kind, edge.source_id, edge.target_id) == ("updates", done.memory.id, before.id)
+    assert edge.reason == done.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("David prête sa voiture à Mickael", "Mickael prête sa voiture à David"),
+        ("Alice lends her bike to Bob", "Bob lends her bike to Alice"),
+        ("La réunion est à 14 h dans la salle bleue", "La réunion est à 16 h dans la salle bleue"),
+    ],
+)
+def test_what_differs_in_a_name_a_number_or_a_role_is_kept_and_linked(
+    hippo: Hippocampe, scope: Scope, old: str, new: str
+) -> None:
+    first = hippo.remember(old, scope=scope).memory
+    done = hippo.remember(new, scope=scope)
+    assert done.action == "inserted"
+    assert contents(hippo, scope) == {old, new}
+    edges = hippo.history(done.memory.id, scope=scope).associations
+    assert [(edge.kind, edge.target_id) for edge in edges] == [("related_to", first.id)]
+
+
+def unsure_pair(hippo: Hippocampe, scope: Scope) -> tuple[Memory, Memory]:
+    first = hippo.remember("Camille adore son vieux vélo rouge", scope=scope).memory
+    second = hippo.remember("Camille répare son vieux vélo rouge", scope=scope)
+    assert second.action == "inserted"
+    return first, second.memory
+
+
+def test_what_no_rule_is_sure_of_is_listed_for_review(hippo: Hippocampe, scope: Scope) -> None:
+    first, second = unsure_pair(hippo, scope)
+    (review,) = hippo.reviews(scope=scope)
+    assert {review.memory.id, review.other.id} == {first.id, second.id}
+    assert review.reason
+    assert hippo.stats(scope=scope).reviews == 1
+    assert hippo.reviews(scope=Scope(space="ailleurs")) == []
+
+
+def test_settling_a_review_keeps_both(hippo: Hippocampe, scope: Scope) -> None:
+    first, second = unsure_pair(hippo, scope)
+    hippo.settle(first.id, second.id, scope=scope)
+    assert hippo.reviews(scope=scope) == []
+    assert contents(hippo, scope) == {first.content, second.content}
+
+
+def test_settling_a_review_for_one_supersedes_the_other(hippo: Hippocampe, scope: Scope) -> None:
+    first, second = unsure_pair(hippo, scope)
+    hippo.settle(first.id, second.id, scope=scope, keep=first.id)
+    assert contents(hippo, scope) == {first.content}
+    assert hippo.get(second.id, scope=scope).superseded_by == first.id
+    assert found(hippo, "vélo", scope) == {first.content}
+    with pytest.raises(NotFound, match="no longer current"):
+        hippo.settle(first.id, second.id, scope=scope, keep=second.id)
+    assert hippo.verify().ok
+
+
+@pytest.mark.parametrize("keep", ["other", "itself"])
+def test_a_review_cannot_be_settled_for_nonsense(
+    hippo: Hippocampe, scope: Scope, keep: str
+) -> None:
+    first, second = unsure_pair(hippo, scope)
+    pair = (first.id, first.id) if keep == "itself" else (first.id, second.id)
+    with pytest.raises(InvalidInput):
+        hippo.settle(*pair, scope=scope, keep=first.id if keep == "itself" else "x")
+    assert contents(hippo, scope) == {first.content, second.content}
+
+
+# Where like is compared with like
+
+
+def test_nothing_crosses_spaces(hippo: Hippocampe, scope: Scope) -> None:
+    there = Scope(space="ailleurs")
+    for where in (scope, there):
+        assert hippo.remember("David habite à Ordizan", scope=where).action == "inserted"
+        assert hippo.remember("thé", scope=where, key="boisson").action == "inserted"
+    hippo.remember("David a déménagé à Toulouse", scope=there)
+    assert contents(hippo, scope) == {"David habite à Ordizan", "thé"}
+    assert contents(hippo, there) == {"David a déménagé à Toulouse", "thé"}
+
+
+def test_nothing_crosses_collections_nor_categories(hippo: Hippocampe, scope: Scope) -> None:
+    said = "Eko sait lire les cartes marines"
+    places = [
+        {"collection": "memory"},
+        {"collection": "self", "category": "capability"},
+        {"collection": "self", "category": "limitation"},
+        {"collection": "goal", "category": "capability_request"},
+    ]
+    for place in places:
+        assert hippo.remember(said, scope=scope, **place).action == "inserted"
+    for place in places:
+        assert hippo.remember(said, scope=scope, **place).action == "reinforced"
+    counted = hippo.stats(scope=scope)
+    assert counted.memories == {"memory": 1, "self": 2, "goal": 1}
+    assert counted.categories == {
+        "self/capability": 1,
+        "self/limitation": 1,
+        "goal/capability_request": 1,
+    }
+
+
+def test_the_same_value_under_two_keys_is_two_facts(hippo: Hippocampe, scope: Scope) -> None:
+    hippo.set_fact("aime_le_ski", "oui", scope=scope)
+    hippo.set_fact("aime_la_mer", "oui", scope=scope)
+    assert set(hippo.facts(scope=scope)) == {"aime_le_ski", "aime_la_mer"}
+
+
+def test_a_known_statement_can_be_given_a_key(hippo: Hippocampe, scope: Scope) -> None:
+    old = hippo.remember("Camille habite à Lourdes", scope=scope).memory
+    done = hippo.remember("Camille habite à Lourdes", scope=scope, key="ville_de_camille")
+    assert done.action == "reinforced"
+    assert hippo.facts(scope=scope)["ville_de_camille"].id == old.id
+    assert hippo.verify().ok
+
+
+# What a statement carries
+
+
+def test_every_field_is_kept(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+    happened = datetime(2025, 12, 24, 20, tzinfo=UTC)
+    done = hippo.remember(
+        "  Owen a promis un voilier à Iris\x07 ",
+        scope=scope,
+        type="decision",
+        key="promesse",
+        subjects=["Owen", "iris", "owen"],
+        importance=0.25,
+        ttl="2w",
+        occurred_at=happened,
+        source="digest",
+        evidence=["m1", "m2"],
+    )
+    memory = hippo.get(done.memory.id, scope=scope)
+    assert memory == done.memory
+    assert memory.content == "Owen a promis un voilier à Iris"
+    assert (memory.type, memory.key, memory.source) == ("decision", "promesse", "digest")
+    assert memory.subjects == ("owen", "iris")
+    assert (memory.importance, memory.evidence) == (0.25, ("m1", "m2"))
+    assert (memory.user, memory.channel, memory.space) == ("dev", "lobby", "default")
+    assert memory.occurred_at == happened
+    assert memory.created_at == memory.updated_at <= clock.now
+    assert memory.expires_at == memory.created_at + timedelta(weeks=2)
+    assert memory.current
+
+
+@pytest.mark.parametrize(("type", "importance"), DEFAULT_IMPORTANCE.items())
+def test_each_type_has_its_importance(
+    hippo: Hippocampe, scope: Scope, type: str, importance: float
+) -> None:
+    done = hippo.remember("Camille élève des abeilles", scope=scope, type=type)
+    assert (done.memory.type, done.memory.importance) == (type, importance)
+
+
+@pytest.mark.parametrize(
+    ("ttl", "duration"),
+    [
+        ("1h", timedelta(hours=1)),
+        ("7d", timedelta(days=7)),
+        ("30d", timedelta(days=30)),
+        ("2w", timedelta(weeks=2)),
+        (timedelta(minutes=5), timedelta(minutes=5)),
+    ],
+)
+def test_a_memory_lives_for_its_time(
+    hippo: Hippocampe,
+    scope: Scope,
+    clock: FakeClock,
+    ttl: str | timedelta,
+    duration: timedelta,
+) -> None:
+    hippo.remember("Owen dort chez Camille", scope=scope, ttl=ttl)
+    clock.now += duration - timedelta(seconds=10)
+    assert found(hippo, "où dort Owen ?", scope) == {"Owen dort chez Camille"}
+    clock.advance(seconds=11)
+    assert found(hippo, "où dort Owen ?", scope) == set()
+    assert contents(hippo, scope) == set()
+
+
+@pytest.mark.parametrize(
+    ("collection", "category"),
+    [(name, category) for name, all in CATEGORIES.items() for category in (*sorted(all), None)],
+)
+def test_each_drawer_takes_its_categories(
+    hippo: Hippocampe, scope: Scope, collection: str, category: str | None
+) -> None:
+    needs = bool(CATEGORIES[collection])
+    if needs and category is None:
+        with pytest.raises(InvalidInput, match="needs a category"):
+            hippo.remember("Eko chante", scope=scope, collection=collection)
+        return
+    done = hippo.remember("Eko chante", scope=scope, collection=collection, category=category)
+    assert (done.memory.collection, done.memory.category) == (collection, category)
+    found = hippo.recall("chanter", scope=scope, collections=[collection], category=category)
+    assert [item.kind for item in found] == [collection]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "dev = Mickael",
+        "dev s'appelle en fait Mickael",
+        "dev is also known as Mickael",
+        "dev aka Mickael",
+    ],
+)
+def test_two_names_of_one_subject(hippo: Hippocampe, scope: Scope, said: str) -> None:
+    """Told apart by their names alone, the two would be two people."""
+    hippo.remember("Mickael habite à Paris", scope=scope)
+    hippo.remember(said, scope=scope)
+    done = hippo.remember("dev habite à Ordizan", scope=scope)
+    assert done.action == "updated"
+    assert contents(hippo, scope) == {said, "dev habite à Ordizan"}
+
+
+def test_a_forgotten_alias_no_longer_counts(hippo: Hippocampe, scope: Scope) -> None:
+    alias = hippo.remember("dev = Mickael", scope=scope).memory
+    hippo.delete(alias.id, scope=scope, reason="faux")
+    hippo.remember("Mickael habite à Paris", scope=scope)
+    assert hippo.remember("dev habite à Ordizan", scope=scope).action == "inserted"
+
+
+# Secrets
+
+SECRET = "Le mot de passe du wifi est Zx9!kLp2#vQ"
+
+
+def test_secrets_are_masked(hippo: Hippocampe, scope: Scope) -> None:
+    done = hippo.remember(SECRET, scope=scope)
+    assert "Zx9!kLp2#vQ" not in done.memory.content
+    assert "wifi" in done.memory.content
+    assert hippo.verify(absent=["Zx9!kLp2#vQ"]).ok
+
+
+def test_secrets_are_masked_in_edits_and_talk(hippo: Hippocampe, scope: Scope) -> None:
+    memory = hippo.remember("Le wifi marche bien", scope=scope).memory
+    hippo.edit(memory.id, scope=scope, content=SECRET)
+    hippo.after_turn(SECRET, "Noté !", scope=scope)
+    hippo.observe(SECRET, scope=scope)
+    assert hippo.verify(absent=["Zx9!kLp2#vQ"]).ok
+
+
+def test_secrets_are_refused_on_demand(open_hippo: Opener, scope: Scope) -> None:
+    hippo = open_hippo(refuse_secrets=True)
+    for write in (
+        lambda: hippo.remember(SECRET, scope=scope),
+        lambda: hippo.after_turn("bonjour", SECRET, scope=scope),
+        lambda: hippo.observe(SECRET, scope=scope),
+    ):
+        with pytest.raises(InvalidInput, match="holds a secret"):
+            write()
+    counted = hippo.stats(scope=scope)
+    assert (counted.memories, counted.messages, counted.turns) == ({}, 0, 0)
+
+
+# By hand
+
+
+def test_a_superseded_memory_comes_back(hippo: Hippocampe, scope: Scope) -> None:
+    old = hippo.remember("David habite à Ordizan", scope=scope, subjects=["famille"]).memory
+    hippo.remember("David a déménagé à Toulouse", scope=scope)
+    back = hippo.restore(old.id, scope=scope)
+    assert back.current
+    assert contents(hippo, scope) == {"David habite à Ordizan", "David a déménagé à Toulouse"}
+    assert "David habite à Ordizan" in found(hippo, "où habite David ?", scope)
+    tagged = hippo.recall("habiter", scope=scope, subjects=["david"])
+    assert old.id in {item.id for item in tagged}
+    assert hippo.verify().ok
+
+
+def test_a_deleted_memory_comes_back(hippo: Hippocampe, scope: Scope) -> None:
+    memory = hippo.remember("Camille élève des abeilles", scope=scope).memory
+    gone = hippo.delete(memory.id, scope=scope, reason="faux")
+    assert (gone.forgotten_reason, gone.current) == ("faux", False)
+    assert contents(hippo, scope) == found(hippo, "abeilles", scope) == set()
+    assert hippo.history(memory.id, scope=scope).versions == (gone,)
+    with pytest.raises(NotFound):
+        hippo.delete(memory.id, scope=scope, reason="encore")
+    hippo.restore(memory.id, scope=scope)
+    assert found(hippo, "abeilles", scope) == {memory.content}
+    with pytest.raises(InvalidInput, match="is current"):
+        hippo.restore(memory.id, scope=scope)
+
+
+def test_an_expired_memory_comes_back_for_good(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock
+) -> None:
+    memory = hippo.remember("Owen dort chez Camille", scope=scope, ttl="1h").memory
+    clock.advance(hours=2)
+    assert hippo.restore(memory.id, scope=scope).expires_at is None
+    clock.advance(days=400)
+    assert found(hippo, "où dort Owen ?", scope) == {memory.content}
+
+
+def test_restoring_takes_the_key_back(hippo: Hippocampe, scope: Scope) -> None:
+    old = hippo.set_fact("user_name", "Mickael", scope=scope).memory
+    new = hippo.set_fact("user_name", "Michel", scope=scope).memory
+    hippo.restore(old.id, scope=scope)
+    assert hippo.facts(scope=scope)["user_name"].id == old.id
+    assert hippo.get(new.id, scope=scope).superseded_by == old.id
+    assert found(hippo, "user name", scope) == {"Mickael"}
+    assert hippo.verify().ok
+
+
+def test_facts(hippo: Hippocampe, scope: Scope) -> None:
+    assert hippo.set_fact("user_name", "Mickael", scope=scope).action == "inserted"
+    hippo.set_fact("boisson", "thé", scope=scope)
+    assert list(hippo.facts(scope=scope)) == ["boisson", "user_name"]
+    gone = hippo.delete_fact("boisson", scope=scope)
+    assert gone.forgotten_reason == "deleted"
+    assert list(hippo.facts(scope=scope)) == ["user_name"]
+    with pytest.raises(NotFound, match="no fact"):
+        hippo.delete_fact("boisson", scope=scope)
+
+
+def test_an_edit_changes_what_it_names(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+    memory = hippo.remember("Camille élève des abeilles", scope=scope, ttl="1h").memory
+    clock.advance(minutes=1)
+    new = hippo.edit(
+        memory.id, scope=scope, content="Camille élève des lapins", ttl=None, subjects=["lapins"]
+    )
+    assert new == hippo.get(memory.id, scope=scope)
+    assert (new.content, new.expires_at, new.subjects) == (
+        "Camille élève des lapins",
+        None,
+        ("lapins",),
+    )
+    assert (new.type, new.importance, new.created_at) == ("fact", 0.6, memory.created_at)
+    assert new.updated_at > memory.updated_at
+    clock.advance(days=1)
+    assert hippo.recall("rongeurs", scope=scope, subjects=["lapins"])[0].content == new.content
+    assert hippo.remember("Camille élève des abeilles", scope=scope).action == "inserted"
+    assert hippo.verify().ok
+
+
+def test_only_a_current_memory_is_edited(hippo: Hippocampe, scope: Scope) -> None:
+    memory = hippo.remember("Camille élève des abeilles", scope=scope).memory
+    with pytest.raises(NotFound):
+        hippo.edit(memory.id, scope=Scope(space="ailleurs"), importance=1.0)
+    hippo.delete(memory.id, scope=scope, reason="faux")
+    with pytest.raises(NotFound, match="restore it first"):
+        hippo.edit(memory.id, scope=scope, importance=1.0)
+
+
+def test_associations_are_walked_both_ways(hippo: Hippocampe, scope: Scope) -> None:
+    said = ["Owen a pris froid en mer", "Iris a annulé le dîner", "Le gâteau reste au four"]
+    a, b, c = (hippo.remember(each, scope=scope).memory for each in said)
+    edge = hippo.associate(b.id, a.id, "caused_by", scope=scope, reason="il était malade")
+    hippo.associate(c.id, b.id, "caused_by", scope=scope)
+    near, _ = hippo.neighbours(a.id, scope=scope, depth=1)
+    assert [memory.id for memory in near] == [a.id, b.id]
+    far, edges = hippo.neighbours(a.id, scope=scope)
+    assert [memory.id for memory in far] == [a.id, b.id, c.id]
+    assert edge in edges
+    assert len(edges) == 2
+
+
+def test_associations_are_checked(hippo: Hippocampe, scope: Scope) -> None:
+    a = hippo.remember("Owen a pris froid en mer", scope=scope).memory
+    b = hippo.remember("Iris a annulé le dîner", scope=scope).memory
+    there = hippo.remember("Iris chante", scope=Scope(space="ailleurs")).memory
+    with pytest.raises(InvalidInput, match="unknown association"):
+        hippo.associate(a.id, b.id, "likes", scope=scope)
+    with pytest.raises(InvalidInput, match="itself"):
+        hippo.associate(a.id, a.id, "part_of", scope=scope)
+    with pytest.raises(NotFound):
+        hippo.associate(a.id, there.id, "part_of", scope=scope)
+    with pytest.raises(InvalidInput, match="depth"):
+        hippo.neighbours(a.id, scope=scope, depth=6)
+    assert hippo.neighbours(a.id, scope=scope) == ((a,), ())

@@ -1,0 +1,241 @@
+"""The database: its tables, its upgrades, and what it does when disk or file fail."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, event
+
+from conftest import Opener
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.errors import (
+    InvalidInput,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+)
+from hippocampe.store import migrate, schema
+from hippocampe.store.store import Store
+
+pytestmark = pytest.mark.usefixtures("hashed")
+
+
+@pytest.fixture
+def small(open_hippo: Opener) -> Hippocampe:
+    return open_hippo(embedder="hashed:32")
+
+
+def test_the_migrations_make_the_tables_of_the_schema(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
+    with engine.begin() as connection:
+        migrate.upgrade(connection)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "compare_type": True,
+                "include_object": lambda thing, name, *_: not str(name).startswith("message_fts"),
+            },
+        )
+        assert compare_metadata(context, schema.metadata) == []
+    engine.dispose()
+
+
+def revise(folder: Path, revision: str) -> None:
+    with closing(sqlite3.connect(folder / "hippocampe.db")) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        connection.commit()
+
+
+def filled(open_hippo: Opener, scope: Scope) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.remember("Camille élève des abeilles", scope=scope)
+    hippo.close()
+
+
+def test_an_upgrade_keeps_a_copy_first(
+    open_hippo: Opener, scope: Scope, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(open_hippo, scope)
+    assert not (folder / "backups").exists()
+    monkeypatch.setattr(schema, "REVISION", "0002")
+    hippo = open_hippo(embedder="hashed:32")
+    assert hippo.recent(scope=scope)[0].content == "Camille élève des abeilles"
+    (copy,) = (folder / "backups").glob("before-0002-*.db")
+    with closing(sqlite3.connect(copy)) as connection:
+        kept = connection.execute("SELECT content FROM memory").fetchall()
+    assert kept == [("Camille élève des abeilles",)]
+
+
+def test_data_of_a_later_version_is_left_alone(
+    open_hippo: Opener, scope: Scope, folder: Path
+) -> None:
+    filled(open_hippo, scope)
+    revise(folder, "9999")
+    before = (folder / "hippocampe.db").read_bytes()
+    with pytest.raises(StoreTooNew, match="schema 9999"):
+        open_hippo()
+    assert (folder / "hippocampe.db").read_bytes() == before
+    revise(folder, schema.REVISION)
+    assert open_hippo(embedder="hashed:32").verify().ok
+
+
+@pytest.mark.parametrize("damage", ["noise", "header", "cut"])
+def test_a_damaged_database_is_refused_and_left_alone(
+    open_hippo: Opener, scope: Scope, folder: Path, damage: str
+) -> None:
+    filled(open_hippo, scope)
+    path = folder / "hippocampe.db"
+    intact = path.read_bytes()
+    broken = {
+        "noise": os.urandom(5_000),
+        "header": b"x" * 16 + intact[16:],
+        "cut": intact[: len(intact) // 2 + 100],
+    }[damage]
+    path.write_bytes(broken)
+    with pytest.raises(StoreCorrupt, match="(?i)nothing was (changed|overwritten)"):
+        open_hippo(embedder="hashed:32")
+    assert path.read_bytes() == broken
+    path.write_bytes(intact)
+    assert open_hippo(embedder="hashed:32").verify().ok
+
+
+def test_damage_inside_is_reported_by_verify(
+    open_hippo: Opener, scope: Scope, folder: Path
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    for number in range(200):
+        hippo.after_turn(f"colis {number} " + "x" * 2_000, None, scope=scope)
+    hippo.close()
+    path = folder / "hippocampe.db"
+    data = bytearray(path.read_bytes())
+    # The last pages hold messages, nothing that opening needs.
+    data[-40_000:-8_000] = b"\xff" * 32_000
+    path.write_bytes(data)
+    try:
+        again = open_hippo(embedder="hashed:32")
+        assert not again.verify().ok
+    except StoreCorrupt:
+        pass
+
+
+def test_a_file_in_place_of_the_folder(tmp_path: Path, open_hippo: Opener) -> None:
+    (tmp_path / "file").write_text("autre chose")
+    with pytest.raises(StoreReadOnly, match="cannot use the data folder"):
+        open_hippo(tmp_path / "file")
+    with pytest.raises(StoreReadOnly, match="cannot use the data folder"):
+        open_hippo(tmp_path / "file" / "data")
+    assert (tmp_path / "file").read_text() == "autre chose"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(folder: Path, open_hippo: Opener) -> None:
+    folder.mkdir(mode=0o500)
+    with pytest.raises(StoreReadOnly, match="permissions"):
+        open_hippo()
+
+
+def test_a_database_that_cannot_be_written(small: Hippocampe, scope: Scope) -> None:
+    small.remember("Camille élève des abeilles", scope=scope)
+    engine = small._parts.store.engine
+    engine.dispose()
+    event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA query_only = ON"))
+    with pytest.raises(StoreReadOnly, match="permissions"):
+        small.remember("Owen a un voilier", scope=scope)
+    assert small.recall("Camille", scope=scope)[0].content == "Camille élève des abeilles"
+    assert small.verify().ok
+
+
+def test_a_full_disk_takes_nothing_in_part(
+    small: Hippocampe, scope: Scope, open_hippo: Opener
+) -> None:
+    small.remember("Camille élève des abeilles", scope=scope)
+    before = small.stats(scope=scope)
+    engine = small._parts.store.engine
+    engine.dispose()
+
+    def fill(raw: sqlite3.Connection, _: object) -> None:
+        pages = raw.execute("PRAGMA page_count").fetchone()[0]
+        raw.execute(f"PRAGMA max_page_count = {pages + 1}")
+
+    event.listen(engine, "connect", fill)
+    long = "colis " * 10_000
+    writes = (
+        lambda: small.remember(long, scope=scope),
+        lambda: small.after_turn(long, long, scope=scope),
+        lambda: small.observe(long, scope=scope),
+    )
+    for write in writes:
+        with pytest.raises(StoreFull, match="Free some space"):
+            write()
+    assert small.stats(scope=scope) == before
+    assert small.recall("abeilles", scope=scope)[0].content == "Camille élève des abeilles"
+    assert small.verify().ok
+    engine.dispose()
+    event.remove(engine, "connect", fill)
+    assert small.remember(long, scope=scope).action == "inserted"
+    assert small.verify().ok
+
+
+def test_full_text_folds_accents(tmp_path: Path) -> None:
+    store = Store.open(f"sqlite:///{tmp_path / 'x.db'}", tmp_path)
+    with store.write() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO message (id, space, channel, content, at, created_at, live) "
+            "VALUES ('1', 's', '', 'Le GÂTEAU d’Élodie à Noël', 0, 0, 0)"
+        )
+    with store.read() as connection:
+        for word in ("gateau", "gâteau", "ELODIE", "noel", "a"):
+            query = "SELECT rowid FROM message_fts WHERE message_fts MATCH ?"
+            assert connection.exec_driver_sql(query, (word,)).all() == [(1,)], word
+    store.close()
+
+
+def test_a_backup_made_while_writing_opens(
+    small: Hippocampe, scope: Scope, tmp_path: Path, open_hippo: Opener
+) -> None:
+    for number in range(10):
+        small.remember(f"le colis{number} attend", scope=scope)
+    target = tmp_path / "copies" / "hippocampe.db"
+    assert small.backup(target) == target
+    small.remember("le colis10 attend", scope=scope)
+    again = open_hippo(target.parent, embedder="hashed:32")
+    assert len(again.recent(100, scope=scope)) == 10
+    assert again.verify().ok
+    assert (
+        again.recall("colis7", scope=scope, mode="text", limit=1)[0].content == "le colis7 attend"
+    )
+
+
+def test_a_backup_that_cannot_be_written(small: Hippocampe, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("autre chose")
+    with pytest.raises(StoreError):
+        small.backup(tmp_path / "file" / "copy.db")
+    with pytest.raises(StoreError):
+        small.backup(Path("/proc/copy.db"))
+
+
+def test_a_closed_memory_says_so(small: Hippocampe, scope: Scope) -> None:
+    small.close()
+    for verb in (
+        lambda: small.remember("Owen a un voilier", scope=scope),
+        lambda: small.recall("Owen", scope=scope),
+        lambda: small.stats(scope=scope),
+    ):
+        with pytest.raises(StoreError, match="closed"):
+            verb()
+
+
+def test_a_folder_has_a_name() -> None:
+    with pytest.raises(InvalidInput, match="folder"):
+        Hippocampe.open("")
+
+
+def test_a_folder_is_told_by_its_configuration(tmp_path: Path) -> None:
+    assert Config.of(str(tmp_path)) == Config.of(tmp_path) == Config(folder=tmp_path)

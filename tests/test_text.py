@@ -1,0 +1,122 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hippocampe import text
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("Été à NOËL", "ete a noel"),
+        ("L’œuvre", "l'oeuvre"),
+        ("Straße", "strasse"),
+        ("plain ASCII", "plain ascii"),
+    ],
+)
+def test_folding_removes_case_accents_and_ligatures(written: str, folded: str) -> None:
+    assert text.fold(written) == folded
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing_more(written: str) -> None:
+    once = text.fold(written)
+    assert text.fold(once) == once
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("Mickael s'est cassé l'épaule", ["mickael", "est", "casse", "epaule"]),
+        ("Qu’est-ce qu'il y a ?", ["est", "ce", "il", "y", "a"]),
+        ("David's dog isn't here", ["david", "dog", "is", "not", "here"]),
+        ("jusqu'à 14h30, aujourd'hui", ["a", "14h30", "aujourd", "hui"]),
+        ("snake_case and arc-en-ciel", ["snake", "case", "and", "arc", "en", "ciel"]),
+        ("  …  ", []),
+    ],
+)
+def test_words_are_folded_and_split_from_elisions(written: str, found: list[str]) -> None:
+    assert text.words(written) == found
+
+
+def test_stop_words_go_unless_nothing_else_is_left() -> None:
+    assert text.keywords("le chat voit le chat") == ["chat", "voit", "chat"]
+    assert text.content_words("le chat voit le chat") == ["chat", "voit"]
+    assert text.content_words("qui es tu ?") == ["qui", "es", "tu"]
+
+
+def test_stop_words_are_written_as_words_come_out() -> None:
+    assert {word for stop in text.STOP_WORDS for word in text.words(stop)} == text.STOP_WORDS
+
+
+def test_equal_forms_ignore_case_accents_punctuation_and_spaces() -> None:
+    assert text.equality_form("J'aime le  CAFÉ !") == text.equality_form("j’aime le cafe")
+    assert text.equality_form("j'aime le café") != text.equality_form("je n'aime pas le café")
+
+
+@pytest.mark.parametrize(
+    ("written", "asks"),
+    [
+        ("tu viens ?", True),
+        ("where did she go", True),
+        ("Et pourquoi pas demain", True),
+        ("Qu'est-ce que tu fais", True),
+        ("je viens demain", False),
+        ("quelqu'un est passé", False),
+        ("whatever you like", False),
+    ],
+)
+def test_questions(written: str, asks: bool) -> None:
+    assert text.is_question(written) is asks
+
+
+@pytest.mark.parametrize(
+    ("written", "number", "date"),
+    [
+        ("on se voit lundi", False, True),
+        ("three cats", True, False),
+        ("né le 12 mars 1990", True, True),
+        ("c'était il y a deux semaines", True, True),
+        ("I went there last summer", False, True),
+        ("rien de neuf", False, False),
+    ],
+)
+def test_numbers_and_dates(written: str, number: bool, date: bool) -> None:
+    assert text.has_number(written) is number
+    assert text.has_date(written) is date
+
+
+def test_traits_are_the_three_tests_as_bits() -> None:
+    assert text.traits("tu viens lundi ?") == 1 | 4
+    assert text.traits("three cats") == 2
+    assert text.traits("rien de neuf") == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "language"),
+    [
+        ("je pars en Grèce demain", "fr"),
+        ("I am leaving for Greece", "en"),
+        ("l'été arrive", "fr"),
+    ],
+)
+def test_language(written: str, language: str) -> None:
+    assert text.guess_language(written) == language
+
+
+def test_language_falls_back_when_nothing_tells() -> None:
+    assert text.guess_language("ok", default="en") == "en"
+    assert text.guess_language("ok", default="fr") == "fr"
+
+
+def test_embedded_text_names_author_and_day_once() -> None:
+    day = datetime(2026, 1, 17, tzinfo=UTC)
+    assert text.embedding_text("je pars", "David", day) == "David (17 janvier 2026): je pars"
+    assert text.embedding_text("David: see you", "david", day) == "david (17 January 2026): see you"
+    assert text.embedding_text("see you") == "see you"
+
+
+def test_a_letter_of_another_alphabet_style_is_that_letter() -> None:
+    assert text.fold("𝕊") == "s"

@@ -1,0 +1,326 @@
+"""Talk comes in from other programs; a space goes out and comes back whole."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
+
+AT = "2025-06-01T18:00:00+02:00"
+
+
+def lines(*messages: Any) -> str:
+    return "\n".join(each if isinstance(each, str) else json.dumps(each) for each in messages)
+
+
+def claude() -> str:
+    def said(id: str, sender: str, text: str, minute: int) -> dict[str, Any]:
+        at = f"2025-06-01T16:{minute:02}:00.000000Z"
+        content = [{"type": "text", "text": text}]
+        return {"uuid": id, "sender": sender, "text": text, "content": content, "created_at": at}
+
+    talk = [
+        said("a1", "human", "Où poussent les myrtilles ?", 0),
+        said("a2", "assistant", "Dans les sous-bois.", 1),
+    ]
+    head = {"uuid": "c1", "name": "Myrtilles", "created_at": "2025-06-01T16:00:00.000000Z"}
+    return json.dumps([head | {"chat_messages": talk}])
+
+
+def chatgpt() -> str:
+    def node(id: str, parent: str | None, role: str, text: str, at: float) -> dict[str, Any]:
+        message = {
+            "id": id,
+            "author": {"role": role},
+            "create_time": at,
+            "content": {"content_type": "text", "parts": [text]},
+        }
+        return {"id": id, "parent": parent, "children": [], "message": message}
+
+    start = datetime(2025, 6, 1, 16, tzinfo=UTC).timestamp()
+    question = node("a1", None, "user", "Où poussent les myrtilles ?", start)
+    question["children"] = ["a2"]
+    answer = node("a2", "a1", "assistant", "Dans les sous-bois.", start + 60)
+    conversation = {
+        "id": "c1",
+        "conversation_id": "c1",
+        "title": "Myrtilles",
+        "create_time": start,
+        "current_node": "a2",
+        "mapping": {"a1": question, "a2": answer},
+    }
+    return json.dumps([conversation])
+
+
+def telegram() -> str:
+    def said(id: int, who: str, text: str) -> dict[str, Any]:
+        at = datetime(2025, 6, 1, 16, tzinfo=UTC)
+        return {
+            "id": id,
+            "type": "message",
+            "date": "2025-06-01T18:00:00",
+            "date_unixtime": str(int(at.timestamp()) + 60 * (id - 1)),
+            "from": who,
+            "from_id": f"user{who}",
+            "text": text,
+            "text_entities": [{"type": "plain", "text": text}],
+        }
+
+    talk = [
+        said(1, "Camille", "Où poussent les myrtilles ?"),
+        said(2, "Owen", "Dans les sous-bois."),
+    ]
+    return json.dumps({"name": "Forêt", "type": "private_group", "id": 7, "messages": talk})
+
+
+SAMPLES = {
+    "jsonl": lines(
+        {"author": "dev", "role": "user", "content": "Où poussent les myrtilles ?", "at": AT},
+        {"author": "eko", "role": "assistant", "content": "Dans les sous-bois.", "at": AT},
+    ),
+    "whatsapp": "01/06/2025, 18:00 - Camille: Où poussent les myrtilles ?\n"
+    "01/06/2025, 18:01 - Owen: Dans les sous-bois.\n"
+    "13/06/2025, 09:00 - Owen: Bonjour\n",
+    "claude": claude(),
+    "chatgpt": chatgpt(),
+    "telegram": telegram(),
+}
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_talk_comes_in_once_with_its_times(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / ("talk.txt" if format == "whatsapp" else "talk.json")
+    path.write_text(SAMPLES[format], encoding="utf-8")
+    done = hippo.import_from(path, scope=scope)
+    assert (done.known, done.problems) == (0, ())
+    assert done.added == done.read >= 2
+    found = hippo.recall("myrtilles", scope=scope, collections=["turn"], mode="text")
+    assert found[0].content.startswith("Où poussent les myrtilles ?")
+    assert found[0].at == datetime(2025, 6, 1, 16, tzinfo=UTC)
+    assert found[0].external_ids
+    if format in ("jsonl", "claude", "chatgpt"):
+        assert done.turns == 1
+        assert "sous-bois" in found[0].content
+    again = hippo.import_from(path, scope=scope, format=format)
+    assert (again.read, again.added, again.known, again.turns) == (done.read, 0, done.read, 0)
+    assert hippo.stats(scope=scope).messages == done.added
+    assert hippo.verify().ok
+
+
+def test_what_cannot_be_read_is_reported_and_the_rest_comes_in(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    good = {"author": "dev", "content": "Où poussent les myrtilles ?"}
+    path.write_text(lines(good, "{broken", good | {"content": ""}, good | {"content": "Merci"}))
+    done = hippo.import_from(path, scope=scope)
+    assert (done.read, done.added) == (2, 2)
+    assert [line for line, _ in done.problems] == [2, 3]
+    assert [message.content for message in hippo.messages(scope=scope)] == [
+        "Où poussent les myrtilles ?",
+        "Merci",
+    ]
+
+
+def test_pairs_are_made_by_channel_across_batches(
+    hashed: None, open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    """One message more than a batch comes first, so that every pair straddles two of them."""
+    hippo = open_hippo(embedder="hashed:32")
+    talk: list[dict[str, Any]] = [{"author": "dev", "content": "seul", "channel": "z"}]
+    for number in range(600):
+        common = {"channel": "ab"[number % 2], "external_id": f"{number}"}
+        talk.append(common | {"author": "dev", "role": "user", "content": f"question {number}"})
+        if number % 3:
+            reply = {"author": "eko", "role": "assistant", "content": f"réponse {number}"}
+            talk.append(common | reply | {"external_id": f"r{number}"})
+    talk.append(talk[1])
+    path = tmp_path / "talk.jsonl"
+    path.write_text(lines(*talk))
+    done = hippo.import_from(path, scope=scope)
+    assert (done.read, done.added, done.known) == (1_002, 1_001, 1)
+    assert done.turns == hippo.stats(scope=scope).turns == 601
+    for number in (0, 1, 254, 255, 256, 257, 599):
+        (turn,) = hippo.recall(
+            f"question {number}", scope=scope, mode="text", collections=["turn"], limit=1
+        )
+        reply = f"\neko: réponse {number}" if number % 3 else ""
+        assert turn.content == f"question {number}{reply}"
+    assert hippo.verify().ok
+
+
+def test_a_line_may_name_its_space_and_channel(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text(
+        lines(
+            {"author": "a", "content": "un", "space": "ailleurs", "channel": "c"},
+            {"author": "a", "content": "deux"},
+        )
+    )
+    hippo.import_from(path, scope=scope)
+    assert [m.content for m in hippo.messages(scope=Scope(space="ailleurs", channel="c"))] == ["un"]
+    assert [m.content for m in hippo.messages(scope=scope)] == ["deux"]
+
+
+@pytest.mark.parametrize("content", ["", "bonjour", '{"a": 1}', "\x00\x01"])
+def test_what_is_no_talk_is_refused(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "talk"
+    path.write_text(content)
+    with pytest.raises((InvalidInput, UnreadableFile)):
+        hippo.import_from(path, scope=scope)
+    with pytest.raises(UnreadableFile):
+        hippo.import_from(path, scope=scope, format="hippocampe")
+    with pytest.raises(UnreadableFile):
+        hippo.import_from(tmp_path / "nowhere", scope=scope)
+    with pytest.raises(InvalidInput, match="unknown"):
+        hippo.import_from(path, scope=scope, format="excel")
+    assert hippo.stats(scope=scope).messages == 0
+
+
+# Export
+
+
+def tell(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+    hippo.remember("David habite à Ordizan", scope=scope, subjects=["david"])
+    clock.advance(days=1)
+    hippo.remember("David a déménagé à Toulouse", scope=scope, evidence=["m1"])
+    gone = hippo.remember("Owen chante faux", scope=scope).memory
+    hippo.delete(gone.id, scope=scope, reason="pas gentil")
+    hippo.set_fact("boisson", "thé", scope=scope)
+    hippo.remember("dev = Mickael", scope=scope, ttl="30d")
+    hippo.remember("Eko sait lire", scope=scope, collection="self", category="capability")
+    one, two = (
+        hippo.remember(each, scope=scope).memory for each in ("Il neige", "Le col est fermé")
+    )
+    hippo.associate(two.id, one.id, "caused_by", scope=scope, reason="trop de neige")
+    hippo.after_turn("Le col est ouvert ?", "Non, fermé.", scope=scope)
+    clock.advance(minutes=3)
+    hippo.after_turn("Dommage", None, scope=scope)
+    hippo.observe("on part demain", scope=scope, external_id="w1")
+
+
+def whole(hippo: Hippocampe, scope: Scope) -> Any:
+    """Everything a reader can see of a space, whatever the ids."""
+    memories = hippo.recent(100, scope=scope)
+    histories = [hippo.history(memory.id, scope=scope) for memory in memories]
+    names = {v.id: v.content for h in histories for v in h.versions}
+    return {
+        "facts": {key: memory.content for key, memory in hippo.facts(scope=scope).items()},
+        "memories": [replace(memory, id="", space="") for memory in memories],
+        "versions": [
+            [
+                replace(v, id="", space="", superseded_by=names.get(v.superseded_by or ""))
+                for v in h.versions
+            ]
+            for h in histories
+        ],
+        "edges": sorted(
+            (
+                names.get(e.source_id, "?"),
+                names.get(e.target_id, "?"),
+                e.kind,
+                e.reason,
+                e.created_at,
+            )
+            for h in histories
+            for e in h.associations
+        ),
+        "messages": [
+            replace(m, id="", space="") for m in hippo.messages(scope=replace(scope, channel=None))
+        ],
+        "found": {
+            query: [
+                item.content
+                for item in hippo.recall(query, scope=scope, mode=mode, collections=all)
+            ]
+            for query in ("Toulouse", "thé", "le col", "dev", "Eko lire")
+            for mode in ("text",)
+            for all in (["memory", "self", "turn", "live"],)
+        },
+        "stats": replace(hippo.stats(scope=scope), indexed={}, pending=0),
+    }
+
+
+def test_a_space_comes_back_whole(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    hippo.remember("Nora est ailleurs", scope=Scope(space="ailleurs"))
+    written = hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    text = (tmp_path / "space.jsonl").read_text(encoding="utf-8")
+    assert len(text.splitlines()) == written + 1
+    assert "Nora" not in text
+    fresh = open_hippo(tmp_path / "fresh")
+    done = fresh.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert (done.read, done.added, done.known, done.problems) == (written, written, 0, ())
+    assert whole(fresh, scope) == whole(hippo, scope)
+    assert fresh.verify().ok
+    assert fresh.remember("Mickael est dev", scope=scope).action == "inserted"
+    again = fresh.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert (again.added, again.known) == (0, written)
+
+
+def test_what_was_hidden_comes_back_hidden_and_can_be_restored(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    gone = hippo.remember("Owen chante faux", scope=scope).memory
+    hippo.delete(gone.id, scope=scope, reason="pas gentil")
+    hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    fresh = open_hippo(tmp_path / "fresh")
+    fresh.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert fresh.recall("Owen", scope=scope) == []
+    fresh.restore(gone.id, scope=scope)
+    assert [item.content for item in fresh.recall("Owen", scope=scope)] == ["Owen chante faux"]
+    assert fresh.verify().ok
+
+
+def test_a_space_is_copied_within_a_database(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    before = whole(hippo, scope)
+    written = hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    copy = replace(scope, space="copie")
+    for added in (written, 0):
+        assert hippo.import_from(tmp_path / "space.jsonl", scope=copy).added == added
+    assert whole(hippo, scope) == before
+    assert whole(hippo, copy) == before
+    hippo.erase(scope=copy, whole_space=True)
+    assert whole(hippo, scope) == before
+    assert hippo.verify().ok
+
+
+def test_a_broken_line_of_an_export_is_reported(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    path = tmp_path / "space.jsonl"
+    written = hippo.export_to(path, scope=scope)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text + '{"record": "attic"}\n{"record": "memory"}\nbroken\n', encoding="utf-8")
+    done = open_hippo(tmp_path / "fresh").import_from(path, scope=scope)
+    assert done.added == written
+    assert [line for line, _ in done.problems] == [written + 2, written + 3, written + 4]
+
+
+def test_an_export_replaces_a_file_only_when_it_is_whole(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    with pytest.raises(StoreError):
+        hippo.export_to(tmp_path / "nowhere" / "space.jsonl", scope=scope)
+    with pytest.raises(StoreError):
+        hippo.export_to(tmp_path, scope=scope)
+    hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    assert not list(tmp_path.glob("*.partial"))
