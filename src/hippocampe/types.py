@@ -6,7 +6,7 @@ All are frozen; times are aware datetimes in UTC; ids are UUID strings of versio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from hippocampe.errors import InvalidInput
 
@@ -262,4 +262,85 @@ class Imported:
     problems: tuple[tuple[int, str], ...]
 
 
-Settings = Mapping[str, Any]
+Path = Literal["identity", "important", "recent", "search", "context"]
+"""How a recollection came to be considered for a turn: what it is, when it was learnt, what was
+said, or a note the settings name."""
+
+Outcome = Literal[
+    "injected", "below_threshold", "already_known", "too_similar", "too_many", "no_room"
+]
+"""What became of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A recollection that was considered for a turn, and what became of it."""
+
+    recollection: Recollection
+    path: Path
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an injection was chosen.
+
+    Attributes:
+        considered: Everything that was found, the most useful first.
+        stages: Milliseconds by stage.
+        missing: What was late or down and left out.
+        skipped: Why the turn got no memory at all, if it was not even searched for.
+    """
+
+    considered: tuple[Considered, ...] = ()
+    stages: Mapping[str, float] = field(default_factory=dict[str, float])
+    missing: tuple[str, ...] = ()
+    skipped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """What to put silently in front of the model for one turn.
+
+    `text` is empty when there is nothing to say; `items` are what it quotes, in its order; `tokens`
+    counts it; `id` names it in the log of retrievals.
+    """
+
+    id: str
+    text: str
+    items: tuple[Recollection, ...]
+    tokens: int
+    took_ms: float
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """One line of a logged injection: what was considered, without its content."""
+
+    id: str
+    kind: str
+    score: float | None
+    path: Path
+    outcome: Outcome
+    signals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """A logged injection. Times in milliseconds."""
+
+    id: str
+    space: str
+    user: str | None
+    channel: str | None
+    message_preview: str
+    memories_injected: int
+    notes_injected: int
+    tokens_added: int
+    took_ms: float
+    stages: Mapping[str, float]
+    missing: tuple[str, ...]
+    skipped: str | None
+    created_at: datetime
+    items: tuple[Retrieved, ...] = ()

@@ -179,6 +179,21 @@ message = Table(
     Index(None, "space", "live"),
 )
 
+note = Table(
+    "note",  # one row a piece of a note
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("space", String(200), nullable=False),
+    Column("source", String(200), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("heading", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("digest", String(32), nullable=False),  # of the whole note
+    Column("modified_at", Instant, nullable=False),
+    Index(None, "space", "source"),
+)
+
 vector = Table(
     "vector",
     metadata,
@@ -239,7 +254,10 @@ retrieval = Table(
     Column("memories_injected", Integer, nullable=False),
     Column("notes_injected", Integer, nullable=False),
     Column("tokens_added", Integer, nullable=False),
-    Column("stages", JSON, nullable=False),
+    Column("took_ms", Float, nullable=False),
+    Column("stages", JSON, nullable=False),  # milliseconds by stage
+    Column("missing", JSON, nullable=False),  # sources that were late or down
+    Column("skipped", String(40)),  # why the turn was not served
     Column("created_at", Instant, nullable=False),
     Index(None, "space", "created_at"),
 )
@@ -254,6 +272,7 @@ retrieval_item = Table(
     Column("item_id", String(36), nullable=False),
     Column("kind", String(10), nullable=False),
     Column("score", Float),
+    Column("path", String(20), nullable=False),  # identity, important, recent, search, context
     Column("outcome", String(40), nullable=False),
     Column("signals", JSON, nullable=False),
     Index(None, "item_id"),

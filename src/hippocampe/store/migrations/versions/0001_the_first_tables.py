@@ -122,6 +122,20 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_table(
+        "note",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("space", sa.String(length=200), nullable=False),
+        sa.Column("source", sa.String(length=200), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("heading", sa.Text(), nullable=False),
+        sa.Column("content", sa.Text(), nullable=False),
+        sa.Column("digest", sa.String(length=32), nullable=False),
+        sa.Column("modified_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_note")),
+    )
+    op.create_index(op.f("ix_note_space_source"), "note", ["space", "source"], unique=False)
+    op.create_table(
         "outbox",
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("kind", sa.String(length=10), nullable=False),
@@ -140,7 +154,10 @@ def upgrade() -> None:
         sa.Column("memories_injected", sa.Integer(), nullable=False),
         sa.Column("notes_injected", sa.Integer(), nullable=False),
         sa.Column("tokens_added", sa.Integer(), nullable=False),
+        sa.Column("took_ms", sa.Float(), nullable=False),
         sa.Column("stages", sa.JSON(), nullable=False),
+        sa.Column("missing", sa.JSON(), nullable=False),
+        sa.Column("skipped", sa.String(length=40), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_retrieval")),
     )
@@ -283,6 +300,7 @@ def upgrade() -> None:
         sa.Column("item_id", sa.String(length=36), nullable=False),
         sa.Column("kind", sa.String(length=10), nullable=False),
         sa.Column("score", sa.Float(), nullable=True),
+        sa.Column("path", sa.String(length=20), nullable=False),
         sa.Column("outcome", sa.String(length=40), nullable=False),
         sa.Column("signals", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
