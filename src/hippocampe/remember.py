@@ -18,7 +18,7 @@ from hippocampe.points import fold_subjects, memory_embedding_text, memory_point
 from hippocampe.protocols import Filter
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded
-from hippocampe.text import fold, is_first_person
+from hippocampe.text import fold, is_first_person, keywords
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import (
     CATEGORIES,
@@ -32,7 +32,9 @@ from hippocampe.types import (
 )
 
 NOMINATED_BY_VECTOR = 10
-NOMINATED_BY_SUBJECT = 30
+NOMINATED_BY_SUBJECT = 20
+MAX_RELATED = 8
+"""Edges to what a new memory is related to: those nearest, for a person's name alone relates all."""
 MAX_LIMIT = 1_000
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -251,9 +253,11 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embe
     if updated:
         return _update(change, draft, prepared, updated, reason, nearest)
     insert(change, draft.memory, draft.names, prepared)
-    for old, why, review in related:
-        edge = Association(memory.id, old.id, "related_to", why, memory.created_at)
-        memories.associate(connection, memory.space, edge, review=review)
+    edges = [
+        (Association(memory.id, old.id, "related_to", why, memory.created_at), review)
+        for old, why, review in related[:MAX_RELATED]
+    ]
+    memories.add_edges(connection, memory.space, edges)
     return Remembered(
         memory, "inserted", similarity=nearest, reason=related[0][1] if related else "new"
     )
@@ -317,10 +321,13 @@ def _nominate(
         subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
         for old in memories.claiming(connection, memory.space, claim.name, subjects):
             found.setdefault(old.id, old)
+    said = set(keywords(memory.content)).difference(*(name.split() for name in names))
     for old in memories.about(
         connection, memory.space, memory.collection, names, NOMINATED_BY_SUBJECT
     ):
-        found.setdefault(old.id, old)
+        # Without a word in common but the name, no rule would have anything to say.
+        if not said.isdisjoint(keywords(old.content)):
+            found.setdefault(old.id, old)
     comparable = [
         old
         for old in found.values()
@@ -380,8 +387,11 @@ def _update(
     for old in replaced:
         memories.supersede(change.connection, old, memory.id, memory.created_at)
         change.unindex("memory", old.id, old.space)
-        edge = Association(memory.id, old.id, "updates", reason, memory.created_at)
-        memories.associate(change.connection, memory.space, edge, review=False)
+    edges = [
+        (Association(memory.id, old.id, "updates", reason, memory.created_at), False)
+        for old in replaced
+    ]
+    memories.add_edges(change.connection, memory.space, edges)
     ids = tuple(old.id for old in replaced)
     return Remembered(memory, "updated", ids, similarity, reason)
 

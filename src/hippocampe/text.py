@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal
 
 Language = Literal["fr", "en"]
@@ -105,13 +106,22 @@ def fold(text: str) -> str:
     lowered = text.lower()
     if lowered.isascii():
         return lowered.replace("`", "'")
+    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold(lowered)
+
+
+def _fold(lowered: str) -> str:
     decomposed = unicodedata.normalize("NFKD", lowered.translate(_LIGATURES))
     folded = _LATIN_MARKS.sub("", decomposed)
     if folded.isascii():
         # Decomposing may bring capitals and quotes back: "𝕊" is an "S".
         return folded.lower().replace("`", "'")
-    folded = "".join(c for c in folded if not unicodedata.combining(c))
-    return folded if folded == text else fold(folded)
+    marks = {c for c in folded if not c.isascii() and unicodedata.combining(c)}
+    folded = "".join(c for c in folded if c not in marks) if marks else folded
+    return folded if folded == lowered else fold(folded)
+
+
+_LONGEST_WORD: Final = 24
+_fold_word = lru_cache(maxsize=20_000)(_fold)
 
 
 def words(text: str) -> list[str]:

@@ -14,6 +14,11 @@ HALF = np.dtype("<f2")
 WORD_IDS = np.dtype("<i4")
 
 
+_QUEUE = insert(outbox)
+_LAST = select(func.max(outbox.c.seq))
+_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE", dialect="sqlite")
+
+
 class Embedded(NamedTuple):
     """A stored embedding.
 
@@ -53,7 +58,7 @@ def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        connection.execute(insert(vector).prefix_with("OR REPLACE"), list(rows))
+        connection.execute(_REPLACE_VECTOR, list(rows))
         return
     from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -117,10 +122,9 @@ def words_after(
     connection: Connection, model: str, after: int
 ) -> tuple[list[int], list[str], NDArray[np.float16]]:
     """Words with an id above `after`: ids, texts, and vectors of shape (words, dimensions)."""
-    query = select(word.c.id, word.c.text, word.c.vector).where(
-        word.c.model == model, word.c.id > after
-    )
-    rows = connection.execute(query.order_by(word.c.id)).all()
+    # By id alone: beside the model, SQLite would rather read every word.
+    query = select(word).where(word.c.id > after).order_by(word.c.id)
+    rows = [row for row in connection.execute(query) if row.model == model]
     matrix = np.frombuffer(b"".join(row.vector for row in rows), HALF)
     return (
         [r.id for r in rows],
@@ -133,7 +137,7 @@ def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None
     """Write outbox rows for (kind, item id, space)."""
     if items:
         rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
-        connection.execute(insert(outbox), rows)
+        connection.execute(_QUEUE, rows)
 
 
 def pending(connection: Connection, after: int = 0, limit: int | None = None) -> list[Pending]:
@@ -148,7 +152,7 @@ def pending_count(connection: Connection) -> int:
 
 def position(connection: Connection) -> int:
     """The last outbox position given out."""
-    return connection.execute(select(func.max(outbox.c.seq))).scalar() or 0
+    return connection.execute(_LAST).scalar() or 0
 
 
 def acknowledge(connection: Connection, upto: int) -> None:
