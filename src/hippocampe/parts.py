@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable
-from hippocampe.lexicon import Lexicon, text_words
+from hippocampe.lexicon import Lexicon, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
 from hippocampe.store import derived
 from hippocampe.store.derived import Embedded
@@ -146,7 +146,7 @@ class Parts:
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
         unknown = self.lexicon.unknown(word for words in word_lists for word in words)
-        vectors = self.embedder.embed([*texts, *unknown])
+        vectors = self.embedder.embed([*texts, *spoken(unknown)])
         self.lexicon.learn(unknown, vectors[len(texts) :])
         return [
             Embedded(vectors[number], self.lexicon.ids(words), traits(contents[number]))

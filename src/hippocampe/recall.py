@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from hippocampe import evidence, rank, relevance
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
-from hippocampe.lexicon import MAX_WORD_CHARACTERS, text_words
+from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects
 from hippocampe.protocols import Filter, Hit, Vector
@@ -217,19 +217,19 @@ def understand(
 ) -> Question:
     """Read a query: its words and vector, other names of those it names, its time, what it asks."""
     asks = rank.asks(query)
-    spoken = words(query)
-    named = [name for name in aliases if set(name.split()) <= set(spoken)]
+    said = words(query)
+    named = [name for name in aliases if set(name.split()) <= set(said)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
     groups = [_known_first(parts, (name, *sorted(aliases.get(name, ())))) for name in named]
-    added = dict.fromkeys(name for group in groups for name in group if name not in spoken)
+    added = dict.fromkeys(name for group in groups for name in group if name not in said)
     text = " ".join((query, *added))
     # One word stands for all names of a person: whoever answers uses one of them.
     kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
     # What holds no word, such as an emoji, is one.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = parts.lexicon.unknown(listed)
-    dense, fresh = parts.embedder.embed_query(text, unknown)
+    dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
     window = read_window(query, now=now, timezone=parts.config.timezone)
     return Question(
         text=text,

@@ -329,4 +329,4 @@ def upgrade() -> None:
         unique=False,
     )
     if op.get_bind().dialect.name == "sqlite":
-        sqlite.create_full_text(op.get_bind())
+        sqlite.create_extras(op.get_bind())
