@@ -13,7 +13,7 @@ from uuid6 import uuid7
 from hippocampe import secret
 from hippocampe.decide import Decision, Verdict, decide, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound
-from hippocampe.parts import Change, Parts, log
+from hippocampe.parts import Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
 from hippocampe.protocols import Filter
 from hippocampe.store import derived, memories
@@ -307,8 +307,10 @@ def _nominate(
     try:
         hits = parts.index.nearest("memory", prepared.dense, limit=NOMINATED_BY_VECTOR, where=where)
         cosines = {hit.id: hit.score for hit in hits if hit.score >= parts.embedder.dedup_threshold}
+        parts.outages.works("index")
     except IndexUnavailable as exc:
-        log.warning("comparing by subject only, the index cannot be used: %s", exc)
+        # Compared by subject only.
+        parts.outages.failed("index", exc)
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
     found = memories.get(connection, memory.space, list(cosines))
