@@ -112,8 +112,10 @@ def retrievals(
 def expire(parts: Parts) -> None:
     """Remove what is older than the setting `retrieval_days` of its space."""
     with parts.store.read() as connection:
-        spaces = rows.spaces(connection)
-    for space in spaces:
+        oldest = rows.oldest(connection)
+    for space, at in oldest.items():
         days = settings.read(parts, scope=Scope(space=space)).retrieval_days
-        with parts.store.write() as connection:
-            rows.remove_before(connection, space, parts.now() - timedelta(days=days))
+        kept_from = parts.now() - timedelta(days=days)
+        if at < kept_from:
+            with parts.store.write() as connection:
+                rows.remove_before(connection, space, kept_from)

@@ -18,7 +18,7 @@ from hippocampe.points import fold_subjects, memory_embedding_text, memory_point
 from hippocampe.protocols import Filter
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded
-from hippocampe.text import fold, is_first_person
+from hippocampe.text import fold, is_first_person, without_control
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import (
     CATEGORIES,
@@ -35,7 +35,6 @@ NOMINATED_BY_VECTOR = 10
 NOMINATED_BY_SUBJECT = 30
 MAX_LIMIT = 1_000
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ALIAS = re.compile(
     r"^\s*(?P<name>[\w.@-]+(?: [\w.-]+){0,2}?)\s*"
     r"(?:=|s'appelle en (?:fait|réalité)|se fait appeler|est le (?:surnom|pseudo|diminutif) de"
@@ -70,7 +69,7 @@ def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARA
             f"{what} holds a lone surrogate at position {exc.start}: it is not valid text. "
             'Decode it with errors="replace" first.'
         ) from exc
-    cleaned = _CONTROL.sub("", content).strip()
+    cleaned = without_control(content).strip()
     if not cleaned:
         raise InvalidInput(f"{what} is empty: give at least one visible character.")
     if len(cleaned) > limit:

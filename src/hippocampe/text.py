@@ -16,6 +16,7 @@ Language = Literal["fr", "en"]
 _LIGATURES: Final = str.maketrans(
     {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys("’‘ʼ´`′", "'")
 )
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
 _WORD: Final = re.compile(r"[^\W_]+")
 # The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
@@ -112,6 +113,11 @@ def fold(text: str) -> str:
         return folded.lower().replace("`", "'")
     folded = "".join(c for c in folded if not unicodedata.combining(c))
     return folded if folded == text else fold(folded)
+
+
+def without_control(text: str) -> str:
+    """`text` without control characters but tab and line ends: no database and no reader wants them."""
+    return _CONTROL.sub("", text)
 
 
 def words(text: str) -> list[str]:

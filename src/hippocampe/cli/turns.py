@@ -1,7 +1,7 @@
 """Commands for what goes in front of the model: the settings of a space, the log of its turns."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Annotated
 
@@ -71,22 +71,16 @@ def _read(name: str, typed: Sequence[str]) -> object:
     from hippocampe.errors import InvalidInput
     from hippocampe.settings import check
 
-    readings = list(_readings(typed))
+    parsed = [_parsed(each) for each in typed]
+    readings: list[object] = [parsed, list(typed)]
+    if len(typed) == 1:
+        readings = [parsed[0], typed[0], *readings]
     for reading in readings:
         try:
             return check(name, reading)
         except InvalidInput:
             continue
-    return readings[-1]  # The library refuses it, and says what it takes.
-
-
-def _readings(typed: Sequence[str]) -> Iterator[object]:
-    parsed = [_parsed(each) for each in typed]
-    yield parsed
-    yield list(typed)
-    if len(typed) == 1:
-        yield parsed[0]
-        yield typed[0]
+    return readings[0]  # The library refuses it, and says what it takes.
 
 
 def _parsed(typed: str) -> object:

@@ -121,9 +121,9 @@ def remove(
     whole_space: bool,
 ) -> None:
     """Delete rows and everything that was made from them."""
+    _remove_previews(connection, space, {*memory_ids, *message_ids}, subject)
     for chunk in _chunks(turn_ids):
         talk.remove_turns(connection, talk.turns(connection, space, chunk).values())
-    _remove_previews(connection, space, {*memory_ids, *turn_ids, *message_ids}, subject)
     orphans = _words_of(connection, {*memory_ids, *turn_ids, *message_ids})
     for chunk in _chunks({*memory_ids, *turn_ids, *message_ids}):
         for table in (vector, memory, turn, message):

@@ -5,10 +5,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from hippocampe import secret
 from hippocampe.store.schema import retrieval, retrieval_item
+from hippocampe.text import without_control
 from hippocampe.types import Retrieval, Retrieved
 
 PREVIEW_CHARACTERS = 120
@@ -21,7 +22,8 @@ _ITEM = {"id": "item_id", "kind": "kind", "score": "score", "path": "path"} | {
 
 def preview(message: str) -> str:
     """The beginning of a message on one line, without secrets."""
-    line = " ".join(secret.mask(message.encode(errors="replace").decode()).split())
+    storable = without_control(message.encode(errors="replace").decode())
+    line = " ".join(secret.mask(storable).split())
     if len(line) <= PREVIEW_CHARACTERS:
         return line
     # Not inside a word: what is left of a name would not be found when the name is erased.
@@ -78,12 +80,14 @@ def _retrieval(row: Row[Any], items: tuple[Retrieved, ...]) -> Retrieval:
     return Retrieval(**values, missing=missing, items=items)
 
 
-def spaces(connection: Connection) -> list[str]:
-    """The spaces that have entries."""
-    return list(connection.execute(select(retrieval.c.space).distinct()).scalars())
+def oldest(connection: Connection) -> dict[str, datetime]:
+    """The spaces that have entries, each with the time of its oldest."""
+    query = select(retrieval.c.space, func.min(retrieval.c.created_at).label("at"))
+    rows = connection.execute(query.group_by(retrieval.c.space))
+    return {row.space: row.at for row in rows}
 
 
-def remove_before(connection: Connection, space: str, at: datetime) -> int:
-    """Delete the entries of a space that are older than a moment; return how many."""
+def remove_before(connection: Connection, space: str, at: datetime) -> None:
+    """Delete the entries of a space that are older than a moment."""
     old = delete(retrieval).where(retrieval.c.space == space, retrieval.c.created_at < at)
-    return connection.execute(old).rowcount
+    connection.execute(old)
