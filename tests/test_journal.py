@@ -19,7 +19,7 @@ from hippocampe.store import retrievals as rows
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.types import Considered, Injection, Recollection, Signal, Trace
 
-WHY = (Signal("bm25", 7.25, 1, 1.5), Signal("dense", 0.625, 3, 0.25))
+WHY = (Signal("bm25", 7.25, 1, 1.5), Signal("dense", 2 / 3, 3, 0.25))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_turn_is_logged_with_everything_but_content(
     assert [(i.id, i.kind, i.path, i.outcome, i.score) for i in logged.items] == [
         (c.recollection.id, c.recollection.kind, c.path, c.outcome, 0.75) for c in considered
     ]
-    assert logged.items[0].signals == {"bm25": 7.25, "dense": 0.625}
+    assert logged.items[0].signals == {"bm25": 7.25, "dense": 0.6667}
     assert logged.items[-1].signals == {}
 
 
@@ -236,7 +236,9 @@ def test_many_threads_lose_nothing(hippo: Hippocampe, scope: Scope) -> None:
 # What leaves the log
 
 
-def test_what_is_old_goes_by_itself(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+def test_what_is_old_goes_by_itself(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, clock: FakeClock
+) -> None:
     other = Scope(space="autre")
     hippo.update_settings(scope=other, retrieval_days=3)
     for where in (scope, other):
@@ -252,8 +254,8 @@ def test_what_is_old_goes_by_itself(hippo: Hippocampe, scope: Scope, clock: Fake
         items = connection.execute(select(func.count()).select_from(retrieval_item)).scalar_one()
     assert items == 1
     clock.advance(days=27)
-    journal.expire(parts_of(hippo))
-    assert hippo.retrievals(scope=scope) == []
+    hippo.close()
+    assert open_hippo(embedder="hashed:32").retrievals(scope=scope) == []
 
 
 @pytest.mark.parametrize("waiting", [True, False])
@@ -270,6 +272,21 @@ def test_an_erased_memory_leaves_no_trace_in_the_log(
     hippo.erase(id=memory.id, scope=scope)
     assert [each.id for each in hippo.retrievals(scope=scope)] == [kept.id]
     assert hippo.verify(absent=["Zéphyrine", "part-elle"]).ok
+
+
+def test_nothing_is_on_its_way_to_the_log_during_an_erasure(
+    hippo: Hippocampe, scope: Scope
+) -> None:
+    note(hippo, "bonjour", scope=scope)
+    working = parts_of(hippo)
+    with working.store.exclusive():
+        writer = threading.Thread(target=journal.write, args=(working,))
+        writer.start()
+        time.sleep(0.1)
+        assert len(working.noted) == 1
+    writer.join()
+    assert len(working.noted) == 0
+    assert written(hippo) == 1
 
 
 def test_an_erased_subject_leaves_no_message_that_names_it(hippo: Hippocampe, scope: Scope) -> None:

@@ -2,11 +2,13 @@
 
 import dataclasses
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import Connection, insert
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
@@ -176,6 +178,40 @@ def test_a_change_by_another_process_is_seen_after_some_seconds(
         connection.execute(insert(setting).values(**row, updated_at=parts_of(hippo).now()))
     assert hippo.settings(scope=scope).recent_hours == 6
     monkeypatch.setattr(settings_step, "FRESH_SECONDS", 0.0)
+    assert hippo.settings(scope=scope).recent_hours == 9
+
+
+def test_a_reader_that_came_before_a_change_does_not_undo_it(
+    hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = rows.load
+    has_read, changed = threading.Event(), threading.Event()
+
+    def slow(connection: Connection, space: str) -> dict[str, Any]:
+        values = load(connection, space)
+        if not has_read.is_set():
+            has_read.set()
+            changed.wait(30)
+        return values
+
+    def change() -> None:
+        hippo.update_settings(scope=scope, recent_hours=9)
+
+    monkeypatch.setattr(rows, "load", slow)
+    reader = threading.Thread(target=lambda: hippo.settings(scope=scope))
+    writer = threading.Thread(target=change)
+    reader.start()
+    has_read.wait(30)
+    writer.start()
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        with parts_of(hippo).store.read() as connection:
+            if load(connection, "default"):
+                break
+        time.sleep(0.01)
+    changed.set()
+    reader.join()
+    writer.join()
     assert hippo.settings(scope=scope).recent_hours == 9
 
 

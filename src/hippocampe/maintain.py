@@ -335,6 +335,8 @@ def close(parts: Parts) -> None:
     """Flush and close the index, then the store."""
     try:
         flush(parts)
+        # Programs that run for seconds have no other time for it.
+        journal.expire(parts)
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
         log.warning("the index could not be flushed at closing: %s", exc)
