@@ -39,6 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "compact",
         "jobs",
         "settings",
+        "journal",
     ),
     ("hippocampe", "aio"),
     ("companion", "server", "cli", "demo", "__main__", "testing", "testing_embedder"),

@@ -22,9 +22,10 @@ class Config:
             scan is exact and fast enough (20,000 x 512 dimensions scan in about 4 ms).
         flush_seconds: How often the index is made durable, which halts the process for 20 to
             300 ms; the store is durable at once, so a crash in between only means a replay.
-        timezone: In which "yesterday" and "last March" are read.
+        timezone: In which "yesterday" and "last March" are read, in spaces that set no other.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
         background: Whether maintenance (flush, graph building) runs in a background thread.
+        tracing: Whether each operation is an OpenTelemetry span; needs the extra `tracing`.
     """
 
     folder: Path
@@ -37,6 +38,7 @@ class Config:
     timezone: str = "Europe/Paris"
     refuse_secrets: bool = False
     background: bool = True
+    tracing: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())

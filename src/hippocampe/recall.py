@@ -12,7 +12,7 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance
+from hippocampe import evidence, rank, relevance, settings
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
 from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
@@ -230,7 +230,8 @@ def understand(
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = parts.lexicon.unknown(listed)
     dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
-    window = read_window(query, now=now, timezone=parts.config.timezone)
+    zone = settings.read(parts, scope=scope).timezone
+    window = read_window(query, now=now, timezone=zone)
     return Question(
         text=text,
         dense=dense,

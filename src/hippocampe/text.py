@@ -17,6 +17,7 @@ Language = Literal["fr", "en"]
 _LIGATURES: Final = str.maketrans(
     {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys("’‘ʼ´`′", "'")
 )
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
 _WORD: Final = re.compile(r"[^\W_]+")
 # The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
@@ -122,6 +123,11 @@ def _fold(lowered: str) -> str:
 
 _LONGEST_WORD: Final = 24
 _fold_word = lru_cache(maxsize=20_000)(_fold)
+
+
+def without_control(text: str) -> str:
+    """`text` without control characters but tab and line ends: no database and no reader wants them."""
+    return _CONTROL.sub("", text)
 
 
 def words(text: str) -> list[str]:
