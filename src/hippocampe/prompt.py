@@ -139,7 +139,7 @@ def _field(value: Any, name: str) -> Any:
 def _put(message: Any, text: str) -> bool:
     """Put a text in front of what a user message says, if it says anything."""
     content = _field(message, "content")
-    if not content:
+    if not content or _is_empty(content):
         return False
     if isinstance(content, str):
         new: str | list[Any] = text + _SEPARATOR + content

@@ -74,7 +74,7 @@ _ROLE: Final = (
     "|reponse)"
 )
 _COLON: Final = r"""\s?[*_"']{0,2}\s?:\s?"""
-_LABEL: Final = rf"(?:{_ROLE}|inst|sys|memoire|memory|[a-z]+_[a-z_]+)"
+_LABEL: Final = rf"(?:{_ROLE}|inst|sys|memoire|memory|[a-z]{{1,40}}_[a-z_]{{1,40}})"
 
 
 def _brackets(said: str) -> str:
@@ -94,11 +94,13 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"(?<!<)<++(?=\s?[/|!?\\]|[a-z_])"), lambda said: "‹" * len(said)),
     (re.compile(r"(?<=‹)[^<>‹›]{0,200}>+"), _close),
     (re.compile(r"\|\s?>"), lambda said: said[:-1] + "›"),
-    # A subscript as in a[i] opens nothing, unless it names a role: x[INST].
-    (re.compile(r"(?<![a-z0-9_)\]])\[\s*[/#!]?\s*[a-z][^\[\]]{0,200}\]"), _brackets),
-    (re.compile(rf"\[\s*/?\s*{_LABEL}\b[^\[\]]{{0,200}}\]"), _brackets),
-    (re.compile(r"(?<![a-z0-9_)\]])\[(?=\s*[/#!]?\s*[a-z])"), lambda _: "("),
-    (re.compile(rf"\[(?=\s*/?\s*{_LABEL}\b)"), lambda _: "("),
+    # A subscript as in a[i] opens nothing, unless it is left open or reads as a header: x[INST].
+    (re.compile(r"(?<![a-z0-9_)\]])\[\s?[/#!]?\s?[a-z][^\[\]]{0,200}\]"), _brackets),
+    (
+        re.compile(rf"\[\s?/?\s?(?:{_LABEL}\b|[a-z][^\[\]]{{0,100}}:\s)[^\[\]]{{0,200}}\]"),
+        _brackets,
+    ),
+    (re.compile(r"\[(?=\s?[/#!]?\s?[a-z](?![^\[\]]{0,200}\]))"), lambda _: "("),
 )
 _SPEAKS_FIRST: Final = re.compile(rf"(?:^|(?<=[^\w\s',])|(?<=[^\w\s',]\s))({_ROLE}){_COLON}")
 # Inside a sentence only a capital gives a speaker away: "le système : on redémarre" is talk.
