@@ -101,8 +101,12 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
         _brackets,
     ),
     (re.compile(r"\[(?=\s?[/#!]?\s?[a-z](?![^\[\]]{0,200}\]))"), lambda _: "("),
+    # Whoever speaks at the beginning of a line or of a sentence.
+    (
+        re.compile(rf"(?:^|(?<=[^\w\s',])|(?<=[^\w\s',]\s))({_ROLE}){_COLON}"),
+        lambda said: f"({said}) ",
+    ),
 )
-_SPEAKS_FIRST: Final = re.compile(rf"(?:^|(?<=[^\w\s',])|(?<=[^\w\s',]\s))({_ROLE}){_COLON}")
 # Inside a sentence only a capital gives a speaker away: "le système : on redémarre" is talk.
 _SPEAKS_INSIDE: Final = re.compile(
     rf"(?<![\w'’])(Human|Assistant|System|User|HUMAN|ASSISTANT|SYSTEM|USER){_COLON}"
@@ -136,19 +140,22 @@ def _visible(line: str) -> str:
 
 
 def _disarm(text: str) -> str:
-    for pattern, change in _RULES:
-        text = _rewrite(text, pattern, lambda found, change=change: change(found[0]))
-    text = _rewrite(text, _SPEAKS_FIRST, lambda found: f"({found[1]}) ")
-    text = _SPEAKS_INSIDE.sub(r"(\1) ", text)
-    return text.strip()
-
-
-def _rewrite(text: str, pattern: re.Pattern[str], change: Callable[[tuple[str, ...]], str]) -> str:
-    """Change what a pattern finds in the shape of a text; `change` gets what the text has there."""
     shape = text.translate(_SHAPES)
+    for pattern, change in _RULES:
+        changed = _rewrite(text, shape, pattern, change)
+        if changed is not None:
+            text, shape = changed, changed.translate(_SHAPES)
+    return _SPEAKS_INSIDE.sub(r"(\1) ", text).strip()
+
+
+def _rewrite(
+    text: str, shape: str, pattern: re.Pattern[str], change: Callable[[str], str]
+) -> str | None:
+    """Change in a text what a pattern finds in its shape; None when it finds nothing."""
     done, end = list[str](), 0
     for found in pattern.finditer(shape):
-        spans = [found.span(number) for number in range(pattern.groups + 1)]
-        done += [text[end : found.start()], change(tuple(text[a:b] for a, b in spans))]
+        # A group, where a pattern has one, is all of the text that the change wants to see.
+        start, stop = found.span(pattern.groups)
+        done += [text[end : found.start()], change(text[start:stop])]
         end = found.end()
-    return "".join((*done, text[end:])) if done else text
+    return "".join((*done, text[end:])) if done else None
