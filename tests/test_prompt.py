@@ -268,6 +268,10 @@ def test_a_user_message_that_cannot_be_changed_is_refused() -> None:
         (TEXT.replace("\n", " ") + " salut", " salut"),
         (TEXT.replace("\n", "\r\n") + "\r\n\r\nsalut", "salut"),
         (TEXT.replace("<", "&lt;").replace(">", "&gt;") + "\n\nsalut", "salut"),
+        (
+            TEXT.replace("<", "\\u003c").replace(">", "\\u003E").replace("\n", "\\n") + "salut",
+            "salut",
+        ),
         (TEXT.replace(MARKER, f" {MARKER.upper()} "), ""),
         ("> " + TEXT.replace("\n", "\n> ") + "\n\nsalut", "> salut"),
         # One end was cut off.

@@ -146,6 +146,13 @@ def test_every_section_in_both_languages(language: Language, text: str) -> None:
     assert rendered(*EVERYTHING, language=language) == result
 
 
+def test_talk_without_names_ends_with_its_time() -> None:
+    at = NOW - timedelta(days=2)
+    assert "\n• bonjour (il y a 2 jours)\n" in rendered(found("turn", "bonjour", at=at)).text
+    assert "\n• bonjour (18/01 12:00)\n" in rendered(found("live", "bonjour", at=at)).text
+    assert "\n• bonjour\n" in rendered(found("note", "bonjour")).text
+
+
 def test_nothing_found_is_no_text() -> None:
     assert rendered() == Rendered("", 0, (), ())
 
@@ -338,7 +345,7 @@ def expected(items: Sequence[Recollection]) -> dict[str, list[str]]:
             continue
         if item.kind == "turn":
             who = quote_label(item.author or "")
-            content = f"{who} (hier) : {content}" if who else f"(hier) : {content}"
+            content = f"{who} (hier) : {content}" if who else f"{content} (hier)"
             held.setdefault("[Échanges passés", []).append(content)
         elif item.kind == "note":
             who = quote_label(item.channel or "")

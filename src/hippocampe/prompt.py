@@ -15,14 +15,13 @@ from hippocampe.errors import InvalidInput
 from hippocampe.quote import CLOSING, MARKER, OPENING
 from hippocampe.types import Injection
 
-# A host may have escaped the marks, or let spaces into them.
-_MARK = re.compile(
-    rf"(?:<|&lt;)\s{{0,3}}(?P<ends>/)?\s{{0,3}}{MARKER}\s{{0,3}}(?:>|&gt;)", re.IGNORECASE
-)
+# A host may have escaped the marks, for HTML or for JSON, or let spaces into them.
+_LESS, _MORE = r"(?:<|&lt;|\\u003c)", r"(?:>|&gt;|\\u003e)"
+_MARK = re.compile(rf"{_LESS}\s{{0,3}}(?P<ends>/)?\s{{0,3}}{MARKER}\s{{0,3}}{_MORE}", re.IGNORECASE)
 # An injection holds no empty line: one whose other end was cut off ends, or begins, at such a line.
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 _AFTER = re.compile(r"(?:\r?\n){0,2}")
-_CUT_MARK = re.compile(r"(?:<|&lt;)/?hippocampe(?:-[memory]{0,6})?\Z", re.IGNORECASE)
+_CUT_MARK = re.compile(rf"{_LESS}/?hippocampe(?:-[memory]{{0,6}})?\Z", re.IGNORECASE)
 
 _SEPARATOR = "\n\n"
 _FROM_HOST = ("system", "developer", "user")
@@ -79,7 +78,7 @@ def without_injections(messages: Sequence[Any]) -> list[Any]:
 def without_injection(text: str) -> str:
     """A text without what was injected into it; itself when there is no mark in it.
 
-    An injection is recognised whole, with one end cut off, or with its marks escaped as HTML. A
+    An injection is recognised whole, with one end cut off, or with its marks escaped. A
     lone mark inside a sentence loses its brackets, so that talk about it can be kept.
     """
     if "hippocampe" not in text.lower():

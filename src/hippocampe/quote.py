@@ -16,7 +16,8 @@ OPENING: Final = f"<{MARKER}>"
 CLOSING: Final = f"</{MARKER}>"
 BULLET: Final = "• "
 LINE_BREAK: Final = " / "
-MAX_LABEL_CHARACTERS: Final = 80
+LONGEST_LABEL: Final = 80
+"""Characters of a name that are shown."""
 
 # Controls, formats (zero width, direction, tags), surrogates, private and unassigned characters.
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
@@ -125,7 +126,7 @@ def quote(text: str) -> str:
 def quote_label(text: str) -> str:
     """A name as one short text without the signs that end a name in an injection's lines."""
     plain = re.sub(r"[()=\[\]:/]", " ", re.sub(r"\s+", " ", quote(text)))
-    return " ".join(plain[:MAX_LABEL_CHARACTERS].split())
+    return " ".join(plain[:LONGEST_LABEL].split())
 
 
 def _visible(line: str) -> str:

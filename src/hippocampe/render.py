@@ -61,6 +61,7 @@ class Rendered:
 class _Line:
     item: Recollection
     text: str
+    tokens: int
 
 
 def render(
@@ -112,8 +113,8 @@ def render(
         if line is None:
             no_room.append(item)
             continue
-        room -= header_cost + cost(line)
-        sections.setdefault(section, []).append(_Line(item, line))
+        room -= header_cost + line.tokens
+        sections.setdefault(section, []).append(line)
     if not sections:
         return Rendered("", 0, (), tuple(no_room))
     lines, shown = [*opening], list[Recollection]()
@@ -192,10 +193,9 @@ def _write(
         head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
         if item.kind == "live" and at is not None:
             when = clock_label(at, timezone, language)
-        head = " ".join(filter(None, (head, f"({when})" if when else "")))
         if head:
-            content = translate("{who}: {said}", language).format(who=head, said=content)
-        return BULLET + content
+            who = f"{head} ({when})" if when else head
+            return BULLET + translate("{who}: {said}", language).format(who=who, said=content)
     if memory is not None and memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
     return f"{BULLET}{content} ({when})" if when else BULLET + content
@@ -208,7 +208,7 @@ def _fit(
     room: int,
     alone: int,
     cost: Callable[[str], int],
-) -> str | None:
+) -> _Line | None:
     """The line of an item in `room` tokens; shortened only if `alone` tokens would not do."""
     longest = max(0, alone) * MOST_CHARACTERS
     content = quote(item.content[:longest])
@@ -217,14 +217,15 @@ def _fit(
     if len(item.content) <= longest:
         if room * MOST_CHARACTERS < len(content) <= alone * LEAST_CHARACTERS:
             return None
-        taken = cost(line := write(content))
-        if taken <= room:
-            return line
-        if taken <= alone:
+        line = write(content)
+        if (tokens := cost(line)) <= room:
+            return _Line(item, line, tokens)
+        if tokens <= alone:
             return None
     for short in _shorter(content, room, cost):
-        if cost(line := write(short)) <= room:
-            return line
+        line = write(short)
+        if (tokens := cost(line)) <= room:
+            return _Line(item, line, tokens)
     return None
 
 
