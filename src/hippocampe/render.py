@@ -28,9 +28,9 @@ Count = Callable[[str], int]
 ORDER = ("memory", "self", "goal", "fact", "turn", "live", "note")
 """The sections, in the order of the text."""
 
-LEAST_CHARACTERS, MOST_CHARACTERS = 3, 6
-"""What a token stands for in French and English, below 4 on average. What is far longer or shorter
-than its room is not counted, since counting takes a microsecond a character."""
+MOST_CHARACTERS = 6
+"""What a token stands for at most: it is below 4 on average in French and English. Of a text that
+is longer than that many times the budget only the beginning is read."""
 
 # A full stop ends no sentence after an initial or a title, nor before a small letter.
 _SENTENCE_END = re.compile(
@@ -215,8 +215,6 @@ def _fit(
     if not content or room <= 0:
         return None
     if len(item.content) <= longest:
-        if room * MOST_CHARACTERS < len(content) <= alone * LEAST_CHARACTERS:
-            return None
         line = write(content)
         if (tokens := cost(line)) <= room:
             return _Line(item, line, tokens)

@@ -10,24 +10,26 @@ from functools import lru_cache
 
 from hippocampe.embed.local import tokenizer
 
-MAX_PIECE_CHARACTERS = 16
-"""The longest piece: a text has at least one token for so many characters."""
-
-_CACHED_CHARACTERS = 1_000
-"""Longer texts are not kept: the cache holds a few megabytes at most."""
+_CACHED_CHARACTERS = 32
+"""Longer words hardly come back. With 32,768 words the cache holds a few megabytes at most."""
 
 
 def count(text: str) -> int:
-    """The number of tokens of a text. A line of 50 words takes about 0.3 ms, once.
+    """The number of tokens of a text.
+
+    No piece spans two words, so that each word is cut once and then known: 50 words take 0.4 ms the
+    first time and a hundredth of that later.
 
     Raises:
         EmbedderUnavailable: The embedder's package is missing or its files are not its own.
     """
-    return _cached(text) if len(text) <= _CACHED_CHARACTERS else _count(text)
+    return sum(
+        _cached(word) if len(word) <= _CACHED_CHARACTERS else _count(word) for word in text.split()
+    )
 
 
-def _count(text: str) -> int:
-    return len(tokenizer().encode(text, add_bos=False, add_eos=False)) if text.strip() else 0
+def _count(word: str) -> int:
+    return len(tokenizer().encode(word, add_bos=False, add_eos=False))
 
 
-_cached = lru_cache(maxsize=4_096)(_count)
+_cached = lru_cache(maxsize=32_768)(_count)
