@@ -55,6 +55,7 @@ class AsyncHippocampe:
     set_fact = _awaited(Hippocampe.set_fact)
     delete_fact = _awaited(Hippocampe.delete_fact)
     observe = _awaited(Hippocampe.observe)
+    before_turn = _awaited(Hippocampe.before_turn)
     after_turn = _awaited(Hippocampe.after_turn)
     messages = _awaited(Hippocampe.messages)
     search_text = _awaited(Hippocampe.search_text)

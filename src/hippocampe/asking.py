@@ -52,6 +52,18 @@ _SAYS_NOTHING: Final = frozenset(
 )
 
 
+def sounds_open(text: str) -> bool:
+    """Whether a text has the turn of phrase of an open question; `openness` reads on."""
+    return _about(text) is not None
+
+
+def _about(text: str) -> Openness | None:
+    folded = " ".join(fold(text).split())
+    if _TALK.search(folded):
+        return "talk"
+    return "person" if _PERSON.search(folded) else None
+
+
 def openness(text: str, *, named_time: str = "") -> Openness | None:
     """What an open question is about; None for one that names what it wants, or is none.
 
@@ -60,12 +72,7 @@ def openness(text: str, *, named_time: str = "") -> Openness | None:
         named_time: The part of it that names a time, which makes no question less open.
     """
     asked = text.replace(named_time, " ", 1) if named_time else text
-    folded = " ".join(fold(asked).replace("’", "'").split())
-    about: Openness | None = None
-    if _TALK.search(folded):
-        about = "talk"
-    elif _PERSON.search(folded):
-        about = "person"
+    about = _about(asked)
     if about is None or not _SAYS_NOTHING.issuperset(words(asked)):
         return None
     return about

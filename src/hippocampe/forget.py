@@ -250,6 +250,7 @@ def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
     for path in parts.store.backups():
         _scrub_backup(path, order, doomed)
     parts.lexicon.forget()
+    parts.given.forget(order.space)
     for kind in ("memory", "turn", "live"):
         rebuild.new_generation(parts, kind, graph=False)
     parts.index.flush()

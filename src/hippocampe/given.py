@@ -31,10 +31,12 @@ class Channel:
     Attributes:
         turn: How many turns were served.
         last_given: By id, the turn in which it was given or said.
+        waiting: By speaker, messages of a burst that may go on.
     """
 
     turn: int = 0
     last_given: dict[str, int] = field(default_factory=dict[str, int])
+    waiting: dict[str | None, list[str]] = field(default_factory=dict[str | None, list[str]])
     lock: threading.Lock = field(default_factory=threading.Lock)
     _said: deque[_Said] = field(default_factory=deque[_Said])
 

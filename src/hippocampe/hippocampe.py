@@ -29,6 +29,7 @@ from hippocampe.types import (
     Association,
     History,
     Imported,
+    Injection,
     Memory,
     Message,
     Mode,
@@ -50,6 +51,7 @@ _TRACED: dict[Callable[..., Any], Operation] = {
     remember.remember: "upsert_memory",
     revise.edit: "update_memory",
     recall.recall: "search_memory",
+    inject.before_turn: "search_memory",
     revise.delete: "delete_memory",
     forget_step.forget: "delete_memory",
     forget_step.erase: "delete_memory",
@@ -383,6 +385,26 @@ class Hippocampe:
             InvalidInput: The message cannot be stored.
         """
         return self._do(listen.observe, content, scope=scope, at=at, external_id=external_id)
+
+    def before_turn(
+        self,
+        message: inject.Message | Sequence[inject.Message],
+        *,
+        scope: Scope,
+        role: str = "user",
+    ) -> Injection:
+        """Choose what to put silently in front of the model before it answers.
+
+        No model is asked and nothing is raised: what is late (`hook_timeout_ms`) or down is left
+        out, and the trace says so. What the channel was given lately is not given again.
+
+        Args:
+            message: What was said; several messages of a burst are taken as one. Each is a text,
+                or a mapping with `content` and perhaps `role`.
+            scope: Who speaks, and where.
+            role: Of messages that do not say; those of `system` are skipped.
+        """
+        return self._do(inject.before_turn, message, scope=scope, role=role)
 
     def after_turn(
         self,

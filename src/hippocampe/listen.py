@@ -6,6 +6,7 @@ from datetime import datetime
 
 from uuid6 import uuid7
 
+from hippocampe import rebuild
 from hippocampe.parts import Parts
 from hippocampe.points import (
     live_embedding_text,
@@ -120,7 +121,7 @@ def after_turn(
     assistant: str,
     at: datetime | str | None,
 ) -> str:
-    """Store an exchange and index its turn; return the turn's id.
+    """Store an exchange, and have its turn indexed; return the turn's id.
 
     A message that was only an injection is left out of it.
 
@@ -144,9 +145,15 @@ def after_turn(
         )
         for content, author, role in spoken
     ]
-    said = [make_turn(messages)]
-    store(parts, said, prepare(parts, said))
-    return said[0].turn.id
+    said = make_turn(messages)
+    with parts.change() as change:
+        talk.add_turns(change.connection, [said.turn])
+        ids = [said.turn.id] * len(messages)
+        talk.add_messages(change.connection, messages, parts.now(), ids)
+        change.index_later("turn", said.turn.id, scope.space)
+    parts.given.channel(scope).heard(said.turn.id)
+    rebuild.embed_soon(parts)
+    return said.turn.id
 
 
 def observe(
@@ -183,10 +190,10 @@ def observe(
             )
         if known:
             return known[0]
-    prepared = parts.prepare([live_embedding_text(message)])[0]
     with parts.change() as change:
         talk.add_messages(change.connection, [message], parts.now(), [None])
-        change.index("live", live_point(message, prepared.dense), prepared)
+        change.index_later("live", message.id, scope.space)
+    rebuild.embed_soon(parts)
     return message
 
 

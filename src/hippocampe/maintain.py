@@ -15,7 +15,7 @@ from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.lexicon import Lexicon
-from hippocampe.parts import Parts
+from hippocampe.parts import WAITING, Parts
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
@@ -54,6 +54,8 @@ def flush(parts: Parts) -> None:
     """Make the index durable, then drop the outbox rows that this covers; count recalls, log turns."""
     _count_accesses(parts)
     journal.write(parts)
+    if parts.waiting:
+        rebuild.embed_or_wait(parts)
     if parts.behind:
         rebuild.replay(parts)
     upto = parts.applied
@@ -92,7 +94,9 @@ def catch_up(parts: Parts, progress: Progress | None = None) -> None:
     """
     with parts.store.read() as connection:
         acknowledged = int(derived.get_meta(connection, "acknowledged") or 0)
-        unembedded = derived.get_meta(connection, rebuild.UNEMBEDDED)
+        unembedded = any(
+            derived.get_meta(connection, name) for name in (rebuild.UNEMBEDDED, WAITING)
+        )
     try:
         marked = int(_mark(parts).read_text())
     except (OSError, ValueError):
@@ -142,6 +146,8 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
     """
     if isinstance(absent, str) or not all(absent):
         raise InvalidInput("absent must be a list of texts that are not empty.")
+    if parts.waiting:
+        rebuild.embed_or_wait(parts)
     with parts.store.exclusive():
         checked: dict[str, int] = {}
         missing: dict[str, tuple[str, ...]] = {}
@@ -149,6 +155,8 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         for kind in KINDS:
             with parts.store.read() as connection:
                 shown = set(rebuild.shown_ids(connection, kind))
+            # What waits to be embedded is pending, and no error.
+            shown -= {id for of, id in parts.waiting if of == kind}
             indexed = set(parts.index.ids(kind))
             checked[kind] = len(shown)
             if shown - indexed:
@@ -333,6 +341,8 @@ def close_index(parts: Parts) -> None:
 
 def close(parts: Parts) -> None:
     """Flush and close the index, then the store."""
+    parts.pool.shutdown(wait=False, cancel_futures=True)
+    parts.embedder_thread.shutdown()
     try:
         flush(parts)
         # Programs that run for seconds have no other time for it.

@@ -9,6 +9,7 @@ outbox rows stay and are replayed later.
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +21,7 @@ from sqlalchemy import Connection
 
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable
+from hippocampe.given import Given
 from hippocampe.health import Outages
 from hippocampe.lexicon import Lexicon, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
@@ -45,6 +47,7 @@ class Change:
     counted: list[tuple[str, NDArray[np.int32], int]] = field(
         default_factory=list[tuple[str, NDArray[np.int32], int]]
     )
+    later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def index(self, kind: str, point: Point, embedded: Embedded | None = None) -> None:
@@ -61,16 +64,25 @@ class Change:
         self.points.pop((kind, id), None)
         self.removed[kind, id] = space
 
+    def index_later(self, kind: str, id: str, space: str) -> None:
+        """Leave a new row to be embedded and indexed after the commit, by `rebuild.embed_waiting`."""
+        self.later[kind, id] = space
+
     def finish(self) -> int:
         """Write the embeddings and the outbox rows; return the last outbox position."""
         derived.put_vectors(self.connection, self._rows)
         queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
-        queued += [(kind, id, space) for (kind, id), space in self.removed.items()]
+        gone_or_late = [*self.removed.items(), *self.later.items()]
+        queued += [(kind, id, space) for (kind, id), space in gone_or_late]
         derived.queue(self.connection, queued)
         return derived.position(self.connection) if queued else 0
 
     def kinds(self) -> set[str]:
         return {kind for kind, _ in (*self.points, *self.removed)}
+
+
+WAITING = "waiting"
+"""The `meta` that says that stored rows wait to be embedded and indexed."""
 
 
 class Retired(Exception):
@@ -122,6 +134,21 @@ class Parts:
     noted_lock: threading.Lock = field(default_factory=threading.Lock)
     dropped: int = 0
     """Injections that were never logged, because too many waited."""
+    given: Given = field(default_factory=Given)
+    """What each channel was already given."""
+    pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-turn")
+    )
+    """Where the paths of a turn run, so that one that is late can be left behind."""
+    waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Stored rows that wait to be embedded and indexed: kind and id, and their space. Changed
+    while the store is held."""
+    embedding: threading.Lock = field(default_factory=threading.Lock)
+    """Held by whoever embeds what waits; taken before the store's own lock."""
+    embedder_thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-waiting")
+    )
+    """Where what waits is embedded."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
 
@@ -142,6 +169,10 @@ class Parts:
                 change = Change(connection, self.embedder.model)
                 yield change
                 position = change.finish()
+                if change.later:
+                    # Read at the next open, should this process not live to index them.
+                    derived.set_meta(connection, WAITING, "1")
+                    self.waiting.update(change.later)
             for space, words, by in change.counted:
                 self.lexicon.count(space, words, by)
             if position:

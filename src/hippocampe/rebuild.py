@@ -8,15 +8,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
-from hippocampe.errors import IndexUnavailable
+from hippocampe.errors import EmbedderUnavailable, IndexUnavailable, StoreError
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.parts import Parts
+from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.points import (
     live_embedding_text,
     live_point,
@@ -94,13 +94,17 @@ def _names(connection: Connection, ids: Collection[str] | None) -> dict[str, lis
     return names
 
 
-def unembedded(connection: Connection, kind: str, model: str, limit: int) -> list[Any]:
-    """Rows that the index should hold and that `model` has not embedded yet."""
+def unembedded(
+    connection: Connection, kind: str, model: str, limit: int, ids: Sequence[str] | None = None
+) -> list[Any]:
+    """Rows that the index should hold and that `model` has not embedded yet, all or among some."""
     if kind not in _TABLES:
         return []
     table = _TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table).select_from(joined).where(_SHOWN[kind], vector.c.id.is_(None))
+    if ids is not None:
+        query = query.where(table.c.id.in_(ids))
     return list(connection.execute(query.limit(limit)))
 
 
@@ -125,10 +129,61 @@ def embed_missing(parts: Parts, progress: Progress | None = None, *, index: bool
 
 
 def embed_imported(parts: Parts, progress: Progress | None = None) -> None:
-    """Embed and index the rows that an import brought without vectors."""
+    """Embed and index the rows that an import, or a process that died, left without vectors."""
     embed_missing(parts, progress, index=True)
     with parts.store.write() as connection:
-        derived.set_meta(connection, UNEMBEDDED, "")
+        for name in (UNEMBEDDED, WAITING):
+            derived.set_meta(connection, name, "")
+
+
+def embed_waiting(parts: Parts) -> None:
+    """Embed and index the talk that was stored and waits for it.
+
+    Raises:
+        EmbedderUnavailable: It waits on.
+    """
+    with parts.embedding:
+        while True:
+            with parts.store.exclusive():
+                kind = next(iter(parts.waiting), ("", ""))[0]
+                ids = [id for of, id in parts.waiting if of == kind][:64]
+            if not ids:
+                return
+            with parts.store.read() as connection:
+                rows = unembedded(connection, kind, parts.embedder.model, len(ids), ids)
+            if rows:
+                _embed_rows(parts, kind, rows, index=True)
+            with parts.store.exclusive():
+                for id in ids:
+                    parts.waiting.pop((kind, id), None)
+                if not parts.waiting:
+                    with parts.store.write() as connection:
+                        derived.set_meta(connection, WAITING, "")
+
+
+def embed_soon(parts: Parts) -> None:
+    """Have what waits embedded and indexed: in the background if there is one, else now.
+
+    What cannot be embedded waits on: for the next such call, for a flush, for the next open.
+    """
+    if parts.config.background:
+        parts.embedder_thread.submit(embed_or_wait, parts)
+    else:
+        embed_or_wait(parts)
+
+
+def embed_or_wait(parts: Parts) -> None:
+    """Embed what waits now; when that is not possible it waits on, and the outage is noted."""
+    try:
+        embed_waiting(parts)
+        parts.outages.works("embedder")
+    except EmbedderUnavailable as exc:
+        parts.outages.failed("embedder", exc)
+    except StoreError as exc:
+        parts.outages.failed("store", exc)
+    except Retired:
+        # The parts that took over embed it with their own embedder.
+        return
 
 
 def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:

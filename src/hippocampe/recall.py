@@ -22,6 +22,7 @@ from hippocampe.points import fold_subjects
 from hippocampe.protocols import Filter, Hit, Vector
 from hippocampe.remember import check_limit, check_list, clean
 from hippocampe.store import memories, schema, talk
+from hippocampe.store.talk import Turn
 from hippocampe.text import is_first_person, words
 from hippocampe.times import as_utc
 from hippocampe.types import (
@@ -55,6 +56,7 @@ WEIGHTS = {
     "recent": 0.2,
 }
 """Weights of the rankings that are fused into the candidates."""
+_NO_VECTOR = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,8 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     now = parts.now()
     with parts.store.read() as connection:
         aliases = memories.aliases(connection, wanted.scope.space)
-    question = understand(parts, query, wanted.scope, aliases, now)
+    embed = wanted.mode != "text"
+    question = understand(parts, query, wanted.scope, aliases, now, embed=embed)
     laps.end("understand")
     hits = gather(parts, question, wanted, now)
     laps.end("search")
@@ -246,9 +249,18 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
 
 
 def understand(
-    parts: Parts, query: str, scope: Scope, aliases: dict[str, frozenset[str]], now: datetime
+    parts: Parts,
+    query: str,
+    scope: Scope,
+    aliases: dict[str, frozenset[str]],
+    now: datetime,
+    *,
+    embed: bool = True,
 ) -> Question:
-    """Read a query: its words and vector, other names of those it names, its time, what it asks."""
+    """Read a query: its words and vector, other names of those it names, its time, what it asks.
+
+    Without `embed` there are no vectors, and only a search by words can be made of it.
+    """
     asks = rank.asks(query)
     said = words(query)
     named = [name for name in aliases if set(name.split()) <= set(said)]
@@ -262,7 +274,11 @@ def understand(
     # What holds no word, such as an emoji, is one.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = parts.lexicon.unknown(listed)
-    dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
+    dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
+    if embed:
+        dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
+    else:
+        listed, unknown = [word for word in listed if word not in unknown], []
     zone = settings.read(parts, scope=scope).timezone
     window = read_window(query, now=now, timezone=zone)
     return Question(
@@ -436,16 +452,7 @@ def _rows(
         external = talk.external_ids(connection, of_kind["turn"])
         for turn in talk.turns(connection, space, of_kind["turn"]).values():
             if turn.forgotten_at is None:
-                rows[turn.id] = Recollection(
-                    turn.id,
-                    "turn",
-                    turn.content,
-                    0.0,
-                    channel=turn.channel or None,
-                    author=turn.author,
-                    at=turn.at,
-                    external_ids=external.get(turn.id, ()),
-                )
+                rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
     if "live" in of_kind:
         for message in talk.live(connection, space, of_kind["live"]):
             rows[message.id] = Recollection(
@@ -472,4 +479,18 @@ def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
         channel=memory.channel,
         author=memory.user,
         at=memory.occurred_at or memory.created_at,
+    )
+
+
+def of_turn(turn: Turn, external_ids: tuple[str, ...] = ()) -> Recollection:
+    """A turn as something found."""
+    return Recollection(
+        turn.id,
+        "turn",
+        turn.content,
+        0.0,
+        channel=turn.channel or None,
+        author=turn.author,
+        at=turn.at,
+        external_ids=external_ids,
     )

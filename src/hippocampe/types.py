@@ -3,7 +3,7 @@
 All are frozen; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -290,13 +290,13 @@ class Trace:
     """How an injection was chosen.
 
     Attributes:
-        considered: Everything that was found, the most useful first.
+        considered: Everything that was found, the most useful first; worked out when looked at.
         stages: Milliseconds by stage.
         missing: What was late or down and left out.
         skipped: Why the turn got no memory at all, if it was not even searched for.
     """
 
-    considered: tuple[Considered, ...] = ()
+    considered: Sequence[Considered] = ()
     stages: Mapping[str, float] = field(default_factory=dict[str, float])
     missing: tuple[str, ...] = ()
     skipped: str | None = None

@@ -418,10 +418,11 @@ _STANDING = {
         _BY_IMPORTANCE
     ),
     "important": _LISTED.where(memory.c.importance >= bindparam("least")).order_by(_BY_IMPORTANCE),
-    "recent": _LISTED.where(memory.c.created_at >= bindparam("since")).order_by(
-        memory.c.created_at.desc()
-    ),
+    "recent": _LISTED.where(
+        memory.c.created_at >= bindparam("since"), memory.c.created_at <= bindparam("until")
+    ).order_by(memory.c.created_at.desc()),
 }
+_STANDING = {name: query.limit(bindparam("most")) for name, query in _STANDING.items()}
 _STANDING_IN_CHANNEL = {name: query.where(_IN_CHANNEL) for name, query in _STANDING.items()}
 
 
@@ -432,6 +433,7 @@ def standing(
     *,
     least: float,
     since: datetime,
+    until: datetime,
     channel: str | None,
     limit: int,
 ) -> dict[str, list[Memory]]:
@@ -440,15 +442,18 @@ def standing(
     Args:
         least: The least importance of what is important.
         since: When what is recent was learnt, at the earliest.
+        until: And at the latest.
         channel: Only what was learnt there; None: anywhere.
         limit: How many of each, at most.
 
     Returns:
         By `identity`, `important` and `recent`: the best of each, first.
     """
-    values = {"space": space, "now": now, "least": least, "since": since, "channel": channel}
-    queries = _STANDING if channel is None else _STANDING_IN_CHANNEL
+    values = {"space": space, "now": now, "least": least, "since": since, "until": until}
+    queries = _STANDING
+    if channel is not None:
+        queries, values = _STANDING_IN_CHANNEL, values | {"channel": channel}
     return {
-        name: [of_row(row) for row in connection.execute(query.limit(limit), values)]
+        name: [of_row(row) for row in connection.execute(query, values | {"most": limit})]
         for name, query in queries.items()
     }

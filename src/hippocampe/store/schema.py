@@ -163,6 +163,7 @@ turn = Table(
     Column("forgotten_at", Instant),
     Column("forgotten_reason", Text),
     Index(None, "space", "channel", "at"),
+    Index(None, "space", "at"),
     Index(None, "previous_id"),
 )
 

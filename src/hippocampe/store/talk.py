@@ -187,6 +187,27 @@ def turns(connection: Connection, space: str, ids: Collection[str]) -> dict[str,
     return {row.id: Turn(*row) for row in rows if row.space == space}
 
 
+def latest(
+    connection: Connection,
+    space: str,
+    *,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> list[Turn]:
+    """The latest turns of a space, newest first, forgotten ones left out."""
+    query = select(turn).where(turn.c.space == space, turn.c.forgotten_at.is_(None))
+    if channel is not None:
+        query = query.where(turn.c.channel == channel)
+    if since is not None:
+        query = query.where(turn.c.at >= since)
+    if until is not None:
+        query = query.where(turn.c.at < until)
+    rows = connection.execute(query.order_by(turn.c.at.desc(), turn.c.id.desc()).limit(limit))
+    return [Turn(*row) for row in rows]
+
+
 def forget_turns(
     connection: Connection, space: str, ids: Collection[str], at: datetime, reason: str
 ) -> None:
