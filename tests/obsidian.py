@@ -8,10 +8,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
-
-import trustme
 
 KEY = "e5f1a09c77d24b0d8c1b"
 NOTE = "application/vnd.olrapi.note+json"
@@ -22,19 +22,21 @@ class Obsidian:
     """The vault that it serves, and what it was asked.
 
     Args:
-        authority: Who signs its certificate.
+        credentials: Its private key and its certificate, as one PEM.
         port: Where it listens; 0 takes any free port.
     """
 
-    def __init__(self, authority: trustme.CA, port: int = 0) -> None:
+    def __init__(self, credentials: bytes, port: int = 0) -> None:
         self.files: dict[str, str] = {}
         self.times: dict[str, int] = {}
         self.asked: list[str] = []
         self.connections: list[socket.socket] = []
         self.searches = True
-        self.certificate = authority.issue_cert("127.0.0.1")
+        self.certificate = credentials[credentials.index(b"-----BEGIN CERT") :].decode()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.certificate.configure_cert(context)
+        with TemporaryDirectory() as folder:
+            (path := Path(folder, "server.pem")).write_bytes(credentials)
+            context.load_cert_chain(path)
         self.server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.port: int = self.server.server_address[1]

@@ -1,6 +1,7 @@
 """The user's own notes: read from a real folder and over real HTTPS, cut, cached, indexed, found."""
 
 import hashlib
+import ipaddress
 import json
 import logging
 import os
@@ -9,11 +10,14 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from typer.testing import CliRunner
 
 from conftest import FakeClock, Opener
@@ -254,9 +258,47 @@ def test_accents_in_file_names_do_not_matter(vault: Path, form: str) -> None:
     assert source.read("Élise à Köln.md").title == "Élise à Köln"
 
 
-def test_a_vault_that_is_missing_is_no_empty_vault(tmp_path: Path) -> None:
+def test_a_vault_that_is_missing_is_no_empty_vault(vault: Path, tmp_path: Path) -> None:
+    for away in (tmp_path / "rien", vault / "Recette.md"):
+        with pytest.raises(NotesUnavailable, match="notes_folder"):
+            Vault(away).listing()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is closed to root")
+def test_what_is_closed_is_left_out_and_a_closed_vault_is_no_empty_one(vault: Path) -> None:
+    source = Vault(vault)
+    (vault / "plantes").chmod(0)
+    assert set(source.listing()) == {"Recette.md"}
+    (vault / "plantes").chmod(0o700)
+    vault.chmod(0)
     with pytest.raises(NotesUnavailable, match="notes_folder"):
-        Vault(tmp_path / "rien").listing()
+        source.listing()
+    vault.chmod(0o700)
+
+
+def test_a_disk_that_fails_is_no_empty_vault(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def fails(path: str) -> object:
+        if str(path).endswith("plantes"):
+            raise OSError(5, "Input/output error", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", fails)
+    with pytest.raises(NotesUnavailable, match="Input/output"):
+        Vault(vault).listing()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes among files there")
+def test_what_is_no_file_is_no_note(vault: Path) -> None:
+    os.mkfifo(vault / "Tuyau.md")
+    (vault / "Dossier.md").mkdir()
+    source = Vault(vault)
+    assert set(source.listing()) == {"plantes/Jardin.md", "Recette.md"}
+    os.utime(vault / "Recette.md", (1e12, 1e12))
+    source.listing()
+    with pytest.raises(UnreadableFile, match="calendar"):
+        source.read("Recette.md")
 
 
 def test_what_cannot_be_read_is_left_out_once(
@@ -540,6 +582,33 @@ def test_notes_are_listed_and_searched_from_the_command_line(
     assert (away.exit_code, json.loads(away.stdout)["kind"]) == (1, "NotesUnavailable")
 
 
+def test_notes_change_while_the_embedder_does(
+    open_vault: Callable[..., Hippocampe], vault: Path
+) -> None:
+    hippo = open_vault(background=True, notes_seconds=0.001)
+    hippo.flush()
+    done = threading.Event()
+
+    def write() -> None:
+        for number in range(100_000):
+            (vault / f"Note {number % 7}.md").write_text(f"Une note, la numéro {number}.")
+            (vault / f"Note {(number + 3) % 7}.md").unlink(missing_ok=True)
+            if done.wait(0.005):
+                return
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    for dimensions in (32, 64, 32):
+        hippo.reindex(embedder=f"hashed:{dimensions}")
+    done.set()
+    writing.join()
+    hippo.notes(scope=HERE, refresh=True)
+    hippo.flush()
+    checked = hippo.verify()
+    assert checked.ok and checked.checked["note"] == 2 + len(list(vault.glob("*.md")))
+    assert hippo.recall("soupe orties", scope=HERE, collections=["note"], mode="semantic")
+
+
 # Settings
 
 
@@ -625,7 +694,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture
 def server(authority: trustme.CA) -> Iterator[Server]:
-    with Server(authority).running() as serving:
+    with Server(issued(authority)).running() as serving:
         serving.write("plantes/Jardin.md", GARDEN)
         serving.write("Recette.md", "La soupe aux orties se mange chaude.")
         serving.write(unicodedata.normalize("NFD", "été/Élise & Köln #1?.md"), "Elle vit à Pau.")
@@ -638,9 +707,33 @@ def server(authority: trustme.CA) -> Iterator[Server]:
 WANTED = {"plantes/Jardin.md", "Recette.md", "été/Élise & Köln #1?.md"}
 
 
+def issued(authority: trustme.CA, name: str = "127.0.0.1") -> bytes:
+    """A private key and its certificate, as one PEM."""
+    return authority.issue_cert(name).private_key_and_cert_chain_pem.bytes()
+
+
+def own_certificate(folder: Path) -> bytes:
+    """The same, signed by itself and marked as an authority, as the plugin long made them."""
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Obsidian Local REST API")])
+    now = datetime.now(UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=365))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .sign(key, hashes.SHA256())
+    ).public_bytes(serialization.Encoding.PEM)
+    (folder / "own.pem").write_bytes(made)
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    secret = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+    return secret + made
+
+
 def fingerprint(server: Server) -> str:
-    pem = server.certificate.cert_chain_pems[0].bytes().decode()
-    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(server.certificate)).hexdigest()
     return "sha256:" + ":".join(digest[i : i + 2].upper() for i in range(0, 64, 2))
 
 
@@ -678,7 +771,7 @@ def connect(server: Server, tmp_path: Path) -> Iterator[Open]:
 @pytest.fixture
 def pem(server: Server, tmp_path: Path) -> Path:
     path = tmp_path / "serveur.pem"
-    server.certificate.cert_chain_pems[0].write_to_path(str(path))
+    path.write_text(server.certificate)
     return path
 
 
@@ -725,8 +818,23 @@ def test_the_authority_of_a_certificate_may_be_trusted(
     assert set(connect(obsidian_certificate=tmp_path / "autorité.pem").listing()) == WANTED
 
 
-def test_any_certificate_is_taken_when_that_is_set(connect: Open) -> None:
+def test_any_certificate_is_taken_when_that_is_set_and_said(
+    connect: Open, caplog: pytest.LogCaptureFixture
+) -> None:
     assert set(connect(obsidian_insecure=True).listing()) == WANTED
+    assert "obsidian_insecure" in caplog.text
+
+
+@pytest.mark.parametrize("pinned", ["file", "fingerprint"])
+def test_a_certificate_that_signed_itself_is_pinned(tmp_path: Path, pinned: str) -> None:
+    with Server(own_certificate(tmp_path)).running() as serving:
+        serving.write("Seule.md", "Une note.")
+        trusted = fingerprint(serving) if pinned == "fingerprint" else tmp_path / "own.pem"
+        for notes in source(serving, tmp_path, obsidian_certificate=trusted):
+            assert set(notes.listing()) == {"Seule.md"}
+        for notes in source(serving, tmp_path):
+            with pytest.raises(NotesUnavailable, match="not trusted"):
+                notes.listing()
 
 
 @pytest.mark.parametrize("trusted", ["nothing", "another fingerprint", "another certificate"])
@@ -738,7 +846,8 @@ def test_a_certificate_that_is_not_trusted_is_refused(
         settings["obsidian_certificate"] = "sha256:" + "0" * 64
     elif trusted == "another certificate":
         path = tmp_path / "autre.pem"
-        trustme.CA().issue_cert("127.0.0.1").cert_chain_pems[0].write_to_path(str(path))
+        other = trustme.CA().issue_cert("127.0.0.1").cert_chain_pems[0]
+        other.write_to_path(str(path))
         settings["obsidian_certificate"] = path
     with pytest.raises(NotesUnavailable, match="obsidian_certificate"):
         connect(**settings).listing()
@@ -747,7 +856,7 @@ def test_a_certificate_that_is_not_trusted_is_refused(
 
 
 def test_the_name_in_a_trusted_certificate_counts(authority: trustme.CA, tmp_path: Path) -> None:
-    serving = Server(authority)
+    serving = Server(issued(authority))
     with serving.running():
         authority.cert_pem.write_to_path(str(tmp_path / "autorité.pem"))
         serving.url = serving.url.replace("127.0.0.1", "localhost")
@@ -801,7 +910,7 @@ def test_obsidian_that_closes_and_opens_again(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     authority.cert_pem.write_to_path(str(tmp_path / "autorité.pem"))
-    first = Server(authority)
+    first = Server(issued(authority))
     with first.running():
         first.write("Recette.md", "La soupe aux orties. #hippocampe")
         hippo = open_hippo(
@@ -822,7 +931,7 @@ def test_obsidian_that_closes_and_opens_again(
     time.sleep(0.2)
     assert len(found(hippo, "orties")) == 1
     assert len(context(hippo, tag="hippocampe")) == 1
-    second = Server(authority, first.port)
+    second = Server(issued(authority), first.port)
     second.write("Recette.md", "La soupe aux blettes. #hippocampe")
     second.times["Recette.md"] += 60_000
     with second.running():

@@ -31,7 +31,7 @@ class Config:
         timezone: In which "yesterday" and "last March" are read.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
         background: Whether maintenance (flush, graph building) and the reading of notes run in
-            background threads.
+            background threads. Without, notes are read once, at opening.
         notes_folder: An Obsidian vault, as a folder; it is only read.
         notes_ignored: Folders of the vault to leave out, by name or by path inside it.
         notes_space: The space that the notes belong to.

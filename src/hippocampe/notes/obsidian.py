@@ -7,6 +7,7 @@ key is sent to nobody else. The key is in the client's headers only: no error qu
 
 import hashlib
 import json
+import logging
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from hippocampe.types import Note
 
 if TYPE_CHECKING:
     import httpx
+
+log = logging.getLogger("hippocampe")
 
 NOTE = "application/vnd.olrapi.note+json"
 QUERY = "application/vnd.olrapi.jsonlogic+json"
@@ -76,6 +79,10 @@ class Obsidian:
         self._opening = Lock()
         if isinstance(certificate, Path):
             _trusting_file(certificate)
+        if insecure:
+            log.warning(
+                "whoever answers at %s is taken for Obsidian: obsidian_insecure", self._where
+            )
 
     def listing(self) -> Mapping[str, str]:
         """The notes there are, by path, each with when it was last written.
@@ -83,7 +90,7 @@ class Obsidian:
         A server that cannot search is walked folder by folder; versions are then empty.
         """
         try:
-            found = dict(self._searched())
+            found = self._searched()
         except _Refused:
             try:
                 found = dict.fromkeys(self._walked(""), "")
@@ -93,12 +100,12 @@ class Obsidian:
         self._names = {path: name for path, name in names.items() if is_wanted(path, self._ignored)}
         return {path: found[name] for path, name in self._names.items()}
 
-    def _searched(self) -> Iterator[tuple[str, str]]:
+    def _searched(self) -> dict[str, str]:
         # One question that every note answers with its time: none has to be fetched to be compared.
         asked = {"content": json.dumps({"var": "stat.mtime"}), "headers": {"Content-Type": QUERY}}
         rows = self._json("POST", "search/", **asked)
         try:
-            return iter([(str(row["filename"]), str(row["result"])) for row in rows])
+            return {str(row["filename"]): str(row["result"]) for row in rows}
         except (KeyError, TypeError) as exc:
             raise self._unavailable("it gave no list of notes") from exc
 

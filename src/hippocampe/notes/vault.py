@@ -1,6 +1,7 @@
 """An Obsidian vault as a folder of files. Nothing is ever written to it."""
 
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,29 +35,42 @@ class Vault:
         root = self._folder.resolve()
         versions: dict[str, str] = {}
         files: dict[str, Path] = {}
-        for folder, below, names in os.walk(root, onerror=_pass_over):
+        for folder, below, names in os.walk(root, onerror=self._pass_over):
             inside = Path(folder).relative_to(root)
             below[:] = sorted(
                 name for name in below if not is_ignored(_path(inside, name), self._ignored)
             )
             for name in sorted(names):
                 path, file = _path(inside, name), Path(folder, name)
-                if not is_wanted(path, self._ignored) or file.is_symlink():
+                if not is_wanted(path, self._ignored):
                     continue
                 try:
                     seen = file.stat(follow_symlinks=False)
                 except OSError as exc:
-                    _pass_over(exc)
+                    self._pass_over(exc)
+                    continue
+                if not stat.S_ISREG(seen.st_mode):
                     continue
                 versions[path] = f"{seen.st_mtime_ns} {seen.st_ctime_ns} {seen.st_size}"
                 files[path] = file
+        # It may have gone while it was walked, which looks like many notes that have.
         if not root.is_dir():
-            raise NotesUnavailable(
-                f"the notes in {self._folder} cannot be read: there is no such folder. Check "
-                "notes_folder, or bring the folder back; it is looked for again."
-            )
+            raise self._away("there is no such folder")
         self._files = files
         return versions
+
+    def _pass_over(self, error: OSError) -> None:
+        """Leave out what is closed to us or has just gone; a vault or disk that fails is no empty
+        one."""
+        left_out = isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError)
+        if not left_out or Path(error.filename or "") == self._folder.resolve():
+            raise self._away(error.strerror or "no reason given") from error
+
+    def _away(self, reason: str) -> NotesUnavailable:
+        return NotesUnavailable(
+            f"the notes in {self._folder} cannot be read: {reason}. Check notes_folder, or bring the "
+            "folder back; it is looked for again."
+        )
 
     def read(self, path: str) -> Note:
         """One note of the last listing."""
@@ -76,6 +90,8 @@ class Vault:
             raise UnreadableFile(
                 f"it is not UTF-8 text (byte {exc.start}): save it as UTF-8."
             ) from exc
+        except (ValueError, OverflowError) as exc:
+            raise UnreadableFile("its time of change is in no calendar.") from exc
         except OSError as exc:
             raise UnreadableFile(f"{exc.strerror}.") from exc
 
@@ -85,12 +101,3 @@ class Vault:
 
 def _path(inside: Path, name: str) -> str:
     return normal((inside / name).as_posix())
-
-
-def _pass_over(error: OSError) -> None:
-    """Leave out a file or folder that is closed to us or has just gone; a disk that fails is not
-    an empty one."""
-    if not isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
-        raise NotesUnavailable(
-            f"the vault cannot be read: {error.strerror}. It is tried again."
-        ) from error
