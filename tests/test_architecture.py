@@ -40,6 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "compact",
         "jobs",
         "settings",
+        "journal",
     ),
     ("hippocampe", "aio"),
     ("companion", "server", "cli", "demo", "__main__", "testing", "testing_embedder"),

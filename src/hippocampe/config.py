@@ -28,10 +28,11 @@ class Config:
             scan is exact and fast enough (20,000 x 512 dimensions scan in about 4 ms).
         flush_seconds: How often the index is made durable, which halts the process for 20 to
             300 ms; the store is durable at once, so a crash in between only means a replay.
-        timezone: In which "yesterday" and "last March" are read.
+        timezone: In which "yesterday" and "last March" are read, in spaces that set no other.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
         background: Whether maintenance (flush, graph building) and the reading of notes run in
             background threads. Without, notes are read once, at opening.
+        tracing: Whether each operation is an OpenTelemetry span; needs the extra `tracing`.
         notes_folder: An Obsidian vault, as a folder; it is only read.
         notes_ignored: Folders of the vault to leave out, by name or by path inside it.
         notes_space: The space that the notes belong to.
@@ -58,6 +59,7 @@ class Config:
     timezone: str = "Europe/Paris"
     refuse_secrets: bool = False
     background: bool = True
+    tracing: bool = False
     notes_folder: Path | None = None
     notes_ignored: tuple[str, ...] = ()
     notes_space: str = "default"

@@ -74,28 +74,21 @@ def query(
     Args:
         words: Its distinct words in order.
         unknown: Those that the data does not know.
-        fresh: Their raw vectors, shape (unknown, embedder dimensions).
+        fresh: Embeddings of those that are `lexicon.spoken`, shape (words, embedder dimensions).
     """
     lexicon = parts.lexicon
-    ids = lexicon.ids([word for word in words if word not in set(unknown)])
-    known = iter(zip(lexicon.vectors_of(ids)[ids], lexicon.frequencies(space, ids)[0], strict=True))
-    new = iter(lexicon.place(fresh)) if len(fresh) else iter(())
-    absent = set(unknown)
-    vectors: list[NDArray[np.float32]] = []
-    counts: list[int] = []
-    for word in words:
-        if word in absent:
-            vectors.append(next(new))
-            counts.append(0)
-        else:
-            row, count = next(known)
-            vectors.append(row)
-            counts.append(int(count))
-    _, items = lexicon.frequencies(space, ids)
+    new = set(unknown)
+    known = lexicon.ids([word for word in words if word not in new])
+    frequencies, items = lexicon.frequencies(space, known)
+    vectors = np.zeros((len(words), lexicon.width), np.float32)
+    counts = np.zeros(len(words), np.int64)
+    there = np.array([word not in new for word in words], bool)
+    vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
+    vectors[~there] = lexicon.place(unknown, fresh)
     return rank.Query(
         words=tuple(words),
-        vectors=np.stack(vectors),
-        rarity=rank.rarity(np.array(counts), items),
+        vectors=vectors,
+        rarity=rank.rarity(counts, items),
         asks=asks,
         window=(window.start.timestamp(), window.end.timestamp()) if window else None,
     )

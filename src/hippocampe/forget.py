@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe import rebuild
+from hippocampe import journal, rebuild, settings
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
@@ -249,10 +249,12 @@ def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
         for kind, ids in doomed.of_kinds():
             for each in ids:
                 change.unindex(kind, each, order.space)
+    journal.write(parts)
     with parts.store.write() as connection:
         order.remove(connection, doomed)
         note = {"erased": len(doomed.ids)}
         erasing.leave_note(connection, str(uuid7()), order.space, parts.now(), note)
+    settings.refresh(parts, order.space)
     for path in parts.store.backups():
         _scrub_backup(path, order, doomed)
     parts.lexicon.forget()

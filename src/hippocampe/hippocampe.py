@@ -5,16 +5,27 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe import forget as forget_step
-from hippocampe import listen, maintain, opening, recall, remember, revise, transfer
+from hippocampe import (
+    journal,
+    listen,
+    maintain,
+    opening,
+    recall,
+    remember,
+    revise,
+    transfer,
+)
+from hippocampe import settings as settings_step
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.notebook import Notebook, open_notebook
 from hippocampe.parts import Parts, Retired
 from hippocampe.rebuild import Progress
 from hippocampe.revise import UNSET, Unset
+from hippocampe.tracing import Operation, note_result
 from hippocampe.types import (
     Association,
     History,
@@ -26,8 +37,10 @@ from hippocampe.types import (
     Receipt,
     Recollection,
     Remembered,
+    Retrieval,
     Review,
     Scope,
+    Settings,
     Stats,
     Verification,
 )
@@ -35,6 +48,15 @@ from hippocampe.types import (
 P = ParamSpec("P")
 T = TypeVar("T")
 When = datetime | str | None
+_TRACED: dict[Callable[..., Any], Operation] = {
+    remember.remember: "upsert_memory",
+    revise.edit: "update_memory",
+    recall.recall: "search_memory",
+    revise.delete: "delete_memory",
+    forget_step.forget: "delete_memory",
+    forget_step.erase: "delete_memory",
+}
+"""Steps that are an operation on memory, each with what OpenTelemetry calls it."""
 
 
 def _utc_now() -> datetime:
@@ -59,7 +81,9 @@ class Hippocampe:
                 lambda: self._parts, forget_step.expire, config.flush_seconds
             )
         if notebook is not None:
-            notebook.start(self._do, config.notes_seconds, thread=config.background)
+            notebook.start(
+                self._do, opened.parts.outages, config.notes_seconds, thread=config.background
+            )
 
     @classmethod
     def open(
@@ -84,12 +108,26 @@ class Hippocampe:
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
             NotesUnavailable: Notes are wanted, and a package that they need is missing.
+            InvalidInput: Tracing is asked for and OpenTelemetry is not installed.
         """
         config = Config.of(where)
         notebook = open_notebook(config)
         return cls(opening.open_parts(config, clock, progress), notebook)
 
     def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        operation, scope = _TRACED.get(step), kwargs.get("scope")
+        if operation is None or not isinstance(scope, Scope):
+            return self._serve(step, *args, **kwargs)
+        verb = step.__name__
+        with self._parts.tracer.span(operation, verb=verb, space=scope.space) as span:
+            result = self._serve(step, *args, **kwargs)
+            if span is not None:
+                note_result(span, result)
+        return result
+
+    def _serve(
+        self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         while True:
             parts = self._parts
             if self._opened.closed:
@@ -462,6 +500,41 @@ class Hippocampe:
     def expire(self, *, scope: Scope) -> Receipt:
         """Hide the memories of the space whose time is over; they never were recalled after it."""
         return self._do(forget_step.expire, space=scope.space)
+
+    # Turns
+
+    def settings(self, *, scope: Scope) -> Settings:
+        """The settings of the space.
+
+        Raises:
+            StoreError: They cannot be read, and were not before.
+        """
+        return self._do(settings_step.read, scope=scope)
+
+    def update_settings(self, *, scope: Scope, **changes: Any) -> Settings:
+        """Change settings of the space, all or none, from the next turn on; None resets one.
+
+        Args:
+            scope: Whose settings.
+            changes: New values by name, the fields of `hippocampe.types.Settings`.
+
+        Raises:
+            InvalidInput: There is no such setting, or it cannot have this value; nothing was
+                changed.
+        """
+        return self._do(settings_step.update, changes, scope=scope)
+
+    def retrievals(
+        self, *, scope: Scope, limit: int = 20, since: When = None, channel_only: bool = False
+    ) -> list[Retrieval]:
+        """The log of the space's turns, newest first: what each was given, what not, and why.
+
+        Raises:
+            InvalidInput: An argument cannot be used.
+        """
+        return self._do(
+            journal.retrievals, scope=scope, limit=limit, since=since, channel_only=channel_only
+        )
 
     # Upkeep
 

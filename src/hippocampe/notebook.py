@@ -14,10 +14,11 @@ from uuid6 import uuid7
 
 from hippocampe.config import Config
 from hippocampe.errors import HippocampeError, NotFound, UnreadableFile
+from hippocampe.health import Outages, log
 from hippocampe.notes import excerpt, pieces
 from hippocampe.notes.obsidian import Obsidian
 from hippocampe.notes.vault import Vault
-from hippocampe.parts import Change, Parts, log
+from hippocampe.parts import Change, Parts
 from hippocampe.points import piece_point, piece_text
 from hippocampe.protocols import NoteSource
 from hippocampe.secret import mask
@@ -27,6 +28,7 @@ from hippocampe.store.notes import Listed, Piece
 from hippocampe.text import fold
 from hippocampe.types import Note, Recollection
 
+Serve = Callable[[Callable[[Parts], None]], None]
 _PIECES_AT_A_TIME = 64
 _REMOVED_AT_A_TIME = 500
 
@@ -70,7 +72,6 @@ class Notebook:
         self._stopping = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
-        self._failing = False
         self._thread: threading.Thread | None = None
 
     # What is read: from RAM, never waiting for a source
@@ -100,21 +101,20 @@ class Notebook:
 
     # How it is kept up
 
-    def start(
-        self, serve: Callable[[Callable[[Parts], None]], None], seconds: float, *, thread: bool
-    ) -> None:
+    def start(self, serve: Serve, outages: Outages, seconds: float, *, thread: bool) -> None:
         """Read the notes now and again, in a thread; without one, read them once, before returning.
 
         Args:
             serve: Runs a step on the parts that serve.
+            outages: Told when the notes cannot be read, and when they can again.
             seconds: Time between looks at the source.
         """
         if not thread:
-            self._attempt(serve)
+            self._attempt(serve, outages)
             return
         self._idle.clear()
         self._thread = threading.Thread(
-            target=self._run, args=(serve, seconds), name="hippocampe-notes", daemon=True
+            target=self._run, args=(serve, outages, seconds), name="hippocampe-notes", daemon=True
         )
         self._thread.start()
 
@@ -130,10 +130,10 @@ class Notebook:
         with self._refreshing:
             self._source.close()
 
-    def _run(self, serve: Callable[[Callable[[Parts], None]], None], seconds: float) -> None:
+    def _run(self, serve: Serve, outages: Outages, seconds: float) -> None:
         try:
             while True:
-                self._attempt(serve)
+                self._attempt(serve, outages)
                 self._idle.set()
                 if self._stopping.wait(seconds):
                     return
@@ -141,16 +141,12 @@ class Notebook:
         finally:
             self._idle.set()
 
-    def _attempt(self, serve: Callable[[Callable[[Parts], None]], None]) -> None:
+    def _attempt(self, serve: Serve, outages: Outages) -> None:
         try:
             serve(self.refresh)
-            if self._failing:
-                log.info("the notes are read again")
-            self._failing = False
+            outages.works("notes")
         except (HippocampeError, OSError) as exc:
-            if not self._failing:
-                log.warning("the notes are not up to date and will be read again: %s", exc)
-            self._failing = True
+            outages.failed("notes", exc)
 
     def refresh(self, parts: Parts) -> None:
         """Read what has changed, and bring store and index up to date with it.

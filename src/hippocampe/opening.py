@@ -12,13 +12,15 @@ from hippocampe.config import Config
 from hippocampe.embed import open_embedder
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
+from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.owner import Owner
-from hippocampe.parts import Parts, log
+from hippocampe.parts import Parts
 from hippocampe.protocols import Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import derived
 from hippocampe.store.store import Store
+from hippocampe.tracing import Tracer
 
 
 @dataclass(slots=True)
@@ -46,11 +48,13 @@ def open_parts(
     config: Config, clock: Callable[[], datetime], progress: Progress | None = None
 ) -> Opened:
     """Open a data folder; the errors are those of `Hippocampe.open`."""
+    tracer = Tracer(on=config.tracing)
     owner = Owner(config.folder)
     try:
         store = Store.open(config.url, config.folder)
         try:
             parts = _assemble(config, store, clock, progress)
+            parts.tracer = tracer
         except BaseException:
             store.close()
             raise

@@ -6,8 +6,8 @@ its own write and the order of the index is the order of the store. When the ind
 outbox rows stay and are replayed later.
 """
 
-import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,14 +20,18 @@ from sqlalchemy import Connection
 
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable
-from hippocampe.lexicon import Lexicon, text_words
+from hippocampe.health import Outages
+from hippocampe.lexicon import Lexicon, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
 from hippocampe.store import derived
 from hippocampe.store.derived import Embedded
 from hippocampe.store.store import Store
 from hippocampe.text import traits
+from hippocampe.tracing import Tracer
+from hippocampe.types import Injection, Scope, Settings
 
-log = logging.getLogger("hippocampe")
+MOST_NOTED = 500
+"""Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
 
 
 @dataclass(slots=True)
@@ -73,6 +77,16 @@ class Retired(Exception):
     """These parts were replaced while a step was using them: do the step again with the new ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """An injection that waits to be logged: of which turn, and when."""
+
+    injection: Injection
+    scope: Scope
+    message: str
+    at: datetime
+
+
 @dataclass(slots=True)
 class Parts:
     """The store, the index, the embedder and the clock that the steps share."""
@@ -98,6 +112,18 @@ class Parts:
     accesses: dict[str, int] = field(default_factory=dict[str, int])
     """Recalls not yet counted in the store, by memory id."""
     accesses_lock: threading.Lock = field(default_factory=threading.Lock)
+    settings: dict[str, tuple[float, Settings]] = field(
+        default_factory=dict[str, tuple[float, Settings]]
+    )
+    """By space: when they were read, on the monotonic clock, and what they are."""
+    settings_lock: threading.Lock = field(default_factory=threading.Lock)
+    noted: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=MOST_NOTED))
+    """Injections not yet logged in the store, oldest first."""
+    noted_lock: threading.Lock = field(default_factory=threading.Lock)
+    dropped: int = 0
+    """Injections that were never logged, because too many waited."""
+    outages: Outages = field(default_factory=Outages)
+    tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
 
     def now(self) -> datetime:
         return self.clock()
@@ -128,8 +154,7 @@ class Parts:
                 removed = [id for of, id in change.removed if of == kind]
                 self.index.apply(kind, points, removed)
         except IndexUnavailable as exc:
-            if not self.behind:
-                log.warning("the index missed a change and will be brought up to date: %s", exc)
+            self.outages.failed("indexing", exc)
             self.behind = True
         if not self.behind:
             self.applied = max(self.applied, position)
@@ -146,7 +171,7 @@ class Parts:
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
         unknown = self.lexicon.unknown(word for words in word_lists for word in words)
-        vectors = self.embedder.embed([*texts, *unknown])
+        vectors = self.embedder.embed([*texts, *spoken(unknown)])
         self.lexicon.learn(unknown, vectors[len(texts) :])
         return [
             Embedded(vectors[number], self.lexicon.ids(words), traits(contents[number]))

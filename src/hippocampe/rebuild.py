@@ -185,6 +185,7 @@ def replay(parts: Parts, *, after: int = 0) -> int:
                 parts.index.apply(kind, list(points.values()), sorted(ids - set(points)))
         parts.applied = max(parts.applied, last)
         parts.behind = False
+        parts.outages.works("indexing")
     return sum(map(len, touched.values()))
 
 

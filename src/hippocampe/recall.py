@@ -12,9 +12,10 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance
+from hippocampe import evidence, rank, relevance, settings
+from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
-from hippocampe.lexicon import MAX_WORD_CHARACTERS, text_words
+from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects, piece_text
 from hippocampe.protocols import Filter, Hit, Vector
@@ -38,6 +39,8 @@ DEPTH = 100
 """How many hits each search gives."""
 CANDIDATES = 120
 """How many candidates are ranked."""
+LINKED = 30
+"""How many memories the associations of the best hits may bring."""
 BESIDE = 25
 """Of how many of the best, the turns just before and after are candidates too."""
 WEIGHTS = {
@@ -214,20 +217,21 @@ def understand(
 ) -> Question:
     """Read a query: its words and vector, other names of those it names, its time, what it asks."""
     asks = rank.asks(query)
-    spoken = words(query)
-    named = [name for name in aliases if set(name.split()) <= set(spoken)]
+    said = words(query)
+    named = [name for name in aliases if set(name.split()) <= set(said)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
     groups = [_known_first(parts, (name, *sorted(aliases.get(name, ())))) for name in named]
-    added = dict.fromkeys(name for group in groups for name in group if name not in spoken)
+    added = dict.fromkeys(name for group in groups for name in group if name not in said)
     text = " ".join((query, *added))
     # One word stands for all names of a person: whoever answers uses one of them.
     kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
     # What holds no word, such as an emoji, is one.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = parts.lexicon.unknown(listed)
-    dense, fresh = parts.embedder.embed_query(text, unknown)
-    window = read_window(query, now=now, timezone=parts.config.timezone)
+    dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
+    zone = settings.read(parts, scope=scope).timezone
+    window = read_window(query, now=now, timezone=zone)
     return Question(
         text=text,
         dense=dense,
@@ -328,13 +332,30 @@ def _by_metadata(
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
     reached, _ = memories.walk(connection, wanted.scope.space, list(dict.fromkeys(starts)), 2)
-    linked = reached[len(set(starts)) :][:DEPTH]
-    if linked:
-        chosen = schema.memory.c.id.in_(linked)
-        drawers = schema.memory.c.collection.in_(wanted.kinds()["memory"])
-        allowed = memories.ids_by(connection, newest, DEPTH, *conditions, chosen, drawers)
-        found["graph"] = [id for id in linked if id in set(allowed)]
+    linked = reached[len(set(starts)) :][:LINKED]
+    rows = memories.get(connection, wanted.scope.space, linked)
+    found["graph"] = [id for id in linked if id in rows and _fits(rows[id], wanted, now)]
     return found
+
+
+def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
+    """What the index and the store's queries check, for a memory that was reached by an edge."""
+    at = memory.occurred_at or memory.created_at
+    return (
+        memory.current
+        and memory.collection in wanted.collections
+        and (memory.expires_at is None or memory.expires_at > now)
+        and (wanted.types is None or memory.type in wanted.types)
+        and (wanted.category is None or memory.category == wanted.category)
+        and (wanted.channel is None or memory.channel == wanted.channel)
+        and (wanted.since is None or at >= wanted.since)
+        and (wanted.until is None or at < wanted.until)
+        and (wanted.subjects is None or not set(wanted.subjects).isdisjoint(_subjects(memory)))
+    )
+
+
+def _subjects(memory: Memory) -> tuple[str, ...]:
+    return fold_subjects((*memory.subjects, *subjects_of(memory.content)))
 
 
 def _plain(connection: Connection, hits: Hits, wanted: Wanted, now: datetime) -> list[Recollection]:

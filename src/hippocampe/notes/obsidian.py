@@ -7,7 +7,6 @@ key is sent to nobody else. The key is in the client's headers only: no error qu
 
 import hashlib
 import json
-import logging
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,13 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
 from hippocampe.errors import InvalidInput, NotesUnavailable, NotFound, UnreadableFile
+from hippocampe.health import log
 from hippocampe.notes import MAX_NOTE_BYTES, is_ignored, is_wanted, normal, parse, require
 from hippocampe.types import Note
 
 if TYPE_CHECKING:
     import httpx
-
-log = logging.getLogger("hippocampe")
 
 NOTE = "application/vnd.olrapi.note+json"
 QUERY = "application/vnd.olrapi.jsonlogic+json"

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, delete, insert, or_
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import derived, memories, talk
+from hippocampe.store import derived, memories, retrievals, talk
 from hippocampe.store.schema import (
     alias,
     audit,
@@ -88,18 +88,17 @@ def _about(
         found | _holding(connection, memory, space, wanted),
         _holding(connection, turn, space, wanted),
         _holding(connection, message, space, wanted),
-        _holding(connection, note, space, wanted, note.c.path + " " + note.c.heading + " "),
+        _holding(connection, note, space, wanted),
     )
 
 
-def _holding(
-    connection: Connection, table: Table, space: str, wanted: set[str], before: Any = ""
-) -> set[str]:
-    query = select_rows(table.c.id, (before + table.c.content).label("content"))
-    rows = connection.execution_options(yield_per=1_000).execute(
-        query.where(table.c.space == space)
-    )
-    return {row.id for row in rows if wanted <= set(words(row.content))}
+def _holding(connection: Connection, table: Table, space: str, wanted: set[str]) -> set[str]:
+    text: Any = table.c.message_preview if table is retrieval else table.c.content
+    if table is note:
+        text = note.c.path + " " + note.c.heading + " " + text
+    query = select_rows(table.c.id, text.label("text")).where(table.c.space == space)
+    rows = connection.execution_options(yield_per=1_000).execute(query)
+    return {row.id for row in rows if wanted <= set(words(row.text))}
 
 
 def _with_kin(
@@ -132,6 +131,7 @@ def remove(
     whole_space: bool,
 ) -> None:
     """Delete rows and everything that was made from them."""
+    _remove_previews(connection, space, {*memory_ids, *message_ids}, subject)
     for chunk in _chunks(turn_ids):
         talk.remove_turns(connection, talk.turns(connection, space, chunk).values())
     doomed = {*memory_ids, *turn_ids, *message_ids, *piece_ids}
@@ -155,6 +155,23 @@ def remove(
         for table in (retrieval, setting, outbox, audit):
             connection.execute(delete(table).where(table.c.space == space))
     _remove_orphan_words(connection, orphans)
+
+
+def _remove_previews(
+    connection: Connection, space: str, ids: Collection[str], subject: str | None
+) -> None:
+    """Delete the retrievals for a message that says what is erased: they show its beginning."""
+    doomed: set[str] = set()
+    if subject is not None:
+        doomed |= _holding(connection, retrieval, space, set(words(subject)))
+    for chunk in _chunks(ids):
+        for table in (memory, message):
+            query = select_rows(table.c.content).where(table.c.id.in_(chunk))
+            said = [retrievals.preview(text) for text in connection.execute(query).scalars()]
+            same = retrieval.c.message_preview.in_(said)
+            doomed |= _ids(connection, retrieval, retrieval.c.space == space, same)
+    for chunk in _chunks(doomed):
+        connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
 
 
 def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:

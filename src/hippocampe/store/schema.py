@@ -69,7 +69,6 @@ memory = Table(
     Column("category", String(40)),
     Column("key", String(200)),
     Column("content", Text, nullable=False),
-    Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
     Column("subjects", JSON, nullable=False),
     Column("importance", Float, nullable=False),
     Column("source", String(200), nullable=False),
@@ -86,6 +85,7 @@ memory = Table(
     Column("superseded_by", String(36)),
     Column("superseded_at", Instant),
     Column("evidence", JSON, nullable=False),
+    Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
     Index(None, "space", "collection", "equality"),
     Index(None, "space", "key"),
     Index(None, "space", "collection", "created_at"),

@@ -56,7 +56,6 @@ def upgrade() -> None:
         sa.Column("category", sa.String(length=40), nullable=True),
         sa.Column("key", sa.String(length=200), nullable=True),
         sa.Column("content", sa.Text(), nullable=False),
-        sa.Column("equality", sa.String(length=32), nullable=False),
         sa.Column("subjects", sa.JSON(), nullable=False),
         sa.Column("importance", sa.Float(), nullable=False),
         sa.Column("source", sa.String(length=200), nullable=False),
@@ -73,6 +72,7 @@ def upgrade() -> None:
         sa.Column("superseded_by", sa.String(length=36), nullable=True),
         sa.Column("superseded_at", sa.BigInteger(), nullable=True),
         sa.Column("evidence", sa.JSON(), nullable=False),
+        sa.Column("equality", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_memory")),
     )
     op.create_index(op.f("ix_memory_expires_at"), "memory", ["expires_at"], unique=False)
@@ -329,4 +329,4 @@ def upgrade() -> None:
         unique=False,
     )
     if op.get_bind().dialect.name == "sqlite":
-        sqlite.create_full_text(op.get_bind())
+        sqlite.create_extras(op.get_bind())
