@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("types", "errors"),
     ("config",),
     (),
-    ("store", "index", "embed", "notes"),
+    ("store", "index", "embed", "notes", "tokens"),
     (
         "points",
         "lexicon",

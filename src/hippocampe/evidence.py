@@ -53,10 +53,14 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The candidates that the store could show, in the order of `ids`, and their measures."""
+    """The candidates that the store could show, in the order of `ids`, and their measures.
+
+    `vectors` are their own, shape (candidates, dimensions).
+    """
 
     ids: list[str]
     kinds: list[str]
+    vectors: Vectors
     measures: rank.Candidates
 
 
@@ -145,7 +149,8 @@ def load(
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
     )
-    return Evidence(listed, [kinds[id] for id in listed], measures)
+    own_kinds = [kinds[id] for id in listed]
+    return Evidence(listed, own_kinds, vectors[: len(rows)], measures)
 
 
 def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) -> dict[str, _Row]:

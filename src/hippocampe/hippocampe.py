@@ -406,6 +406,8 @@ class Hippocampe:
     ) -> str:
         """Store an exchange and make it findable; return the id of its turn.
 
+        What was injected into a message is not stored; a message that was only that is left out.
+
         Raises:
             InvalidInput: A message cannot be stored; nothing was.
         """

@@ -14,7 +14,7 @@ from hippocampe.points import (
     turn_point,
     turn_text,
 )
-from hippocampe.remember import check_limit, clean, safe
+from hippocampe.remember import check_limit, clean, is_injection, own, safe
 from hippocampe.store import schema, talk
 from hippocampe.store.derived import Embedded
 from hippocampe.store.talk import Turn
@@ -43,7 +43,7 @@ def make_message(
     reply_to: str | None = None,
     live: bool = False,
 ) -> Message:
-    """Check one utterance and give it an id.
+    """Check one utterance, take out what was injected into it, and give it an id.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -56,7 +56,7 @@ def make_message(
         id=str(uuid7()),
         space=space,
         content=safe(
-            clean(content, what="message", limit=MAX_MESSAGE_CHARACTERS),
+            own(clean(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"),
             refuse=parts.config.refuse_secrets,
             what="message",
         ),
@@ -122,6 +122,8 @@ def after_turn(
 ) -> str:
     """Store an exchange and index its turn; return the turn's id.
 
+    A message that was only an injection is left out of it.
+
     Raises:
         InvalidInput: A message cannot be stored; nothing was.
     """
@@ -129,6 +131,7 @@ def after_turn(
     spoken = [(user_message, scope.user, "user")]
     if reply is not None:
         spoken.append((reply, assistant, "assistant"))
+    spoken = [each for each in spoken if not is_injection(each[0])] or spoken
     messages = [
         make_message(
             parts,

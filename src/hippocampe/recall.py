@@ -4,7 +4,7 @@ No model is asked. The query is embedded once; aliases and time expressions are 
 search gives a ranking; the rankings are fused; the best hundred or so are ranked by `hippocampe.rank`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from hippocampe import evidence, rank, relevance, settings
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
+from hippocampe.laps import Laps
 from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects, piece_text
@@ -31,6 +32,7 @@ from hippocampe.types import (
     Mode,
     Recollection,
     Scope,
+    Signal,
 )
 from hippocampe.windows import TimeWindow, read_window
 
@@ -175,19 +177,45 @@ def _checked(wanted: Wanted) -> Wanted:
     return wanted
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, best first.
+
+    Attributes:
+        items: Without their `why`.
+        vectors: The vectors of what was ranked, by id; empty for one search alone.
+        why: The signals of an item, by id.
+    """
+
+    items: list[Recollection]
+    vectors: Mapping[str, Vector]
+    why: Callable[[str], tuple[Signal, ...]]
+
+
 def search(
     parts: Parts, query: str, wanted: Wanted, *, explain: bool = False
 ) -> list[Recollection]:
     """The recall itself, on checked arguments, without counting the access."""
+    found = find(parts, query, wanted, Laps())
+    if not explain:
+        return found.items
+    return [replace(item, why=found.why(item.id)) for item in found.items]
+
+
+def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
+    """Search, and keep what tells why; `laps` is told when each stage ends."""
     now = parts.now()
     with parts.store.read() as connection:
         aliases = memories.aliases(connection, wanted.scope.space)
     question = understand(parts, query, wanted.scope, aliases, now)
+    laps.end("understand")
     hits = gather(parts, question, wanted, now)
+    laps.end("search")
     with parts.store.read() as connection:
         if wanted.mode != "hybrid":
-            return _plain(connection, hits, wanted, now)
+            return Found(_plain(connection, hits, wanted, now), {}, lambda _: ())
         fused = _fuse(connection, question, hits, wanted, now)
+        laps.end("fuse")
         candidates = evidence.load(
             parts,
             connection,
@@ -197,19 +225,24 @@ def search(
             hits.scores["words"],
             question.same,
         )
+        laps.end("evidence")
         if not candidates.ids:
             parts.check_serving()
-            return []
+            return Found([], {}, lambda _: ())
         scored = rank.signals(question.ranked, candidates.measures)
         scores = relevance.probability(scored)
         order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
         picked = [(candidates.ids[i], candidates.kinds[i], float(scores[i])) for i in order]
-        found = _read(connection, picked, wanted, now)
+        laps.end("rank")
+        items = _read(connection, picked, wanted, now)
+        laps.end("read")
     parts.check_serving()
-    if not explain:
-        return found
     rows = {id: row for row, id in enumerate(candidates.ids)}
-    return [replace(item, why=relevance.explain(scored, rows[item.id])) for item in found]
+    return Found(
+        items,
+        {item.id: candidates.vectors[rows[item.id]] for item in items},
+        lambda id: relevance.explain(scored, rows[id]),
+    )
 
 
 def understand(

@@ -15,6 +15,7 @@ from hippocampe.decide import Decision, Verdict, decide, relation_of, subjects_o
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound
 from hippocampe.parts import Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
+from hippocampe.prompt import without_injection
 from hippocampe.protocols import Filter
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded
@@ -95,6 +96,30 @@ def safe(content: str, *, refuse: bool, what: str = "content") -> str:
     return secret.mask(content) if found else content
 
 
+def is_injection(content: str) -> bool:
+    """Whether a text is only what was injected from memory."""
+    return (
+        isinstance(content, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        and bool(content.strip())
+        and not without_injection(content).strip()
+    )
+
+
+def own(content: str, *, what: str = "content") -> str:
+    """A clean text without what was injected into it, which is known already.
+
+    Raises:
+        InvalidInput: It holds nothing else.
+    """
+    kept = without_injection(content).strip()
+    if not kept:
+        raise InvalidInput(
+            f"{what} is only text that was injected from memory, which is never stored again: give "
+            "what was said besides."
+        )
+    return kept
+
+
 def remember(
     parts: Parts,
     content: str,
@@ -123,7 +148,7 @@ def remember(
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
-        content=safe(clean(content), refuse=parts.config.refuse_secrets),
+        content=safe(own(clean(content)), refuse=parts.config.refuse_secrets),
         collection=collection,
         type=type,
         category=category,

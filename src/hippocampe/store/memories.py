@@ -16,6 +16,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     or_,
     select,
     update,
@@ -401,3 +402,53 @@ def ids_by(
     """The ids of the memories that meet all conditions and have the highest `order`."""
     query = select(memory.c.id).where(*conditions).order_by(order.desc())
     return list(connection.execute(query.limit(limit)).scalars())
+
+
+_LISTED = select(*_COLUMNS).where(
+    memory.c.space == bindparam("space"),
+    memory.c.collection == "memory",
+    CURRENT,
+    or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+)
+_IN_CHANNEL = memory.c.channel == bindparam("channel")
+# Of equal importance, an index gives the newest first.
+_BY_IMPORTANCE = memory.c.importance.desc()
+_STANDING = {
+    "identity": _LISTED.where(memory.c.type == literal_column("'identity'")).order_by(
+        _BY_IMPORTANCE
+    ),
+    "important": _LISTED.where(memory.c.importance >= bindparam("least")).order_by(_BY_IMPORTANCE),
+    "recent": _LISTED.where(memory.c.created_at >= bindparam("since")).order_by(
+        memory.c.created_at.desc()
+    ),
+}
+_STANDING_IN_CHANNEL = {name: query.where(_IN_CHANNEL) for name, query in _STANDING.items()}
+
+
+def standing(
+    connection: Connection,
+    space: str,
+    now: datetime,
+    *,
+    least: float,
+    since: datetime,
+    channel: str | None,
+    limit: int,
+) -> dict[str, list[Memory]]:
+    """What matters whatever is asked: who is who, what is important, what is recent.
+
+    Args:
+        least: The least importance of what is important.
+        since: When what is recent was learnt, at the earliest.
+        channel: Only what was learnt there; None: anywhere.
+        limit: How many of each, at most.
+
+    Returns:
+        By `identity`, `important` and `recent`: the best of each, first.
+    """
+    values = {"space": space, "now": now, "least": least, "since": since, "channel": channel}
+    queries = _STANDING if channel is None else _STANDING_IN_CHANNEL
+    return {
+        name: [of_row(row) for row in connection.execute(query.limit(limit), values)]
+        for name, query in queries.items()
+    }

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    literal_column,
 )
 
 REVISION = "0001"
@@ -92,6 +93,15 @@ memory = Table(
     Index(None, "space", "collection", "importance"),
     Index(None, "superseded_by"),
     Index(None, "expires_at"),
+)
+# They are few among many, and wanted at every turn.
+_identities = memory.c.type == literal_column("'identity'")
+Index(
+    "ix_memory_identity",
+    memory.c.space,
+    memory.c.importance,
+    sqlite_where=_identities,
+    postgresql_where=_identities,
 )
 
 subject = Table(

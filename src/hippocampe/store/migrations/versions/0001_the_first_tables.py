@@ -77,6 +77,14 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_memory_expires_at"), "memory", ["expires_at"], unique=False)
     op.create_index(
+        "ix_memory_identity",
+        "memory",
+        ["space", "importance"],
+        unique=False,
+        sqlite_where=sa.text("type = 'identity'"),
+        postgresql_where=sa.text("type = 'identity'"),
+    )
+    op.create_index(
         op.f("ix_memory_space_collection_created_at"),
         "memory",
         ["space", "collection", "created_at"],
