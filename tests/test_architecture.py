@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "revise",
         "forget",
         "listen",
+        "notebook",
         "transfer",
         "archive",
         "inject",

@@ -59,6 +59,7 @@ class AsyncHippocampe:
     after_turn = _awaited(Hippocampe.after_turn)
     messages = _awaited(Hippocampe.messages)
     search_text = _awaited(Hippocampe.search_text)
+    notes = _awaited(Hippocampe.notes)
     forget = _awaited(Hippocampe.forget)
     erase = _awaited(Hippocampe.erase)
     expire = _awaited(Hippocampe.expire)

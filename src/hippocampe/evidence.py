@@ -26,7 +26,7 @@ from hippocampe import rank
 from hippocampe.parts import Parts
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.store.derived import HALF, WORD_IDS
-from hippocampe.store.schema import memory, message, turn, vector
+from hippocampe.store.schema import memory, message, note, turn, vector
 from hippocampe.windows import TimeWindow
 from hippocampe.words import Texts
 
@@ -196,6 +196,13 @@ _STATEMENTS: dict[str, Any] = {
         (
             *(message.c.id, message.c.author, type_coerce(message.c.at, BigInteger)),
             *(message.c.channel, _NONE, _NONE, _NONE, _NONE, _NONE),
+        ),
+    ),
+    "note": _statement(
+        note,
+        (
+            *(note.c.id, _NONE, type_coerce(note.c.modified_at, BigInteger)),
+            *(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE),
         ),
     ),
 }

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe import forget as forget_step
 from hippocampe import (
+    inject,
     journal,
     listen,
     maintain,
@@ -21,6 +22,7 @@ from hippocampe import (
 from hippocampe import settings as settings_step
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
+from hippocampe.notebook import Notebook, open_notebook
 from hippocampe.parts import Parts, Retired
 from hippocampe.rebuild import Progress
 from hippocampe.revise import UNSET, Unset
@@ -33,6 +35,7 @@ from hippocampe.types import (
     Memory,
     Message,
     Mode,
+    Note,
     Receipt,
     Recollection,
     Remembered,
@@ -70,13 +73,19 @@ class Hippocampe:
     aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
     """
 
-    def __init__(self, opened: opening.Opened) -> None:
+    def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
         self._opened = opened
         self._parts: Parts = opened.parts
         self._maintenance = None
-        if opened.parts.config.background:
+        self._notebook = notebook
+        config = opened.parts.config
+        if config.background:
             self._maintenance = maintain.Maintenance(
-                lambda: self._parts, forget_step.expire, opened.parts.config.flush_seconds
+                lambda: self._parts, forget_step.expire, config.flush_seconds
+            )
+        if notebook is not None:
+            notebook.start(
+                self._do, opened.parts.outages, config.notes_seconds, thread=config.background
             )
 
     @classmethod
@@ -101,9 +110,12 @@ class Hippocampe:
             StoreReadOnly: The folder cannot be written.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
+            NotesUnavailable: Notes are wanted, and a package that they need is missing.
             InvalidInput: Tracing is asked for and OpenTelemetry is not installed.
         """
-        return cls(opening.open_parts(Config.of(where), clock, progress))
+        config = Config.of(where)
+        notebook = open_notebook(config)
+        return cls(opening.open_parts(config, clock, progress), notebook)
 
     def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         operation, scope = _TRACED.get(step), kwargs.get("scope")
@@ -404,7 +416,9 @@ class Hippocampe:
             scope: Who speaks, and where.
             role: Of messages that do not say; those of `system` are skipped.
         """
-        return self._do(inject.before_turn, message, scope=scope, role=role)
+        return self._do(
+            inject.before_turn, message, scope=scope, role=role, notebook=self._notebook
+        )
 
     def after_turn(
         self,
@@ -455,6 +469,22 @@ class Hippocampe:
         return self._do(
             listen.search_text, query, scope=scope, since=since, until=until, limit=limit
         )
+
+    def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
+        """The user's own notes that belong to the space, as last read, by path.
+
+        Args:
+            scope: Whose notes.
+            refresh: Read what has changed first, instead of leaving that to the background.
+
+        Raises:
+            NotesUnavailable: With `refresh`: they cannot be read now.
+        """
+        if self._notebook is None:
+            return []
+        if refresh:
+            self._do(self._notebook.refresh)
+        return self._notebook.notes(space=scope.space)
 
     # Forgetting
 
@@ -622,11 +652,18 @@ class Hippocampe:
         )
 
     def flush(self) -> None:
-        """Make the index durable now. Nothing is lost without it: the store already is."""
+        """Make the index durable now, with the notes that are being read.
+
+        Nothing is lost without it: the store already is durable.
+        """
+        if self._notebook is not None:
+            self._notebook.wait()
         self._do(maintain.flush)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""
+        if self._notebook is not None:
+            self._notebook.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
         self._opened.close(self._parts)

@@ -19,6 +19,7 @@ from hippocampe import asking, journal, recall, settings, tokens
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
 from hippocampe.given import Channel
 from hippocampe.laps import Laps
+from hippocampe.notebook import Notebook
 from hippocampe.parts import Parts, Retired
 from hippocampe.prompt import without_injection
 from hippocampe.protocols import Vector
@@ -49,7 +50,12 @@ COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 
 
 def before_turn(
-    parts: Parts, message: Message | Sequence[Message], *, scope: Scope, role: str = "user"
+    parts: Parts,
+    message: Message | Sequence[Message],
+    *,
+    scope: Scope,
+    role: str,
+    notebook: Notebook | None,
 ) -> Injection:
     """Choose what to put in front of the model for one turn, within the deadline of the settings.
 
@@ -57,10 +63,11 @@ def before_turn(
         message: What was said, or several messages of a burst; each a text, or a mapping with
             `content` and perhaps `role`.
         role: Of messages that do not say; `system` ones are not served.
+        notebook: Where notes come from, if anywhere.
     """
     laps = Laps()
     try:
-        return _serve(parts, message, scope, role, laps)
+        return _serve(parts, message, scope, role, notebook, laps)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
@@ -69,7 +76,12 @@ def before_turn(
 
 
 def _serve(
-    parts: Parts, message: Message | Sequence[Message], scope: Scope, role: str, laps: Laps
+    parts: Parts,
+    message: Message | Sequence[Message],
+    scope: Scope,
+    role: str,
+    notebook: Notebook | None,
+    laps: Laps,
 ) -> Injection:
     chosen, down = _settings(parts, scope)
     said = _said(message, role)
@@ -86,7 +98,7 @@ def _serve(
     if skipped is not None:
         injection = _nothing(laps, skipped)
     else:
-        turn = _Turn(parts, text, scope, chosen, parts.now(), laps, missing=down)
+        turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
         injection = turn.serve(channel)
     journal.note(parts, injection, scope=scope, message=text)
     return injection
@@ -180,6 +192,7 @@ class _Turn:
     scope: Scope
     chosen: Settings
     now: datetime
+    notebook: Notebook | None
     laps: Laps
     missing: list[str] = field(default_factory=list[str])
 
@@ -341,13 +354,12 @@ class _Turn:
 
     def _context(self) -> list[_Candidate]:
         """The notes that the settings name, from memory."""
-        if self.parts.notebook is None or not self._notes_wanted():
+        if self.notebook is None or not self._notes_wanted():
             return []
-        if self.scope.space != self.parts.config.notes_space:
-            return []
-        chosen = self.chosen
-        named = self.parts.notebook.context(
-            chosen.obsidian_context_notes, chosen.obsidian_context_tag
+        named = self.notebook.context(
+            self.chosen.obsidian_context_notes,
+            self.chosen.obsidian_context_tag,
+            space=self.scope.space,
         )
         return [_Candidate(item, "context", None) for item in named]
 

@@ -9,8 +9,6 @@ from uuid6 import uuid7
 from hippocampe import rebuild
 from hippocampe.parts import Parts
 from hippocampe.points import (
-    live_embedding_text,
-    live_point,
     turn_embedding_text,
     turn_point,
     turn_text,

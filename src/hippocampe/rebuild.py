@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select, true
 
 from hippocampe.errors import EmbedderUnavailable, IndexUnavailable, StoreError
 from hippocampe.index.edge import EdgeIndex
@@ -23,13 +23,15 @@ from hippocampe.points import (
     memory_embedding_text,
     memory_point,
     memory_text,
+    piece_point,
+    piece_text,
     turn_embedding_text,
     turn_point,
     turn_text,
 )
 from hippocampe.protocols import Point
-from hippocampe.store import derived, memories, talk
-from hippocampe.store.schema import memory, message, subject, turn, vector
+from hippocampe.store import derived, memories, notes, talk
+from hippocampe.store.schema import memory, message, note, subject, turn, vector
 from hippocampe.store.store import Store
 
 Progress = Callable[[str, int, int], None]
@@ -42,24 +44,22 @@ _SHOWN: dict[str, ColumnElement[bool]] = {
     "memory": memories.CURRENT,
     "turn": turn.c.forgotten_at.is_(None),
     "live": message.c.live.is_(True),
+    "note": true(),
 }
-_TABLES = {"memory": memory, "turn": turn, "live": message}
+_TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
 
 
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
     """The ids of all rows that the index should hold."""
-    if kind in _TABLES:
-        query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
-        for row in connection.execution_options(yield_per=10_000).execute(query):
-            yield row.id
+    query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
+    for row in connection.execution_options(yield_per=10_000).execute(query):
+        yield row.id
 
 
 def stored_points(
     connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
 ) -> Iterator[Point]:
     """The points of rows that the index should hold and that are embedded by `model`."""
-    if kind not in _TABLES:
-        return
     table = _TABLES[kind]
     columns: list[Any] = [table, vector.c.dense]
     joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
@@ -72,8 +72,10 @@ def stored_points(
             yield memory_point(item, dense, names.get(item.id, ()))
         elif kind == "turn":
             yield turn_point(talk.turn_of_row(row), dense)
-        else:
+        elif kind == "live":
             yield live_point(talk.message_of_row(row), dense)
+        else:
+            yield piece_point(notes.of_row(row), dense)
 
 
 def _rows(
@@ -98,8 +100,6 @@ def unembedded(
     connection: Connection, kind: str, model: str, limit: int, ids: Sequence[str] | None = None
 ) -> list[Any]:
     """Rows that the index should hold and that `model` has not embedded yet, all or among some."""
-    if kind not in _TABLES:
-        return []
     table = _TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table).select_from(joined).where(_SHOWN[kind], vector.c.id.is_(None))
@@ -193,9 +193,12 @@ def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
     elif kind == "turn":
         turns = [talk.turn_of_row(row) for row in rows]
         texts, contents = map(turn_embedding_text, turns), map(turn_text, turns)
-    else:
+    elif kind == "live":
         spoken = [talk.message_of_row(row) for row in rows]
         texts, contents = map(live_embedding_text, spoken), map(live_embedding_text, spoken)
+    else:
+        pieces = [notes.of_row(row) for row in rows]
+        texts, contents = map(piece_text, pieces), map(piece_text, pieces)
     prepared = parts.prepare(list(texts), list(contents))
     new = [
         derived.vector_row(row.id, parts.embedder.model, kind, row.space, each)
@@ -294,8 +297,6 @@ def new_generation(
 
 def count_shown(connection: Connection, kind: str) -> int:
     """How many rows of a kind the index should hold."""
-    if kind not in _TABLES:
-        return 0
     query = select(func.count()).select_from(_TABLES[kind]).where(_SHOWN[kind])
     return connection.execute(query).scalar_one()
 

@@ -18,10 +18,10 @@ from hippocampe.errors import InvalidInput
 from hippocampe.laps import Laps
 from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.parts import Parts
-from hippocampe.points import fold_subjects
+from hippocampe.points import fold_subjects, piece_text
 from hippocampe.protocols import Filter, Hit, Vector
 from hippocampe.remember import check_limit, check_list, clean
-from hippocampe.store import memories, schema, talk
+from hippocampe.store import memories, notes, schema, talk
 from hippocampe.store.talk import Turn
 from hippocampe.text import is_first_person, words
 from hippocampe.times import as_utc
@@ -464,6 +464,11 @@ def _rows(
                 author=message.author,
                 at=message.at,
                 external_ids=(message.external_id,) if message.external_id else (),
+            )
+    if "note" in of_kind:
+        for piece in notes.get(connection, space, of_kind["note"]):
+            rows[piece.id] = Recollection(
+                piece.id, "note", piece_text(piece), 0.0, at=piece.modified_at
             )
     return rows
 

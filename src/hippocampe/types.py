@@ -158,6 +158,25 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A note of the user's own, as it was last read.
+
+    `path` is relative to the vault, with slashes; `text` is Markdown without the frontmatter; `tags`
+    are without their sign, `links` the pages that its wikilinks name; `digest` changes with title and
+    text; `problem` says what in its frontmatter could not be read.
+    """
+
+    path: str
+    title: str
+    text: str
+    tags: tuple[str, ...]
+    links: tuple[str, ...]
+    modified_at: datetime
+    digest: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One utterance."""
 

@@ -14,6 +14,7 @@ from hippocampe.types import (
     Imported,
     Memory,
     Message,
+    Note,
     Receipt,
     Recollection,
     Remembered,
@@ -249,6 +250,19 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
             _text(each.author or ""),
             _text(each.content),
         )
+    return table
+
+
+def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
+    """Notes by path."""
+    from hippocampe.times import clock_label
+
+    if not found:
+        return _text("There are no notes.")
+    table = _table("written", "path", "tags")
+    for each in found:
+        tags = " ".join(f"#{tag}" for tag in each.tags)
+        table.add_row(clock_label(each.modified_at, timezone), _text(each.path), _text(tags))
     return table
 
 

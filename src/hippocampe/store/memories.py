@@ -404,11 +404,15 @@ def ids_by(
     return list(connection.execute(query.limit(limit)).scalars())
 
 
-_LISTED = select(*_COLUMNS).where(
-    memory.c.space == bindparam("space"),
-    memory.c.collection == "memory",
-    CURRENT,
-    or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+_LISTED = (
+    select(*_COLUMNS)
+    .where(
+        memory.c.space == bindparam("space"),
+        memory.c.collection == "memory",
+        CURRENT,
+        or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+    )
+    .limit(bindparam("most"))
 )
 _IN_CHANNEL = memory.c.channel == bindparam("channel")
 # Of equal importance, an index gives the newest first.
@@ -422,7 +426,6 @@ _STANDING = {
         memory.c.created_at >= bindparam("since"), memory.c.created_at <= bindparam("until")
     ).order_by(memory.c.created_at.desc()),
 }
-_STANDING = {name: query.limit(bindparam("most")) for name, query in _STANDING.items()}
 _STANDING_IN_CHANNEL = {name: query.where(_IN_CHANNEL) for name, query in _STANDING.items()}
 
 

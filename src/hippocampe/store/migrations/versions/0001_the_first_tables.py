@@ -196,6 +196,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_turn")),
     )
     op.create_index(op.f("ix_turn_previous_id"), "turn", ["previous_id"], unique=False)
+    op.create_index(op.f("ix_turn_space_at"), "turn", ["space", "at"], unique=False)
     op.create_index(
         op.f("ix_turn_space_channel_at"), "turn", ["space", "channel", "at"], unique=False
     )
