@@ -86,7 +86,7 @@ def _serve(
     chosen, down = _settings(parts, scope)
     said = _said(message, role)
     channel = parts.given.channel(scope)
-    skipped = None if said else "nothing to answer"
+    skipped = None if said else "nothing that a user said"
     if not chosen.auto_retrieve_enabled:
         skipped = "switched off"
     if skipped is None and chosen.coalesce_ms:
@@ -389,7 +389,10 @@ def _once_each(candidates: Sequence[_Candidate], least: float) -> list[_Candidat
     for each in candidates:
         first = kept.get(each.item.id)
         weak = first is not None and first.path == "search" and first.item.score < least
-        if first is None or weak:
-            kept.pop(each.item.id, None)
+        if first is None:
             kept[each.item.id] = each
+        elif weak:
+            scored = replace(each.item, score=first.item.score)
+            del kept[each.item.id]
+            kept[each.item.id] = replace(each, item=scored, found=first.found)
     return list(kept.values())
