@@ -17,6 +17,7 @@ from hippocampe.protocols import Embedder, Vectors
 from hippocampe.store import derived
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, words
+from hippocampe.topics import topics_of
 from hippocampe.words import WordSpace
 
 MAX_WORDS_PER_TEXT = 2_000
@@ -50,6 +51,7 @@ class Lexicon:
     _ids: dict[str, int] = field(default_factory=dict[str, int])
     _last: int = 0
     _matrix: NDArray[np.float32] = field(init=False)
+    _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -68,15 +70,18 @@ class Lexicon:
             placed = self.space.place(raw.astype(np.float32))
             self._reserve(ids[-1] + 1, placed.shape[1])
             self._matrix[ids] = placed
+            self._topics[ids] = np.array([topics_of(word) for word in texts], np.uint64)
             self._ids.update(zip(texts, ids, strict=True))
             self._last = ids[-1]
 
     def _reserve(self, rows: int, dimensions: int) -> None:
         if rows > len(self._matrix):
             grown = np.zeros((max(rows, 2 * len(self._matrix), 1024), dimensions), np.float32)
+            rows_added = len(grown) - len(self._matrix)
             if len(self._matrix):
                 grown[: len(self._matrix)] = self._matrix
             self._matrix = grown
+            self._topics = np.concatenate([self._topics, np.zeros(rows_added, np.uint64)])
 
     def vectors_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Unit vectors by word id, shape (capacity, dimensions), that cover all of these words."""
@@ -84,6 +89,11 @@ class Lexicon:
             # Another process of the same store learnt them.
             self.refresh()
         return self._matrix
+
+    def topics_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+        """The topics of words, as bits, in the order of their ids."""
+        self.vectors_of(words)
+        return self._topics[words]
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
         """The distinct words among these that have no vector yet."""

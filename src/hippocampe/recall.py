@@ -20,7 +20,7 @@ from hippocampe.points import fold_subjects
 from hippocampe.protocols import Filter, Hit, Vector
 from hippocampe.remember import check_limit, check_list, clean
 from hippocampe.store import memories, schema, talk
-from hippocampe.text import is_first_person, words
+from hippocampe.text import is_first_person, plain, words
 from hippocampe.times import as_utc
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -213,6 +213,7 @@ def understand(
     parts: Parts, query: str, scope: Scope, aliases: dict[str, frozenset[str]], now: datetime
 ) -> Question:
     """Read a query: its words and vector, other names of those it names, its time, what it asks."""
+    query = plain(query)
     asks = rank.asks(query)
     spoken = words(query)
     named = [name for name in aliases if set(name.split()) <= set(spoken)]
@@ -248,7 +249,8 @@ def _same_words(parts: Parts, groups: Sequence[tuple[str, ...]]) -> dict[int, in
     same: dict[int, int] = {}
     for group in groups:
         known = parts.lexicon.ids([name for name in group if name.isalnum()]).tolist()
-        same |= dict.fromkeys(known[1:], known[0])
+        if known:
+            same |= dict.fromkeys(known[1:], known[0])
     return same
 
 
