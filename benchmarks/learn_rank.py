@@ -52,8 +52,10 @@ BY_HAND: Final = {
     "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
     "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
 }
-"""No collection tells what these are worth: a time that was named counts like a good match, and
+"""What no collection tells the worth of: a time that was named counts like a good match, and
 importance and use only break ties."""
+LEARNT: Final = {("in_window", "statement")}
+"""Of these, what the memories do tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +367,9 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     shape = (len(KINDS), len(FORMS), len(rank.SIGNALS))
     learnt = np.moveaxis(solved[:-1].reshape(shape), 0, 2).astype(np.float32)
     for name, entry in BY_HAND.items():
-        column = rank.SIGNALS.index(name)
-        usual[:, column] = entry["mean"], entry["deviation"]
-        learnt[0, column] = entry["value"]
+        for number, kind in enumerate(KINDS):
+            if (name, kind) not in LEARNT:
+                learnt[0, rank.SIGNALS.index(name), number] = entry["value"][number]
     return Model(usual, learnt, float(solved[-1]))
 
 
@@ -378,7 +380,10 @@ def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     counts = np.maximum(present.sum(axis=0), 1)
     mean = np.where(present, values, 0).sum(axis=0, dtype=np.float64) / counts
     squares = np.where(present, values - mean, 0) ** 2
-    return np.stack([mean, np.sqrt(squares.sum(axis=0) / counts)]).astype(np.float32)
+    usual = np.stack([mean, np.sqrt(squares.sum(axis=0) / counts)]).astype(np.float32)
+    for name, entry in BY_HAND.items():
+        usual[:, rank.SIGNALS.index(name)] = entry["mean"], entry["deviation"]
+    return usual
 
 
 def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -389,16 +394,17 @@ def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArr
 
 def _bounds() -> list[tuple[float | None, float | None]]:
     """The range of each weight, in the order of `_columns`, and of the bias."""
-    ranges: list[tuple[float | None, float | None]] = []
-    for form in FORMS:
-        for name in rank.SIGNALS:
-            if name in MATCHES:
-                ranges.append((0.0, None))
-            elif form != "value" or name in BY_HAND:
-                ranges.append((0.0, 0.0))
-            else:
-                ranges.append((None, None))
-    return [*ranges * len(KINDS), (None, None)]
+    return [*(_range(k, f, n) for k in KINDS for f in FORMS for n in rank.SIGNALS), (None, None)]
+
+
+def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:
+    if name in MATCHES:
+        return 0.0, None
+    if form == "value" and (name, kind) in LEARNT:
+        return 0.0, None
+    if form != "value" or name in BY_HAND:
+        return 0.0, 0.0
+    return None, None
 
 
 def _minimise(
@@ -552,7 +558,7 @@ def main() -> None:
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
-    entries = {"provenance": provenance, "bias": model.bias, "signals": _entries(model) | BY_HAND}
+    entries = {"provenance": provenance, "bias": model.bias, "signals": _entries(model)}
     wanted.output.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
     if wanted.transfer:
         print(json.dumps(transferred(collections), indent=1))

@@ -200,10 +200,16 @@ def test_the_time_spoken_of_lifts_what_was_then() -> None:
     found = replace(candidates([0], [0], [0]), at=np.array([50.0, 500.0, np.nan]))
     asked = replace(query(0, 1), window=(0.0, 100.0))
     measured = rank.signals(asked, found)
-    assert column(measured, "in_window")[:2] == [1, 0]
+    assert column(measured, "in_window")[:2] == pytest.approx([2 / 3, 0])
     scores = relevance.probability(measured)
     assert scores[0] > scores[1]
     assert scores[1] == pytest.approx(scores[2], abs=1e-6)
+
+
+def test_a_time_that_all_share_lifts_none() -> None:
+    found = replace(candidates([0], [4]), at=np.array([50.0, 60.0]))
+    measured = rank.signals(replace(query(0, 1), window=(0.0, 100.0)), found)
+    assert column(measured, "in_window") == [0, 0]
 
 
 def test_importance_breaks_ties() -> None:

@@ -317,7 +317,9 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
     if query.window is not None:
         start, end = query.window
         unknown = np.isnan(candidates.at)
-        inside = np.where(unknown, np.nan, (candidates.at >= start) & (candidates.at < end))
+        then = (candidates.at >= start) & (candidates.at < end)
+        # Of what was all kept this week, "this week" singles out nothing.
+        inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / n))
     # Of two who talk, the one who asks about "me" says less. Memories have no such two.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
     measured: dict[str, NDArray[Any]] = {
