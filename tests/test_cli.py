@@ -1,5 +1,6 @@
 """The command line: in this process through Typer's runner, and as the real program."""
 
+import dataclasses
 import json
 import os
 import re
@@ -14,9 +15,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hippocampe import Config, Hippocampe, Scope
+from hippocampe import Config, Hippocampe, Scope, journal
 from hippocampe.cli import doctor
 from hippocampe.cli.app import app
+from hippocampe.types import Considered, Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
@@ -78,6 +80,77 @@ def commands() -> Iterator[list[str]]:
     for name, command in group.commands.items():
         subcommands = getattr(command, "commands", None)
         yield from ([name, inner] for inner in subcommands) if subcommands else [[name]]
+
+
+class TestTurns:
+    def test_settings_are_shown_with_what_they_may_be(self, run: Run) -> None:
+        shown = run("settings").out
+        row = r"auto_retrieve_max_results +4 +4 +a whole number from 1 to 10"
+        assert re.search(row, shown)
+        assert re.search(r"digest_hours +2 6 10 14 18 22 +2 6 10 14 18 22 +a list of hours", shown)
+        assert set(run("settings", "--json").json) == {
+            each.name for each in dataclasses.fields(Settings)
+        }
+        assert run("settings", "recent_hours", "--json").json == {"recent_hours": 6}
+
+    @pytest.mark.parametrize(
+        ("name", "typed", "kept"),
+        [
+            ("recent_hours", ["12"], 12),
+            ("auto_retrieve_min_score", ["0.7"], 0.7),
+            ("channel_scope", ["true"], True),
+            ("language", ["en"], "en"),
+            ("obsidian_context_tag", ["42"], "42"),
+            ("live_rooms", ["salon", "12"], ["salon", "12"]),
+            ("live_rooms", ["salon"], ["salon"]),
+            ("live_rooms", ["[]"], []),
+            ("digest_hours", ["22", "6"], [6, 22]),
+            ("digest_hours", ["[6, 22]"], [6, 22]),
+        ],
+    )
+    def test_a_setting_is_set_and_reset(
+        self, run: Run, name: str, typed: list[str], kept: object
+    ) -> None:
+        assert run("settings", "set", name, *typed, "--json").json == {name: kept}
+        assert run("settings", name, "--json").json == {name: kept}
+        run("settings", "reset", name)
+        assert run("settings", name, "--json").json != {name: kept}
+
+    @pytest.mark.parametrize(
+        ("typed", "says"),
+        [
+            (["recent_hours", "soon"], "recent_hours must be a whole number from 0 to 168"),
+            (["recent_hour", "5"], "did you mean recent_hours"),
+            (["timezone", "Paris"], "IANA"),
+        ],
+    )
+    def test_what_cannot_be_set_is_told(self, run: Run, typed: list[str], says: str) -> None:
+        failed = run("settings", "set", *typed)
+        assert failed.code == 1
+        assert says in failed.err
+
+    def test_the_log_of_turns(self, run: Run, folder: Path) -> None:
+        assert run("retrievals").out == "No turn was logged.\n"
+        assert run("retrievals", "--json").json == []
+        kept = Recollection("1", "memory", "Zoé joue du tuba", 0.9)
+        considered = (
+            Considered(kept, "search", "injected"),
+            Considered(Recollection("2", "turn", "non", 0.2), "search", "below_threshold"),
+        )
+        trace = Trace(considered, {"search": 2.0}, missing=("notes",))
+        with Hippocampe.open(Config(folder, background=False)) as hippo:
+            for number, message in enumerate(("qui joue ?", HOSTILE)):
+                made = Injection(str(number), "", (kept,), tokens=17, took_ms=4.25, trace=trace)
+                scope = Scope(channel=f"salon{number}")
+                journal.note(hippo._parts, made, scope=scope, message=message)  # pyright: ignore[reportPrivateUsage]
+        shown = run("retrievals").out
+        assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
+        assert "1 injected, 1 below threshold of 2 found" in shown
+        assert "left out, late or down: notes" in shown
+        assert "\u202e" not in shown
+        assert [each["id"] for each in run("retrievals", "--json", "-n", "1").json] == ["1"]
+        only = run("retrievals", "--json", "--channel", "salon0", "--channel-only").json
+        assert [item["outcome"] for item in only[0]["items"]] == ["injected", "below_threshold"]
 
 
 class TestHelp:

@@ -155,7 +155,8 @@ def test_a_missing_package_is_explained(
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
     monkeypatch.setenv("VOYAGE_API_KEY", "unused")
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.setattr(local, "_load", local._load.__wrapped__)
+    for name_of_cached in ("_load", "_open_package"):
+        monkeypatch.setattr(local, name_of_cached, getattr(local, name_of_cached).__wrapped__)
     with pytest.raises(EmbedderUnavailable) as caught:
         open_embedder(name).embed(["bonjour"])
     assert way_out in str(caught.value)

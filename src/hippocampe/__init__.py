@@ -1,5 +1,6 @@
 """Hippocampe: the long-term memory of a conversational agent."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hippocampe.config import Config
@@ -7,15 +8,28 @@ from hippocampe.types import Scope
 
 if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
+    from hippocampe.prompt import with_injection, without_injection, without_injections
 
-__all__ = ["Config", "Hippocampe", "Scope"]
+__all__ = [
+    "Config",
+    "Hippocampe",
+    "Scope",
+    "with_injection",
+    "without_injection",
+    "without_injections",
+]
 __version__ = "0.1.0"
+
+_LATE = {
+    "Hippocampe": "hippocampe.hippocampe",
+    "with_injection": "hippocampe.prompt",
+    "without_injection": "hippocampe.prompt",
+    "without_injections": "hippocampe.prompt",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Import the door when it is first asked for, so that importing the package stays instant."""
-    if name == "Hippocampe":
-        from hippocampe.hippocampe import Hippocampe
-
-        return Hippocampe
+    """Import a name when it is first asked for, so that importing the package stays instant."""
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

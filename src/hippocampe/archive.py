@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, Table, insert, select
 
-from hippocampe import rebuild
+from hippocampe import rebuild, settings
 from hippocampe.decide import subjects_of
 from hippocampe.errors import UnreadableFile
 from hippocampe.parts import Parts
@@ -111,6 +111,7 @@ def read(parts: Parts, path: Path, scope: Scope, progress: Progress | None) -> I
             if progress:
                 progress("importing", counts["read"], 0)
     _store(parts, batch, scope.space, counts)
+    settings.refresh(parts, scope.space)
     rebuild.embed_imported(parts, progress)
     known = counts["read"] - counts["added"]
     return Imported(counts["read"], counts["added"], known, counts["turn"], tuple(problems))

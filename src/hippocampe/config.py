@@ -1,10 +1,16 @@
 """One frozen configuration, made once, passed down."""
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
 from hippocampe.errors import InvalidInput
+from hippocampe.types import Scope
+
+OBSIDIAN_KEY = "HIPPOCAMPE_OBSIDIAN_KEY"
+"""The environment variable that stands for `obsidian_key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +28,25 @@ class Config:
             scan is exact and fast enough (20,000 x 512 dimensions scan in about 4 ms).
         flush_seconds: How often the index is made durable, which halts the process for 20 to
             300 ms; the store is durable at once, so a crash in between only means a replay.
-        timezone: In which "yesterday" and "last March" are read.
+        timezone: In which "yesterday" and "last March" are read, in spaces that set no other.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
-        background: Whether maintenance (flush, graph building) runs in a background thread.
+        background: Whether maintenance (flush, graph building) and the reading of notes run in
+            background threads. Without, notes are read once, at opening.
+        tracing: Whether each operation is an OpenTelemetry span; needs the extra `tracing`.
+        notes_folder: An Obsidian vault, as a folder; it is only read.
+        notes_ignored: Folders of the vault to leave out, by name or by path inside it.
+        notes_space: The space that the notes belong to.
+        notes_seconds: How often the notes are looked at for changes.
+        obsidian_url: Instead of a folder, a running Obsidian: the base URL of its Local REST API,
+            such as `https://127.0.0.1:27124`.
+        obsidian_key: The key of that API. Default: the environment variable
+            `HIPPOCAMPE_OBSIDIAN_KEY`.
+        obsidian_certificate: The certificate to trust: the path of its file (PEM), or `sha256:` and
+            its fingerprint. Default: what the system trusts, which the plugin's own is not.
+        obsidian_insecure: Take any certificate, or none at all (`http://`).
+
+    Raises:
+        InvalidInput: What is said about notes cannot be used.
     """
 
     folder: Path
@@ -37,9 +59,35 @@ class Config:
     timezone: str = "Europe/Paris"
     refuse_secrets: bool = False
     background: bool = True
+    tracing: bool = False
+    notes_folder: Path | None = None
+    notes_ignored: tuple[str, ...] = ()
+    notes_space: str = "default"
+    notes_seconds: float = 15.0
+    obsidian_url: str | None = None
+    obsidian_key: str | None = field(default=None, repr=False)
+    obsidian_certificate: str | Path | None = None
+    obsidian_insecure: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
+        if self.notes_folder is not None:
+            object.__setattr__(self, "notes_folder", Path(self.notes_folder).expanduser())
+        if isinstance(self.notes_ignored, str):
+            raise InvalidInput("notes_ignored must be a list of folders, not one text.")
+        Scope(space=self.notes_space)
+        if self.notes_seconds <= 0:
+            raise InvalidInput(f"notes_seconds must be above 0, not {self.notes_seconds}.")
+        if self.obsidian_url is not None:
+            if self.notes_folder is not None:
+                raise InvalidInput(
+                    "give notes_folder or obsidian_url, not both: notes have one source."
+                )
+            _check_url(self.obsidian_url, self.obsidian_insecure)
+            key = self.obsidian_key or os.environ.get(OBSIDIAN_KEY)
+            object.__setattr__(self, "obsidian_key", _checked_key(key))
+            chosen = _checked_certificate(self.obsidian_certificate, self.obsidian_insecure)
+            object.__setattr__(self, "obsidian_certificate", chosen)
 
     @classmethod
     def of(cls, where: "Config | str | os.PathLike[str]") -> "Config":
@@ -58,3 +106,56 @@ class Config:
     def url(self) -> str:
         """The SQLAlchemy URL of the store."""
         return self.database_url or f"sqlite:///{self.folder / 'hippocampe.db'}"
+
+
+def _check_url(url: str, insecure: bool) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and _plain(parts)
+    except ValueError:
+        usable, parts = False, None
+    if not usable or parts is None:
+        raise InvalidInput(
+            "obsidian_url must be https:// with a host, without a user or a query, such as "
+            "https://127.0.0.1:27124."
+        )
+    if parts.scheme == "http" and not insecure:
+        raise InvalidInput(
+            "obsidian_url starts with http://, which would send the key for all to read: use https:// "
+            "(port 27124), or set obsidian_insecure."
+        )
+
+
+def _plain(parts: SplitResult) -> bool:
+    # Reading the port checks it.
+    return parts.port != 0 and not (parts.username or parts.password or parts.query)
+
+
+def _checked_key(key: str | None) -> str:
+    key = (key or "").strip()
+    # What is wrong with it is not said by showing it.
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise InvalidInput(
+            "obsidian_url needs a key, in ASCII and without spaces: copy it from the plugin's settings "
+            f"to obsidian_key or the environment variable {OBSIDIAN_KEY}."
+        )
+    return key
+
+
+def _checked_certificate(given: str | Path | None, insecure: bool) -> str | Path | None:
+    if given is None:
+        return None
+    if insecure:
+        raise InvalidInput(
+            "obsidian_certificate says which certificate to trust and obsidian_insecure to trust any: "
+            "give one of them."
+        )
+    if not str(given).lower().startswith("sha256:"):
+        return Path(given).expanduser()
+    fingerprint = str(given)[len("sha256:") :].replace(":", "").replace(" ", "").lower()
+    if not re.fullmatch("[0-9a-f]{64}", fingerprint):
+        raise InvalidInput(
+            "obsidian_certificate must be the path of a PEM file, or sha256: and the 64 hexadecimal "
+            "digits of the certificate's fingerprint."
+        )
+    return f"sha256:{fingerprint}"

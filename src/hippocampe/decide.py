@@ -273,8 +273,9 @@ def _difference(new: Statement, old: Statement) -> Decision | None:
     if not _shared(new, old):
         return None
     ours, theirs = Counter(new.norms), Counter(old.norms)
-    only_new = [w for w in new.words if w.norm in ours - theirs]
-    only_old = [w for w in old.words if w.norm in theirs - ours]
+    more, fewer = ours - theirs, theirs - ours
+    only_new = [w for w in new.words if w.norm in more]
+    only_old = [w for w in old.words if w.norm in fewer]
     for kind, pick in (
         ("name", _names),
         ("number", _numbers),

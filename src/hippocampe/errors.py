@@ -3,7 +3,7 @@
     HippocampeError
     ├── InvalidInput          what was given cannot be used (also a ValueError)
     ├── NotFound              nothing has this id or key in this space (also a LookupError)
-    ├── UnreadableFile        a file to import cannot be read as what it claims to be
+    ├── UnreadableFile        a file or note cannot be read as what it claims to be
     ├── StoreError            the store cannot be read or written
     │   ├── StoreBusy         another writer held the store for too long
     │   ├── StoreFull         the disk is full
@@ -11,6 +11,7 @@
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
     │   └── StoreTooNew       the data was written by a later version
     ├── FolderInUse           another process owns the data folder
+    ├── NotesUnavailable      the notes cannot be read; everything else still can
     ├── IndexUnavailable      the vector index cannot be used; the store still can
     └── EmbedderError         text cannot be embedded
         ├── EmbedderUnavailable   missing key, missing package, time-out, refused
@@ -33,7 +34,7 @@ class NotFound(HippocampeError, LookupError):
 
 
 class UnreadableFile(HippocampeError):
-    """A file to import cannot be read as what it claims to be."""
+    """A file to import, or a note, cannot be read as what it claims to be."""
 
 
 class StoreError(HippocampeError):
@@ -62,6 +63,10 @@ class StoreTooNew(StoreError):
 
 class FolderInUse(HippocampeError):
     """Another process owns the data folder."""
+
+
+class NotesUnavailable(HippocampeError):
+    """The notes cannot be read: folder, server, key, certificate, package; the rest still can."""
 
 
 class IndexUnavailable(HippocampeError):

@@ -26,7 +26,8 @@ from hippocampe import rank
 from hippocampe.parts import Parts
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.store.derived import HALF, WORD_IDS
-from hippocampe.store.schema import memory, message, turn, vector
+from hippocampe.store.driver import read_by_ids
+from hippocampe.store.schema import memory, message, note, turn, vector
 from hippocampe.topics import topics_of
 from hippocampe.windows import TimeWindow
 from hippocampe.words import Texts
@@ -54,10 +55,14 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The candidates that the store could show, in the order of `ids`, and their measures."""
+    """The candidates that the store could show, in the order of `ids`, and their measures.
+
+    `vectors` are their own, shape (candidates, dimensions).
+    """
 
     ids: list[str]
     kinds: list[str]
+    vectors: Vectors
     measures: rank.Candidates
 
 
@@ -75,28 +80,21 @@ def query(
     Args:
         words: Its distinct words in order.
         unknown: Those that the data does not know.
-        fresh: Their raw vectors, shape (unknown, embedder dimensions).
+        fresh: Embeddings of those that are `lexicon.spoken`, shape (words, embedder dimensions).
     """
     lexicon = parts.lexicon
-    ids = lexicon.ids([word for word in words if word not in set(unknown)])
-    known = iter(zip(lexicon.vectors_of(ids)[ids], lexicon.frequencies(space, ids)[0], strict=True))
-    new = iter(lexicon.place(fresh)) if len(fresh) else iter(())
-    absent = set(unknown)
-    vectors: list[NDArray[np.float32]] = []
-    counts: list[int] = []
-    for word in words:
-        if word in absent:
-            vectors.append(next(new))
-            counts.append(0)
-        else:
-            row, count = next(known)
-            vectors.append(row)
-            counts.append(int(count))
-    _, items = lexicon.frequencies(space, ids)
+    new = set(unknown)
+    known = lexicon.ids([word for word in words if word not in new])
+    frequencies, items = lexicon.frequencies(space, known)
+    vectors = np.zeros((len(words), lexicon.width), np.float32)
+    counts = np.zeros(len(words), np.int64)
+    there = np.array([word not in new for word in words], bool)
+    vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
+    vectors[~there] = lexicon.place(unknown, fresh)
     return rank.Query(
         words=tuple(words),
-        vectors=np.stack(vectors),
-        rarity=rank.rarity(np.array(counts), items),
+        vectors=vectors,
+        rarity=rank.rarity(counts, items),
         asks=asks,
         window=(window.start.timestamp(), window.end.timestamp()) if window else None,
         topics=tuple(topics_of(word) for word in words),
@@ -134,8 +132,10 @@ def load(
     texts = [*rows, *around]
     places = {row.id: place for place, row in enumerate(texts)}
     neighbours = _neighbours(rows, places, known | far)
-    vectors = np.frombuffer(b"".join(row.dense for row in texts), HALF).astype(np.float32)
-    vectors = vectors.reshape(len(texts), -1) if texts else np.zeros((0, len(dense)), np.float32)
+    # Those two away are measured by their words alone.
+    seen = [*rows, *near.values()]
+    vectors = np.frombuffer(b"".join([row.dense for row in seen]), HALF).astype(np.float32)
+    vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
     spoken = _texts(texts, same)
     traits = np.array([row.traits for row in texts], np.int64)
     measures = rank.Candidates(
@@ -156,16 +156,15 @@ def load(
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
     )
-    return Evidence(listed, [kinds[id] for id in listed], measures)
+    own_kinds = [kinds[id] for id in listed]
+    return Evidence(listed, own_kinds, vectors[: len(rows)], measures)
 
 
 def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) -> dict[str, _Row]:
     if not ids:
         return {}
-    cursor = connection.execute(_STATEMENTS[kind], {"model": model, "ids": list(ids)}).cursor
-    assert cursor is not None
-    # The driver's own tuples: every column is plain here, and half of the time is saved.
-    return {row[0]: _Row._make(row) for row in cursor.fetchall()}
+    rows = read_by_ids(connection, _STATEMENTS[kind], list(ids), model=model)
+    return {row[0]: _Row._make(row) for row in rows}
 
 
 def _statement(table: Any, columns: tuple[Any, ...]) -> Any:
@@ -202,6 +201,13 @@ _STATEMENTS: dict[str, Any] = {
         (
             *(message.c.id, message.c.author, type_coerce(message.c.at, BigInteger)),
             *(message.c.channel, _NONE, _NONE, _NONE, _NONE, _NONE),
+        ),
+    ),
+    "note": _statement(
+        note,
+        (
+            *(note.c.id, _NONE, type_coerce(note.c.modified_at, BigInteger)),
+            *(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE),
         ),
     ),
 }

@@ -7,11 +7,11 @@ from pathlib import Path
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe import rebuild
+from hippocampe import journal, rebuild, settings
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
-from hippocampe.protocols import Filter
+from hippocampe.protocols import KINDS, Filter
 from hippocampe.recall import recall
 from hippocampe.remember import clean
 from hippocampe.revise import hide
@@ -173,7 +173,9 @@ class _Order:
             memory_ids=doomed.memories,
             turn_ids=doomed.turns,
             message_ids=doomed.messages,
+            piece_ids=doomed.pieces,
             user=self.user,
+            subject=self.subject,
             whole_space=self.whole_space,
         )
 
@@ -185,13 +187,17 @@ class _Doomed:
     memories: set[str]
     turns: set[str]
     messages: set[str]
+    pieces: set[str]
 
     @property
     def ids(self) -> set[str]:
-        return self.memories | self.turns | self.messages
+        return self.memories | self.turns | self.messages | self.pieces
 
     def of_kinds(self) -> tuple[tuple[str, set[str]], ...]:
-        return (("memory", self.memories), ("turn", self.turns), ("live", self.messages))
+        return (
+            *(("memory", self.memories), ("turn", self.turns)),
+            *(("live", self.messages), ("note", self.pieces)),
+        )
 
 
 def erase(
@@ -208,6 +214,7 @@ def erase(
 
     Exactly one of `id`, `user`, `subject` and `whole_space` says what. Versions that superseded an
     erased memory, or that it superseded, go with it; so does the whole turn of an erased message.
+    Of notes the indexed pieces go; the files are the user's, and are read again while they are there.
 
     Raises:
         InvalidInput: None or several of them are given.
@@ -232,6 +239,8 @@ def erase(
         "turn": len(doomed.turns),
         "message": len(doomed.messages),
     }
+    if doomed.pieces:
+        counts["note"] = len(doomed.pieces)
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run)
 
 
@@ -240,14 +249,17 @@ def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
         for kind, ids in doomed.of_kinds():
             for each in ids:
                 change.unindex(kind, each, order.space)
+    journal.write(parts)
     with parts.store.write() as connection:
         order.remove(connection, doomed)
         note = {"erased": len(doomed.ids)}
-        erasing.note(connection, str(uuid7()), order.space, parts.now(), note)
+        erasing.leave_note(connection, str(uuid7()), order.space, parts.now(), note)
+    settings.refresh(parts, order.space)
     for path in parts.store.backups():
         _scrub_backup(path, order, doomed)
     parts.lexicon.forget()
-    for kind in ("memory", "turn", "live"):
+    parts.given.forget(order.space)
+    for kind in KINDS:
         rebuild.new_generation(parts, kind, graph=False)
     parts.index.flush()
     with parts.store.write() as connection:
@@ -270,6 +282,7 @@ def _scrub_backup(path: Path, order: _Order, doomed: _Doomed) -> None:
                 older.memories | doomed.memories,
                 older.turns | doomed.turns,
                 older.messages | doomed.messages,
+                older.pieces | doomed.pieces,
             )
             order.remove(connection, both)
         copy.scrub()

@@ -5,27 +5,44 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe import forget as forget_step
-from hippocampe import listen, maintain, opening, recall, remember, revise, transfer
+from hippocampe import (
+    inject,
+    journal,
+    listen,
+    maintain,
+    opening,
+    recall,
+    remember,
+    revise,
+    transfer,
+)
+from hippocampe import settings as settings_step
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
+from hippocampe.notebook import Notebook, open_notebook
 from hippocampe.parts import Parts, Retired
 from hippocampe.rebuild import Progress
 from hippocampe.revise import UNSET, Unset
+from hippocampe.tracing import Operation, note_result
 from hippocampe.types import (
     Association,
     History,
     Imported,
+    Injection,
     Memory,
     Message,
     Mode,
+    Note,
     Receipt,
     Recollection,
     Remembered,
+    Retrieval,
     Review,
     Scope,
+    Settings,
     Stats,
     Verification,
 )
@@ -33,6 +50,16 @@ from hippocampe.types import (
 P = ParamSpec("P")
 T = TypeVar("T")
 When = datetime | str | None
+_TRACED: dict[Callable[..., Any], Operation] = {
+    remember.remember: "upsert_memory",
+    revise.edit: "update_memory",
+    recall.recall: "search_memory",
+    inject.before_turn: "search_memory",
+    revise.delete: "delete_memory",
+    forget_step.forget: "delete_memory",
+    forget_step.erase: "delete_memory",
+}
+"""Steps that are an operation on memory, each with what OpenTelemetry calls it."""
 
 
 def _utc_now() -> datetime:
@@ -46,13 +73,19 @@ class Hippocampe:
     aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
     """
 
-    def __init__(self, opened: opening.Opened) -> None:
+    def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
         self._opened = opened
         self._parts: Parts = opened.parts
         self._maintenance = None
-        if opened.parts.config.background:
+        self._notebook = notebook
+        config = opened.parts.config
+        if config.background:
             self._maintenance = maintain.Maintenance(
-                lambda: self._parts, forget_step.expire, opened.parts.config.flush_seconds
+                lambda: self._parts, forget_step.expire, config.flush_seconds
+            )
+        if notebook is not None:
+            notebook.start(
+                self._do, opened.parts.outages, config.notes_seconds, thread=config.background
             )
 
     @classmethod
@@ -77,10 +110,27 @@ class Hippocampe:
             StoreReadOnly: The folder cannot be written.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
+            NotesUnavailable: Notes are wanted, and a package that they need is missing.
+            InvalidInput: Tracing is asked for and OpenTelemetry is not installed.
         """
-        return cls(opening.open_parts(Config.of(where), clock, progress))
+        config = Config.of(where)
+        notebook = open_notebook(config)
+        return cls(opening.open_parts(config, clock, progress), notebook)
 
     def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        operation, scope = _TRACED.get(step), kwargs.get("scope")
+        if operation is None or not isinstance(scope, Scope):
+            return self._serve(step, *args, **kwargs)
+        verb = step.__name__
+        with self._parts.tracer.span(operation, verb=verb, space=scope.space) as span:
+            result = self._serve(step, *args, **kwargs)
+            if span is not None:
+                note_result(span, result)
+        return result
+
+    def _serve(
+        self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         while True:
             parts = self._parts
             if self._opened.closed:
@@ -348,6 +398,28 @@ class Hippocampe:
         """
         return self._do(listen.observe, content, scope=scope, at=at, external_id=external_id)
 
+    def before_turn(
+        self,
+        message: inject.Message | Sequence[inject.Message],
+        *,
+        scope: Scope,
+        role: str = "user",
+    ) -> Injection:
+        """Choose what to put silently in front of the model before it answers.
+
+        No model is asked and nothing is raised: what is late (`hook_timeout_ms`) or down is left
+        out, and the trace says so. What the channel was given lately is not given again.
+
+        Args:
+            message: What was said; several messages of a burst are taken as one. Each is a text,
+                or a mapping with `content` and perhaps `role`.
+            scope: Who speaks, and where.
+            role: Of messages that do not say; those of `system` are skipped.
+        """
+        return self._do(
+            inject.before_turn, message, scope=scope, role=role, notebook=self._notebook
+        )
+
     def after_turn(
         self,
         user_message: str,
@@ -358,6 +430,8 @@ class Hippocampe:
         at: When = None,
     ) -> str:
         """Store an exchange and make it findable; return the id of its turn.
+
+        What was injected into a message is not stored; a message that was only that is left out.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was.
@@ -395,6 +469,22 @@ class Hippocampe:
         return self._do(
             listen.search_text, query, scope=scope, since=since, until=until, limit=limit
         )
+
+    def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
+        """The user's own notes that belong to the space, as last read, by path.
+
+        Args:
+            scope: Whose notes.
+            refresh: Read what has changed first, instead of leaving that to the background.
+
+        Raises:
+            NotesUnavailable: With `refresh`: they cannot be read now.
+        """
+        if self._notebook is None:
+            return []
+        if refresh:
+            self._do(self._notebook.refresh)
+        return self._notebook.notes(space=scope.space)
 
     # Forgetting
 
@@ -437,6 +527,41 @@ class Hippocampe:
     def expire(self, *, scope: Scope) -> Receipt:
         """Hide the memories of the space whose time is over; they never were recalled after it."""
         return self._do(forget_step.expire, space=scope.space)
+
+    # Turns
+
+    def settings(self, *, scope: Scope) -> Settings:
+        """The settings of the space.
+
+        Raises:
+            StoreError: They cannot be read, and were not before.
+        """
+        return self._do(settings_step.read, scope=scope)
+
+    def update_settings(self, *, scope: Scope, **changes: Any) -> Settings:
+        """Change settings of the space, all or none, from the next turn on; None resets one.
+
+        Args:
+            scope: Whose settings.
+            changes: New values by name, the fields of `hippocampe.types.Settings`.
+
+        Raises:
+            InvalidInput: There is no such setting, or it cannot have this value; nothing was
+                changed.
+        """
+        return self._do(settings_step.update, changes, scope=scope)
+
+    def retrievals(
+        self, *, scope: Scope, limit: int = 20, since: When = None, channel_only: bool = False
+    ) -> list[Retrieval]:
+        """The log of the space's turns, newest first: what each was given, what not, and why.
+
+        Raises:
+            InvalidInput: An argument cannot be used.
+        """
+        return self._do(
+            journal.retrievals, scope=scope, limit=limit, since=since, channel_only=channel_only
+        )
 
     # Upkeep
 
@@ -527,11 +652,18 @@ class Hippocampe:
         )
 
     def flush(self) -> None:
-        """Make the index durable now. Nothing is lost without it: the store already is."""
+        """Make the index durable now, with the notes that are being read.
+
+        Nothing is lost without it: the store already is durable.
+        """
+        if self._notebook is not None:
+            self._notebook.wait()
         self._do(maintain.flush)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""
+        if self._notebook is not None:
+            self._notebook.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
         self._opened.close(self._parts)

@@ -1,6 +1,7 @@
 """The words of the data: their vectors in RAM, and in how many items of a space each occurs.
 
-Word vectors are kept in the store and grow as new words come. Counts are made from the store when
+Word vectors are kept in the store, placed in the word space of the embedder, and grow as new words
+come. A word with a digit is not embedded: it only matches itself. Counts are made from the store when
 a space is first asked about, and kept up by this process's own writes; another process's writes
 only make them a little old, and they only weigh words.
 """
@@ -12,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection
 
 from hippocampe.protocols import Embedder, Vectors
 from hippocampe.store import derived
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, words
 from hippocampe.topics import topics_of
-from hippocampe.words import WordSpace
+from hippocampe.words import WordSpace, is_literal, signature
 
 MAX_WORDS_PER_TEXT = 2_000
 MAX_WORD_CHARACTERS = 60
@@ -33,6 +35,11 @@ def text_words(text: str) -> list[str]:
     spoken = words(text)
     kept = [word for word in spoken if word not in STOP_WORDS] or spoken
     return [word[:MAX_WORD_CHARACTERS] for word in kept[:MAX_WORDS_PER_TEXT]]
+
+
+def spoken(texts: Iterable[str]) -> list[str]:
+    """The words among these that an embedder is asked about."""
+    return [word for word in texts if not is_literal(word)]
 
 
 @dataclass(slots=True)
@@ -50,40 +57,65 @@ class Lexicon:
     space: WordSpace
     _ids: dict[str, int] = field(default_factory=dict[str, int])
     _last: int = 0
-    _matrix: NDArray[np.float32] = field(init=False)
+    _matrix: NDArray[np.float16] = field(init=False)
     _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         sample = np.ones((1, self.embedder.dimensions), np.float32)
-        self._matrix = np.zeros((0, self.space.place(sample).shape[1]), np.float32)
+        self._matrix = np.zeros((0, self.space.place(sample).shape[1]), derived.HALF)
+
+    @property
+    def width(self) -> int:
+        """Dimensions of the placed vectors."""
+        return self._matrix.shape[1]
 
     def refresh(self) -> None:
-        """Take in the words that the store has and RAM lacks."""
-        with self._lock, self.store.read() as connection:
-            found = derived.words_after(connection, self.embedder.model, self._last)
-            self._take(*found)
+        """Take in the words that the store has and RAM lacks.
 
-    def _take(self, ids: list[int], texts: list[str], raw: NDArray[np.float16]) -> None:
-        if ids:
-            placed = self.space.place(raw.astype(np.float32))
-            self._reserve(ids[-1] + 1, placed.shape[1])
+        Raises:
+            EmbedderUnavailable: The stored vectors were placed in another word space, so every word
+                must be embedded again, and cannot be.
+        """
+        with self._lock:
+            self._replace_outdated()
+            with self.store.read() as connection:
+                self._take(connection)
+
+    def _replace_outdated(self) -> None:
+        """Embed every word again if a new version of ours places them otherwise."""
+        name, digest = f"word_space {self.embedder.model}", self.space.digest()
+        with self.store.read() as connection:
+            if derived.get_meta(connection, name) == digest:
+                return
+            known = list(derived.words_after(connection, self.embedder.model, 0))
+        ids = [id for batch, _, _ in known for id in batch]
+        texts = [text for _, batch, _ in known for text in batch]
+        vectors = self.embedder.embed(spoken(texts)) if texts else np.zeros((0, 1), np.float32)
+        with self.store.write() as connection:
+            derived.replace_words(connection, ids, self.place(texts, vectors))
+            derived.set_meta(connection, name, digest)
+
+    def _take(self, connection: Connection) -> None:
+        self._reserve(derived.last_word(connection) + 1)
+        for ids, texts, placed in derived.words_after(connection, self.embedder.model, self._last):
             self._matrix[ids] = placed
             self._topics[ids] = np.array([topics_of(word) for word in texts], np.uint64)
             self._ids.update(zip(texts, ids, strict=True))
             self._last = ids[-1]
 
-    def _reserve(self, rows: int, dimensions: int) -> None:
+    def _reserve(self, rows: int) -> None:
         if rows > len(self._matrix):
-            grown = np.zeros((max(rows, 2 * len(self._matrix), 1024), dimensions), np.float32)
-            rows_added = len(grown) - len(self._matrix)
-            if len(self._matrix):
-                grown[: len(self._matrix)] = self._matrix
+            # A quarter more, so that a new word seldom copies them all.
+            grown = np.zeros((max(rows + rows // 4, 1024), self.width), derived.HALF)
+            grown[: len(self._matrix)] = self._matrix
+            topics = np.zeros(len(grown), np.uint64)
+            topics[: len(self._topics)] = self._topics
             self._matrix = grown
-            self._topics = np.concatenate([self._topics, np.zeros(rows_added, np.uint64)])
+            self._topics = topics
 
-    def vectors_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+    def vectors_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.float16]:
         """Unit vectors by word id, shape (capacity, dimensions), that cover all of these words."""
         if len(words) and int(words.max()) > self._last:
             # Another process of the same store learnt them.
@@ -105,25 +137,42 @@ class Lexicon:
         return np.array([id for id in known if id is not None], np.int32)
 
     def learn(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Keep the vectors of new words, shape (words, embedder dimensions).
+        """Keep new words.
 
         In a transaction of its own: a word without an item does no harm.
+
+        Args:
+            texts: Distinct words.
+            vectors: Embeddings of those that are `spoken`, shape (words, embedder dimensions).
         """
         if not texts:
             return
         model = self.embedder.model
+        placed = self.place(texts, vectors)
         with self.store.exclusive(), self._lock:
             new = [number for number, word in enumerate(texts) if word not in self._ids]
             if not new:
                 return
             with self.store.write() as connection:
-                derived.add_words(connection, model, [texts[n] for n in new], vectors[new])
-                found = derived.words_after(connection, model, self._last)
-            self._take(*found)
+                derived.add_words(connection, model, [texts[n] for n in new], placed[new])
+            with self.store.read() as connection:
+                self._take(connection)
 
-    def place(self, vectors: Vectors) -> NDArray[np.float32]:
-        """Raw word embeddings as the unit vectors that `matrix` holds."""
-        return self.space.place(vectors)
+    def place(self, texts: Sequence[str], vectors: Vectors) -> NDArray[np.float32]:
+        """Words as the unit vectors that `vectors_of` gives.
+
+        Args:
+            texts: The words.
+            vectors: Embeddings of those that are `spoken`, shape (words, embedder dimensions).
+        """
+        placed = np.zeros((len(texts), self.width), np.float32)
+        literal = [is_literal(word) for word in texts]
+        if not all(literal):
+            placed[~np.array(literal)] = self.space.place(vectors)
+        for row, word in enumerate(texts):
+            if literal[row]:
+                placed[row] = signature(word, self.width)
+        return placed
 
     def count(self, space: str, words: NDArray[np.int32], by: int) -> None:
         """Count an item's words in (`by` 1) or out (-1)."""
@@ -150,14 +199,17 @@ class Lexicon:
             return found.astype(np.int32), counts.items
 
     def _load(self, space: str) -> _Counts:
-        with self.store.read() as connection:
-            lists = list(derived.word_lists(connection, self.embedder.model, space))
-        joined = np.concatenate(lists) if lists else np.zeros(0, np.int32)
-        owners = np.repeat(np.arange(len(lists)), [len(words) for words in lists])
         width = max(len(self._matrix), 1)
-        distinct = np.unique(owners * width + joined) % width
-        of_word = np.bincount(distinct, minlength=width).astype(np.int32)
-        return _Counts(len(lists), of_word)
+        counts = _Counts(0, np.zeros(width, np.int32))
+        with self.store.read() as connection:
+            for lists in derived.word_lists(connection, self.embedder.model, space):
+                joined = np.frombuffer(b"".join(lists), derived.WORD_IDS)
+                lengths = [len(words) // derived.WORD_IDS.itemsize for words in lists]
+                owners = np.repeat(np.arange(len(lists)), lengths)
+                distinct = np.unique(owners * width + joined) % width
+                counts.of_word += np.bincount(distinct, minlength=width).astype(np.int32)
+                counts.items += len(lists)
+        return counts
 
     def forget(self) -> None:
         """Drop everything in RAM; it is read again from the store."""
@@ -167,4 +219,5 @@ class Lexicon:
             self._last = 0
             # As large as before: who reads meanwhile still finds a row for every id.
             self._matrix = np.zeros_like(self._matrix)
+            self._topics = np.zeros_like(self._topics)
             self.refresh()

@@ -6,15 +6,14 @@ from datetime import datetime
 
 from uuid6 import uuid7
 
+from hippocampe import rebuild
 from hippocampe.parts import Parts
 from hippocampe.points import (
-    live_embedding_text,
-    live_point,
     turn_embedding_text,
     turn_point,
     turn_text,
 )
-from hippocampe.remember import check_limit, clean, safe
+from hippocampe.remember import check_limit, clean, is_injection, own, safe
 from hippocampe.store import schema, talk
 from hippocampe.store.derived import Embedded
 from hippocampe.store.talk import Turn
@@ -43,7 +42,7 @@ def make_message(
     reply_to: str | None = None,
     live: bool = False,
 ) -> Message:
-    """Check one utterance and give it an id.
+    """Check one utterance, take out what was injected into it, and give it an id.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -56,7 +55,7 @@ def make_message(
         id=str(uuid7()),
         space=space,
         content=safe(
-            clean(content, what="message", limit=MAX_MESSAGE_CHARACTERS),
+            own(clean(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"),
             refuse=parts.config.refuse_secrets,
             what="message",
         ),
@@ -120,7 +119,9 @@ def after_turn(
     assistant: str,
     at: datetime | str | None,
 ) -> str:
-    """Store an exchange and index its turn; return the turn's id.
+    """Store an exchange, and have its turn indexed; return the turn's id.
+
+    A message that was only an injection is left out of it.
 
     Raises:
         InvalidInput: A message cannot be stored; nothing was.
@@ -129,6 +130,7 @@ def after_turn(
     spoken = [(user_message, scope.user, "user")]
     if reply is not None:
         spoken.append((reply, assistant, "assistant"))
+    spoken = [each for each in spoken if not is_injection(each[0])] or spoken
     messages = [
         make_message(
             parts,
@@ -141,9 +143,15 @@ def after_turn(
         )
         for content, author, role in spoken
     ]
-    said = [make_turn(messages)]
-    store(parts, said, prepare(parts, said))
-    return said[0].turn.id
+    said = make_turn(messages)
+    with parts.change() as change:
+        talk.add_turns(change.connection, [said.turn])
+        ids = [said.turn.id] * len(messages)
+        talk.add_messages(change.connection, messages, parts.now(), ids)
+        change.index_later("turn", said.turn.id, scope.space)
+    parts.given.channel(scope).heard(said.turn.id)
+    rebuild.embed_soon(parts)
+    return said.turn.id
 
 
 def observe(
@@ -180,10 +188,10 @@ def observe(
             )
         if known:
             return known[0]
-    prepared = parts.prepare([live_embedding_text(message)])[0]
     with parts.change() as change:
         talk.add_messages(change.connection, [message], parts.now(), [None])
-        change.index("live", live_point(message, prepared.dense), prepared)
+        change.index_later("live", message.id, scope.space)
+    rebuild.embed_soon(parts)
     return message
 
 

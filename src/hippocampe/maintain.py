@@ -1,20 +1,21 @@
 """What keeps store and index together: flush, verify, reindex, graphs, change of embedder."""
 
 import hashlib
-import logging
 import shutil
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hippocampe import rebuild
+from hippocampe import journal, rebuild
 from hippocampe.embed import open_embedder
 from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
+from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.lexicon import Lexicon
-from hippocampe.parts import Parts
+from hippocampe.parts import WAITING, Parts
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
@@ -23,7 +24,8 @@ from hippocampe.text import STOP_WORDS, fold
 from hippocampe.types import Scope, Stats, Verification
 from hippocampe.words import WordSpace, fit, shipped
 
-log = logging.getLogger("hippocampe")
+MOST_SECONDS = 5.0
+"""Between two writings of the log of retrievals, which waits in memory."""
 
 
 def index_folder(folder: Path, model: str) -> Path:
@@ -49,8 +51,11 @@ def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
 
 
 def flush(parts: Parts) -> None:
-    """Make the index durable, then drop the outbox rows that this covers; count recalls."""
+    """Make the index durable, then drop the outbox rows that this covers; count recalls, log turns."""
     _count_accesses(parts)
+    journal.write(parts)
+    if parts.waiting:
+        rebuild.embed_or_wait(parts)
     if parts.behind:
         rebuild.replay(parts)
     upto = parts.applied
@@ -89,7 +94,9 @@ def catch_up(parts: Parts, progress: Progress | None = None) -> None:
     """
     with parts.store.read() as connection:
         acknowledged = int(derived.get_meta(connection, "acknowledged") or 0)
-        unembedded = derived.get_meta(connection, rebuild.UNEMBEDDED)
+        unembedded = any(
+            derived.get_meta(connection, name) for name in (rebuild.UNEMBEDDED, WAITING)
+        )
     try:
         marked = int(_mark(parts).read_text())
     except (OSError, ValueError):
@@ -125,6 +132,7 @@ def reindex(parts: Parts, progress: Progress | None = None) -> None:
                 position = derived.position(connection)
                 acknowledged = int(derived.get_meta(connection, "acknowledged") or 0)
             parts.behind = False
+            parts.outages.works("indexing")
             parts.applied = max(parts.applied, position, acknowledged)
             parts.flushed = 0
             flush(parts)
@@ -138,6 +146,8 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
     """
     if isinstance(absent, str) or not all(absent):
         raise InvalidInput("absent must be a list of texts that are not empty.")
+    if parts.waiting:
+        rebuild.embed_or_wait(parts)
     with parts.store.exclusive():
         checked: dict[str, int] = {}
         missing: dict[str, tuple[str, ...]] = {}
@@ -145,6 +155,8 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         for kind in KINDS:
             with parts.store.read() as connection:
                 shown = set(rebuild.shown_ids(connection, kind))
+            # What waits to be embedded is pending, and no error.
+            shown -= {id for of, id in parts.waiting if of == kind}
             indexed = set(parts.index.ids(kind))
             checked[kind] = len(shown)
             if shown - indexed:
@@ -182,7 +194,14 @@ def stats(parts: Parts, *, scope: Scope) -> Stats:
         counted = counting.count(connection, scope.space, parts.now())
         pending = derived.pending_count(connection)
     indexed = {kind: parts.index.count(kind) for kind in KINDS}
-    return Stats(**counted, indexed=indexed, pending=pending, embedder=parts.embedder.model)
+    return Stats(
+        **counted,
+        indexed=indexed,
+        pending=pending,
+        embedder=parts.embedder.model,
+        outages=parts.outages.counts,
+        retrievals_dropped=parts.dropped,
+    )
 
 
 def backup(parts: Parts, target: Path | None) -> Path:
@@ -268,7 +287,7 @@ def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> None:
 
 
 class Maintenance:
-    """The background thread: flush often, expire and grow graphs now and then.
+    """The background thread: log and flush often, expire and grow graphs now and then.
 
     Args:
         parts: Where to find the parts that serve now.
@@ -283,7 +302,6 @@ class Maintenance:
         self._expire = expire
         self._seconds = seconds
         self._stop = threading.Event()
-        self._failing = False
         self._thread = threading.Thread(
             target=self._run, name="hippocampe-maintenance", daemon=True
         )
@@ -291,20 +309,23 @@ class Maintenance:
 
     def _run(self) -> None:
         rounds = 0
-        while not self._stop.wait(self._seconds):
-            rounds += 1
+        due = time.monotonic() + self._seconds
+        while not self._stop.wait(min(self._seconds, MOST_SECONDS)):
+            parts = self._parts()
             try:
-                flush(self._parts())
+                journal.write(parts)
+                if time.monotonic() < due:
+                    continue
+                due = time.monotonic() + self._seconds
+                rounds += 1
+                flush(parts)
                 if rounds % 2 == 1:
-                    self._expire(self._parts())
-                    grow_graphs(self._parts())
-                if self._failing:
-                    log.info("background maintenance works again")
-                self._failing = False
+                    self._expire(parts)
+                    journal.expire(parts)
+                    grow_graphs(parts)
+                parts.outages.works("maintenance")
             except (HippocampeError, OSError) as exc:
-                if not self._failing:
-                    log.warning("background maintenance failed and will be tried again: %s", exc)
-                self._failing = True
+                parts.outages.failed("maintenance", exc)
 
     def stop(self) -> None:
         """Stop after the work in hand."""
@@ -320,8 +341,12 @@ def close_index(parts: Parts) -> None:
 
 def close(parts: Parts) -> None:
     """Flush and close the index, then the store."""
+    parts.pool.shutdown(wait=False, cancel_futures=True)
+    parts.embedder_thread.shutdown()
     try:
         flush(parts)
+        # Programs that run for seconds have no other time for it.
+        journal.expire(parts)
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
         log.warning("the index could not be flushed at closing: %s", exc)

@@ -3,22 +3,26 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from threading import Lock, Thread
 
-from hippocampe import maintain
+from hippocampe import maintain, tokens
 from hippocampe.config import Config
 from hippocampe.embed import open_embedder
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
+from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.owner import Owner
-from hippocampe.parts import Parts, log
+from hippocampe.parts import Parts
 from hippocampe.protocols import Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import derived
 from hippocampe.store.store import Store
+from hippocampe.times import relative_time
+from hippocampe.tracing import Tracer
+from hippocampe.translation import LANGUAGES, translate
 
 
 @dataclass(slots=True)
@@ -46,21 +50,33 @@ def open_parts(
     config: Config, clock: Callable[[], datetime], progress: Progress | None = None
 ) -> Opened:
     """Open a data folder; the errors are those of `Hippocampe.open`."""
+    tracer = Tracer(on=config.tracing)
     owner = Owner(config.folder)
     try:
         store = Store.open(config.url, config.folder)
         try:
             parts = _assemble(config, store, clock, progress)
+            parts.tracer = tracer
         except BaseException:
             store.close()
             raise
     except BaseException:
         owner.release()
         raise
-    if config.background and isinstance(parts.embedder, LocalEmbedder):
-        # Its weights take a second to load; the first question should not wait for that.
-        Thread(target=parts.embedder.embed, args=(["."],), daemon=True).start()
+    if config.background:
+        Thread(target=_warm, args=(parts.embedder,), daemon=True).start()
     return Opened(parts, owner, Lock())
+
+
+def _warm(embedder: Embedder) -> None:
+    """Load what takes a second the first time, so that no question waits for it."""
+    if isinstance(embedder, LocalEmbedder):
+        embedder.embed(["."])
+    tokens.count(".")
+    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
+    for language in LANGUAGES:
+        translate("", language)
+        relative_time(long_ago, now=datetime.now(UTC), timezone="UTC", language=language)
 
 
 def _assemble(

@@ -6,9 +6,10 @@ its own write and the order of the index is the order of the store. When the ind
 outbox rows stay and are replayed later.
 """
 
-import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,14 +21,19 @@ from sqlalchemy import Connection
 
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable
-from hippocampe.lexicon import Lexicon, text_words
+from hippocampe.given import Given
+from hippocampe.health import Outages
+from hippocampe.lexicon import Lexicon, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
 from hippocampe.store import derived
 from hippocampe.store.derived import Embedded
 from hippocampe.store.store import Store
 from hippocampe.text import traits
+from hippocampe.tracing import Tracer
+from hippocampe.types import Injection, Scope, Settings
 
-log = logging.getLogger("hippocampe")
+MOST_NOTED = 500
+"""Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
 
 
 @dataclass(slots=True)
@@ -41,6 +47,7 @@ class Change:
     counted: list[tuple[str, NDArray[np.int32], int]] = field(
         default_factory=list[tuple[str, NDArray[np.int32], int]]
     )
+    later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def index(self, kind: str, point: Point, embedded: Embedded | None = None) -> None:
@@ -57,11 +64,16 @@ class Change:
         self.points.pop((kind, id), None)
         self.removed[kind, id] = space
 
+    def index_later(self, kind: str, id: str, space: str) -> None:
+        """Leave a new row to be embedded and indexed after the commit, by `rebuild.embed_waiting`."""
+        self.later[kind, id] = space
+
     def finish(self) -> int:
         """Write the embeddings and the outbox rows; return the last outbox position."""
         derived.put_vectors(self.connection, self._rows)
         queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
-        queued += [(kind, id, space) for (kind, id), space in self.removed.items()]
+        gone_or_late = [*self.removed.items(), *self.later.items()]
+        queued += [(kind, id, space) for (kind, id), space in gone_or_late]
         derived.queue(self.connection, queued)
         return derived.position(self.connection) if queued else 0
 
@@ -69,8 +81,22 @@ class Change:
         return {kind for kind, _ in (*self.points, *self.removed)}
 
 
+WAITING = "waiting"
+"""The `meta` that says that stored rows wait to be embedded and indexed."""
+
+
 class Retired(Exception):
     """These parts were replaced while a step was using them: do the step again with the new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """An injection that waits to be logged: of which turn, and when."""
+
+    injection: Injection
+    scope: Scope
+    message: str
+    at: datetime
 
 
 @dataclass(slots=True)
@@ -98,6 +124,33 @@ class Parts:
     accesses: dict[str, int] = field(default_factory=dict[str, int])
     """Recalls not yet counted in the store, by memory id."""
     accesses_lock: threading.Lock = field(default_factory=threading.Lock)
+    settings: dict[str, tuple[float, Settings]] = field(
+        default_factory=dict[str, tuple[float, Settings]]
+    )
+    """By space: when they were read, on the monotonic clock, and what they are."""
+    settings_lock: threading.Lock = field(default_factory=threading.Lock)
+    noted: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=MOST_NOTED))
+    """Injections not yet logged in the store, oldest first."""
+    noted_lock: threading.Lock = field(default_factory=threading.Lock)
+    dropped: int = 0
+    """Injections that were never logged, because too many waited."""
+    given: Given = field(default_factory=Given)
+    """What each channel was already given."""
+    pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-turn")
+    )
+    """Where the paths of a turn run, so that one that is late can be left behind."""
+    waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Stored rows that wait to be embedded and indexed: kind and id, and their space. Changed
+    while the store is held."""
+    embedding: threading.Lock = field(default_factory=threading.Lock)
+    """Held by whoever embeds what waits; taken before the store's own lock."""
+    embedder_thread: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-waiting")
+    )
+    """Where what waits is embedded."""
+    outages: Outages = field(default_factory=Outages)
+    tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
 
     def now(self) -> datetime:
         return self.clock()
@@ -116,6 +169,10 @@ class Parts:
                 change = Change(connection, self.embedder.model)
                 yield change
                 position = change.finish()
+                if change.later:
+                    # Read at the next open, should this process not live to index them.
+                    derived.set_meta(connection, WAITING, "1")
+                    self.waiting.update(change.later)
             for space, words, by in change.counted:
                 self.lexicon.count(space, words, by)
             if position:
@@ -128,8 +185,7 @@ class Parts:
                 removed = [id for of, id in change.removed if of == kind]
                 self.index.apply(kind, points, removed)
         except IndexUnavailable as exc:
-            if not self.behind:
-                log.warning("the index missed a change and will be brought up to date: %s", exc)
+            self.outages.failed("indexing", exc)
             self.behind = True
         if not self.behind:
             self.applied = max(self.applied, position)
@@ -146,7 +202,7 @@ class Parts:
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
         unknown = self.lexicon.unknown(word for words in word_lists for word in words)
-        vectors = self.embedder.embed([*texts, *unknown])
+        vectors = self.embedder.embed([*texts, *spoken(unknown)])
         self.lexicon.learn(unknown, vectors[len(texts) :])
         return [
             Embedded(vectors[number], self.lexicon.ids(words), traits(contents[number]))

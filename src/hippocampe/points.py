@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from hippocampe.protocols import Point, Vector
+from hippocampe.store.notes import Piece
 from hippocampe.store.talk import Turn
 from hippocampe.text import embedding_text, fold
 from hippocampe.types import Memory, Message
@@ -83,4 +84,21 @@ def live_point(message: Message, dense: Vector) -> Point:
         at=message.at.timestamp(),
         user=message.author,
         channel=message.channel,
+    )
+
+
+def piece_text(piece: Piece) -> str:
+    """What of a piece of a note is searched, embedded and shown: its headings and its text."""
+    return f"{piece.heading}: {piece.content}"
+
+
+def piece_point(piece: Piece, dense: Vector) -> Point:
+    """The point of a piece of a note."""
+    return Point(
+        id=piece.id,
+        dense=dense,
+        text=piece_text(piece),
+        space=piece.space,
+        collection="note",
+        at=piece.modified_at.timestamp(),
     )

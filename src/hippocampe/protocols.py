@@ -1,11 +1,13 @@
-"""What someone else could replace: the embedder and the index, as the steps see them."""
+"""What someone else could replace: the embedder, the index, the notes, as the steps see them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hippocampe.types import Note
 
 Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""
@@ -121,6 +123,37 @@ class Index(Protocol):
 
     def flush(self) -> None:
         """Make everything applied so far durable."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class NoteSource(Protocol):
+    """Where notes are read from. Used by one thread at a time."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from other kinds of sources; at most 200 characters."""
+        ...
+
+    def listing(self) -> Mapping[str, str]:
+        """The notes there are: a version by path, which differs once a note was written.
+
+        An empty version says that only reading tells. Paths are relative, with slashes, in NFC.
+
+        Raises:
+            NotesUnavailable: They cannot be listed now.
+        """
+        ...
+
+    def read(self, path: str) -> Note:
+        """One note of the last listing.
+
+        Raises:
+            NotFound: It has gone since.
+            UnreadableFile: It cannot be read, whatever is tried again.
+            NotesUnavailable: No note can be read now.
+        """
         ...
 
     def close(self) -> None: ...

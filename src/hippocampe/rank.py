@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hippocampe.text import fold, words
 from hippocampe.topics import GREETING, bits_of
-from hippocampe.words import SAME, Floats, Integers, Matches, Texts, late, match
+from hippocampe.words import SAME, Floats, Integers, Matches, Texts, is_literal, late, match
 
 Flags = NDArray[np.bool_]
 
@@ -163,7 +163,7 @@ def signals(query: Query, candidates: Candidates) -> Floats:
     n = len(candidates.dense)
     if not n:
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
-    literal = np.array([any(map(str.isdigit, word)) for word in query.words], dtype=bool)
+    literal = np.array([is_literal(word) for word in query.words], dtype=bool)
     found = match(query.vectors, query.rarity, literal, candidates.vectors, candidates.texts, n)
     measured = _word_signals(query, candidates, found)
     measured |= _place_signals(query, candidates, measured["near_damped"], found)

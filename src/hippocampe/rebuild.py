@@ -8,28 +8,30 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select, true
 
-from hippocampe.errors import IndexUnavailable
+from hippocampe.errors import EmbedderUnavailable, IndexUnavailable, StoreError
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.parts import Parts
+from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.points import (
     live_embedding_text,
     live_point,
     memory_embedding_text,
     memory_point,
     memory_text,
+    piece_point,
+    piece_text,
     turn_embedding_text,
     turn_point,
     turn_text,
 )
 from hippocampe.protocols import Point
-from hippocampe.store import derived, memories, talk
-from hippocampe.store.schema import memory, message, subject, turn, vector
+from hippocampe.store import derived, memories, notes, talk
+from hippocampe.store.schema import memory, message, note, subject, turn, vector
 from hippocampe.store.store import Store
 
 Progress = Callable[[str, int, int], None]
@@ -42,24 +44,22 @@ _SHOWN: dict[str, ColumnElement[bool]] = {
     "memory": memories.CURRENT,
     "turn": turn.c.forgotten_at.is_(None),
     "live": message.c.live.is_(True),
+    "note": true(),
 }
-_TABLES = {"memory": memory, "turn": turn, "live": message}
+_TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
 
 
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
     """The ids of all rows that the index should hold."""
-    if kind in _TABLES:
-        query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
-        for row in connection.execution_options(yield_per=10_000).execute(query):
-            yield row.id
+    query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
+    for row in connection.execution_options(yield_per=10_000).execute(query):
+        yield row.id
 
 
 def stored_points(
     connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
 ) -> Iterator[Point]:
     """The points of rows that the index should hold and that are embedded by `model`."""
-    if kind not in _TABLES:
-        return
     table = _TABLES[kind]
     columns: list[Any] = [table, vector.c.dense]
     joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
@@ -72,8 +72,10 @@ def stored_points(
             yield memory_point(item, dense, names.get(item.id, ()))
         elif kind == "turn":
             yield turn_point(talk.turn_of_row(row), dense)
-        else:
+        elif kind == "live":
             yield live_point(talk.message_of_row(row), dense)
+        else:
+            yield piece_point(notes.of_row(row), dense)
 
 
 def _rows(
@@ -94,13 +96,15 @@ def _names(connection: Connection, ids: Collection[str] | None) -> dict[str, lis
     return names
 
 
-def unembedded(connection: Connection, kind: str, model: str, limit: int) -> list[Any]:
-    """Rows that the index should hold and that `model` has not embedded yet."""
-    if kind not in _TABLES:
-        return []
+def unembedded(
+    connection: Connection, kind: str, model: str, limit: int, ids: Sequence[str] | None = None
+) -> list[Any]:
+    """Rows that the index should hold and that `model` has not embedded yet, all or among some."""
     table = _TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table).select_from(joined).where(_SHOWN[kind], vector.c.id.is_(None))
+    if ids is not None:
+        query = query.where(table.c.id.in_(ids))
     return list(connection.execute(query.limit(limit)))
 
 
@@ -125,10 +129,61 @@ def embed_missing(parts: Parts, progress: Progress | None = None, *, index: bool
 
 
 def embed_imported(parts: Parts, progress: Progress | None = None) -> None:
-    """Embed and index the rows that an import brought without vectors."""
+    """Embed and index the rows that an import, or a process that died, left without vectors."""
     embed_missing(parts, progress, index=True)
     with parts.store.write() as connection:
-        derived.set_meta(connection, UNEMBEDDED, "")
+        for name in (UNEMBEDDED, WAITING):
+            derived.set_meta(connection, name, "")
+
+
+def embed_waiting(parts: Parts) -> None:
+    """Embed and index the talk that was stored and waits for it.
+
+    Raises:
+        EmbedderUnavailable: It waits on.
+    """
+    with parts.embedding:
+        while True:
+            with parts.store.exclusive():
+                kind = next(iter(parts.waiting), ("", ""))[0]
+                ids = [id for of, id in parts.waiting if of == kind][:64]
+            if not ids:
+                return
+            with parts.store.read() as connection:
+                rows = unembedded(connection, kind, parts.embedder.model, len(ids), ids)
+            if rows:
+                _embed_rows(parts, kind, rows, index=True)
+            with parts.store.exclusive():
+                for id in ids:
+                    parts.waiting.pop((kind, id), None)
+                if not parts.waiting:
+                    with parts.store.write() as connection:
+                        derived.set_meta(connection, WAITING, "")
+
+
+def embed_soon(parts: Parts) -> None:
+    """Have what waits embedded and indexed: in the background if there is one, else now.
+
+    What cannot be embedded waits on: for the next such call, for a flush, for the next open.
+    """
+    if parts.config.background:
+        parts.embedder_thread.submit(embed_or_wait, parts)
+    else:
+        embed_or_wait(parts)
+
+
+def embed_or_wait(parts: Parts) -> None:
+    """Embed what waits now; when that is not possible it waits on, and the outage is noted."""
+    try:
+        embed_waiting(parts)
+        parts.outages.works("embedder")
+    except EmbedderUnavailable as exc:
+        parts.outages.failed("embedder", exc)
+    except StoreError as exc:
+        parts.outages.failed("store", exc)
+    except Retired:
+        # The parts that took over embed it with their own embedder.
+        return
 
 
 def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
@@ -138,9 +193,12 @@ def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
     elif kind == "turn":
         turns = [talk.turn_of_row(row) for row in rows]
         texts, contents = map(turn_embedding_text, turns), map(turn_text, turns)
-    else:
+    elif kind == "live":
         spoken = [talk.message_of_row(row) for row in rows]
         texts, contents = map(live_embedding_text, spoken), map(live_embedding_text, spoken)
+    else:
+        pieces = [notes.of_row(row) for row in rows]
+        texts, contents = map(piece_text, pieces), map(piece_text, pieces)
     prepared = parts.prepare(list(texts), list(contents))
     new = [
         derived.vector_row(row.id, parts.embedder.model, kind, row.space, each)
@@ -182,6 +240,7 @@ def replay(parts: Parts, *, after: int = 0) -> int:
                 parts.index.apply(kind, list(points.values()), sorted(ids - set(points)))
         parts.applied = max(parts.applied, last)
         parts.behind = False
+        parts.outages.works("indexing")
     return sum(map(len, touched.values()))
 
 
@@ -238,8 +297,6 @@ def new_generation(
 
 def count_shown(connection: Connection, kind: str) -> int:
     """How many rows of a kind the index should hold."""
-    if kind not in _TABLES:
-        return 0
     query = select(func.count()).select_from(_TABLES[kind]).where(_SHOWN[kind])
     return connection.execute(query).scalar_one()
 

@@ -4,7 +4,7 @@ No model is asked. The query is embedded once; aliases and time expressions are 
 search gives a ranking; the rankings are fused; the best hundred or so are ranked by `hippocampe.rank`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
@@ -12,14 +12,17 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance
+from hippocampe import evidence, rank, relevance, settings
+from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
-from hippocampe.lexicon import MAX_WORD_CHARACTERS, text_words
+from hippocampe.laps import Laps
+from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.parts import Parts
-from hippocampe.points import fold_subjects
+from hippocampe.points import fold_subjects, piece_text
 from hippocampe.protocols import Filter, Hit, Vector
 from hippocampe.remember import check_limit, check_list, clean
-from hippocampe.store import memories, schema, talk
+from hippocampe.store import memories, notes, schema, talk
+from hippocampe.store.talk import Turn
 from hippocampe.text import is_first_person, plain, words
 from hippocampe.times import as_utc
 from hippocampe.types import (
@@ -30,14 +33,19 @@ from hippocampe.types import (
     Mode,
     Recollection,
     Scope,
+    Signal,
 )
 from hippocampe.windows import TimeWindow, read_window
 
 MAX_QUERY_CHARACTERS = 4_000
 DEPTH = 100
 """How many hits each search gives."""
+DEPTH_OF_SEVERAL = 64
+"""How many each gives when several kinds are searched."""
 CANDIDATES = 120
 """How many candidates are ranked."""
+LINKED = 30
+"""How many memories the associations of the best hits may bring."""
 BESIDE = 25
 """Of how many of the best, the turns just before and after are candidates too."""
 WEIGHTS = {
@@ -50,6 +58,8 @@ WEIGHTS = {
     "recent": 0.2,
 }
 """Weights of the rankings that are fused into the candidates."""
+_BY_METADATA = {"recent": schema.memory.c.created_at, "important": schema.memory.c.importance}
+_NO_VECTOR = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,19 +182,46 @@ def _checked(wanted: Wanted) -> Wanted:
     return wanted
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, best first.
+
+    Attributes:
+        items: Without their `why`.
+        vectors: The vectors of what was ranked, by id; empty for one search alone.
+        why: The signals of an item, by id.
+    """
+
+    items: list[Recollection]
+    vectors: Mapping[str, Vector]
+    why: Callable[[str], tuple[Signal, ...]]
+
+
 def search(
     parts: Parts, query: str, wanted: Wanted, *, explain: bool = False
 ) -> list[Recollection]:
     """The recall itself, on checked arguments, without counting the access."""
+    found = find(parts, query, wanted, Laps())
+    if not explain:
+        return found.items
+    return [replace(item, why=found.why(item.id)) for item in found.items]
+
+
+def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
+    """Search, and keep what tells why; `laps` is told when each stage ends."""
     now = parts.now()
     with parts.store.read() as connection:
         aliases = memories.aliases(connection, wanted.scope.space)
-    question = understand(parts, query, wanted.scope, aliases, now)
+    embed = wanted.mode != "text"
+    question = understand(parts, query, wanted.scope, aliases, now, embed=embed)
+    laps.end("understand")
     hits = gather(parts, question, wanted, now)
+    laps.end("search")
     with parts.store.read() as connection:
         if wanted.mode != "hybrid":
-            return _plain(connection, hits, wanted, now)
+            return Found(_plain(connection, hits, wanted, now), {}, lambda _: ())
         fused = _fuse(connection, question, hits, wanted, now)
+        laps.end("fuse")
         candidates = evidence.load(
             parts,
             connection,
@@ -194,41 +231,60 @@ def search(
             hits.scores["words"],
             question.same,
         )
+        laps.end("evidence")
         if not candidates.ids:
             parts.check_serving()
-            return []
+            return Found([], {}, lambda _: ())
         scored = rank.signals(question.ranked, candidates.measures)
         scores = relevance.probability(scored)
         order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
         picked = [(candidates.ids[i], candidates.kinds[i], float(scores[i])) for i in order]
-        found = _read(connection, picked, wanted, now)
+        laps.end("rank")
+        items = _read(connection, picked, wanted, now)
+        laps.end("read")
     parts.check_serving()
-    if not explain:
-        return found
     rows = {id: row for row, id in enumerate(candidates.ids)}
-    return [replace(item, why=relevance.explain(scored, rows[item.id])) for item in found]
+    return Found(
+        items,
+        {item.id: candidates.vectors[rows[item.id]] for item in items},
+        lambda id: relevance.explain(scored, rows[id]),
+    )
 
 
 def understand(
-    parts: Parts, query: str, scope: Scope, aliases: dict[str, frozenset[str]], now: datetime
+    parts: Parts,
+    query: str,
+    scope: Scope,
+    aliases: dict[str, frozenset[str]],
+    now: datetime,
+    *,
+    embed: bool = True,
 ) -> Question:
-    """Read a query: its words and vector, other names of those it names, its time, what it asks."""
+    """Read a query: its words and vector, other names of those it names, its time, what it asks.
+
+    Without `embed` there are no vectors, and only a search by words can be made of it.
+    """
     query = plain(query)
     asks = rank.asks(query)
-    spoken = words(query)
-    named = [name for name in aliases if set(name.split()) <= set(spoken)]
+    said = words(query)
+    named = [name for name in aliases if set(name.split()) <= set(said)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
     groups = [_known_first(parts, (name, *sorted(aliases.get(name, ())))) for name in named]
-    added = dict.fromkeys(name for group in groups for name in group if name not in spoken)
+    added = dict.fromkeys(name for group in groups for name in group if name not in said)
     text = " ".join((query, *added))
     # One word stands for all names of a person: whoever answers uses one of them.
     kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
     # What holds no word, such as an emoji, is one.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = parts.lexicon.unknown(listed)
-    dense, fresh = parts.embedder.embed_query(text, unknown)
-    window = read_window(query, now=now, timezone=parts.config.timezone)
+    dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
+    if embed:
+        dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
+    else:
+        listed, unknown = [word for word in listed if word not in unknown], []
+    zone = settings.read(parts, scope=scope).timezone
+    window = read_window(query, now=now, timezone=zone)
     return Question(
         text=text,
         dense=dense,
@@ -268,8 +324,9 @@ def gather(parts: Parts, question: Question, wanted: Wanted, now: datetime) -> H
     rankings: dict[str, list[str]] = {}
     kinds: dict[str, str] = {}
     scores: dict[str, dict[str, float]] = {"meaning": {}, "words": {}}
-    depth = max(DEPTH, wanted.limit)
-    for kind, collections in wanted.kinds().items():
+    kinds_wanted = wanted.kinds()
+    depth = max(DEPTH if len(kinds_wanted) == 1 else DEPTH_OF_SEVERAL, wanted.limit)
+    for kind, collections in kinds_wanted.items():
         where = wanted.filter(collections, now)
         searches: dict[str, list[Hit]] = {}
         if wanted.mode != "text":
@@ -294,7 +351,7 @@ def _fuse(
 ) -> list[str]:
     """The candidates: the rankings fused, with those of the graph and of the memories' metadata."""
     if "memory" in wanted.kinds():
-        for source, found in _by_metadata(connection, hits, wanted, now).items():
+        for source, found in _of_memories(connection, hits, wanted, now).items():
             hits.rankings[source] = found
             hits.kinds.update((id, "memory") for id in found)
     weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
@@ -306,9 +363,20 @@ def _fuse(
     return rank.fuse(hits.rankings, weights)[: max(CANDIDATES, wanted.limit)]
 
 
-def _by_metadata(
+def _of_memories(
     connection: Connection, hits: Hits, wanted: Wanted, now: datetime
 ) -> dict[str, list[str]]:
+    """The rankings that the store gives: by association and, while there is room, by metadata."""
+    starts = [
+        id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
+    ]
+    reached, _ = memories.walk(connection, wanted.scope.space, list(dict.fromkeys(starts)), 2)
+    linked = reached[len(set(starts)) :][:LINKED]
+    rows = memories.get(connection, wanted.scope.space, linked)
+    found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
+    if len(hits.kinds) >= CANDIDATES:
+        # Their weight is too small to bring in what no search found.
+        return found
     conditions = [
         memories.living(wanted.scope.space, now),
         *memories.matching(
@@ -320,23 +388,32 @@ def _by_metadata(
             until=wanted.until,
         ),
     ]
-    newest, important = schema.memory.c.created_at, schema.memory.c.importance
-    found: dict[str, list[str]] = {"recent": [], "important": []}
-    for collection in wanted.kinds()["memory"]:
-        within = (*conditions, schema.memory.c.collection == collection)
-        found["recent"] += memories.ids_by(connection, newest, 10, *within)
-        found["important"] += memories.ids_by(connection, important, 10, *within)
-    starts = [
-        id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
-    ]
-    reached, _ = memories.walk(connection, wanted.scope.space, list(dict.fromkeys(starts)), 2)
-    linked = reached[len(set(starts)) :][:DEPTH]
-    if linked:
-        chosen = schema.memory.c.id.in_(linked)
-        drawers = schema.memory.c.collection.in_(wanted.kinds()["memory"])
-        allowed = memories.ids_by(connection, newest, DEPTH, *conditions, chosen, drawers)
-        found["graph"] = [id for id in linked if id in set(allowed)]
+    for name, order in _BY_METADATA.items():
+        found[name] = []
+        for collection in wanted.kinds()["memory"]:
+            within = (*conditions, schema.memory.c.collection == collection)
+            found[name] += memories.ids_by(connection, order, 10, *within)
     return found
+
+
+def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
+    """What the index and the store's queries check, for a memory that was reached by an edge."""
+    at = memory.occurred_at or memory.created_at
+    return (
+        memory.current
+        and memory.collection in wanted.collections
+        and (memory.expires_at is None or memory.expires_at > now)
+        and (wanted.types is None or memory.type in wanted.types)
+        and (wanted.category is None or memory.category == wanted.category)
+        and (wanted.channel is None or memory.channel == wanted.channel)
+        and (wanted.since is None or at >= wanted.since)
+        and (wanted.until is None or at < wanted.until)
+        and (wanted.subjects is None or not set(wanted.subjects).isdisjoint(_subjects(memory)))
+    )
+
+
+def _subjects(memory: Memory) -> tuple[str, ...]:
+    return fold_subjects((*memory.subjects, *subjects_of(memory.content)))
 
 
 def _plain(connection: Connection, hits: Hits, wanted: Wanted, now: datetime) -> list[Recollection]:
@@ -384,16 +461,7 @@ def _rows(
         external = talk.external_ids(connection, of_kind["turn"])
         for turn in talk.turns(connection, space, of_kind["turn"]).values():
             if turn.forgotten_at is None:
-                rows[turn.id] = Recollection(
-                    turn.id,
-                    "turn",
-                    turn.content,
-                    0.0,
-                    channel=turn.channel or None,
-                    author=turn.author,
-                    at=turn.at,
-                    external_ids=external.get(turn.id, ()),
-                )
+                rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
     if "live" in of_kind:
         for message in talk.live(connection, space, of_kind["live"]):
             rows[message.id] = Recollection(
@@ -405,6 +473,11 @@ def _rows(
                 author=message.author,
                 at=message.at,
                 external_ids=(message.external_id,) if message.external_id else (),
+            )
+    if "note" in of_kind:
+        for piece in notes.get(connection, space, of_kind["note"]):
+            rows[piece.id] = Recollection(
+                piece.id, "note", piece_text(piece), 0.0, at=piece.modified_at
             )
     return rows
 
@@ -420,4 +493,18 @@ def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
         channel=memory.channel,
         author=memory.user,
         at=memory.occurred_at or memory.created_at,
+    )
+
+
+def of_turn(turn: Turn, external_ids: tuple[str, ...] = ()) -> Recollection:
+    """A turn as something found."""
+    return Recollection(
+        turn.id,
+        "turn",
+        turn.content,
+        0.0,
+        channel=turn.channel or None,
+        author=turn.author,
+        at=turn.at,
+        external_ids=external_ids,
     )

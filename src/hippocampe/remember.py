@@ -13,12 +13,13 @@ from uuid6 import uuid7
 from hippocampe import secret
 from hippocampe.decide import Decision, Verdict, decide, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound
-from hippocampe.parts import Change, Parts, log
+from hippocampe.parts import Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
+from hippocampe.prompt import without_injection
 from hippocampe.protocols import Filter
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded
-from hippocampe.text import fold, is_first_person
+from hippocampe.text import fold, is_first_person, keywords, without_control
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import (
     CATEGORIES,
@@ -32,10 +33,11 @@ from hippocampe.types import (
 )
 
 NOMINATED_BY_VECTOR = 10
-NOMINATED_BY_SUBJECT = 30
+NOMINATED_BY_SUBJECT = 20
+MAX_RELATED = 8
+"""Edges to what a new memory is related to: those nearest, for a person's name alone relates all."""
 MAX_LIMIT = 1_000
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ALIAS = re.compile(
     r"^\s*(?P<name>[\w.@-]+(?: [\w.-]+){0,2}?)\s*"
     r"(?:=|s'appelle en (?:fait|réalité)|se fait appeler|est le (?:surnom|pseudo|diminutif) de"
@@ -70,7 +72,7 @@ def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARA
             f"{what} holds a lone surrogate at position {exc.start}: it is not valid text. "
             'Decode it with errors="replace" first.'
         ) from exc
-    cleaned = _CONTROL.sub("", content).strip()
+    cleaned = without_control(content).strip()
     if not cleaned:
         raise InvalidInput(f"{what} is empty: give at least one visible character.")
     if len(cleaned) > limit:
@@ -92,6 +94,30 @@ def safe(content: str, *, refuse: bool, what: str = "content") -> str:
             f"{what} holds a secret ({found[0].kind}); it was not stored. Leave the secret out."
         )
     return secret.mask(content) if found else content
+
+
+def is_injection(content: str) -> bool:
+    """Whether a text is only what was injected from memory."""
+    return (
+        isinstance(content, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        and bool(content.strip())
+        and not without_injection(content).strip()
+    )
+
+
+def own(content: str, *, what: str = "content") -> str:
+    """A clean text without what was injected into it, which is known already.
+
+    Raises:
+        InvalidInput: It holds nothing else.
+    """
+    kept = without_injection(content).strip()
+    if not kept:
+        raise InvalidInput(
+            f"{what} is only text that was injected from memory, which is never stored again: give "
+            "what was said besides."
+        )
+    return kept
 
 
 def remember(
@@ -122,7 +148,7 @@ def remember(
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
-        content=safe(clean(content), refuse=parts.config.refuse_secrets),
+        content=safe(own(clean(content)), refuse=parts.config.refuse_secrets),
         collection=collection,
         type=type,
         category=category,
@@ -251,9 +277,11 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embe
     if updated:
         return _update(change, draft, prepared, updated, reason, nearest)
     insert(change, draft.memory, draft.names, prepared)
-    for old, why, review in related:
-        edge = Association(memory.id, old.id, "related_to", why, memory.created_at)
-        memories.associate(connection, memory.space, edge, review=review)
+    edges = [
+        (Association(memory.id, old.id, "related_to", why, memory.created_at), review)
+        for old, why, review in related[:MAX_RELATED]
+    ]
+    memories.add_edges(connection, memory.space, edges)
     return Remembered(
         memory, "inserted", similarity=nearest, reason=related[0][1] if related else "new"
     )
@@ -307,8 +335,10 @@ def _nominate(
     try:
         hits = parts.index.nearest("memory", prepared.dense, limit=NOMINATED_BY_VECTOR, where=where)
         cosines = {hit.id: hit.score for hit in hits if hit.score >= parts.embedder.dedup_threshold}
+        parts.outages.works("index")
     except IndexUnavailable as exc:
-        log.warning("comparing by subject only, the index cannot be used: %s", exc)
+        # Compared by subject only.
+        parts.outages.failed("index", exc)
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
     found = memories.get(connection, memory.space, list(cosines))
@@ -317,10 +347,13 @@ def _nominate(
         subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
         for old in memories.claiming(connection, memory.space, claim.name, subjects):
             found.setdefault(old.id, old)
+    said = set(keywords(memory.content)).difference(*(name.split() for name in names))
     for old in memories.about(
         connection, memory.space, memory.collection, names, NOMINATED_BY_SUBJECT
     ):
-        found.setdefault(old.id, old)
+        # Without a word in common but the name, no rule would have anything to say.
+        if not said.isdisjoint(keywords(old.content)):
+            found.setdefault(old.id, old)
     comparable = [
         old
         for old in found.values()
@@ -380,8 +413,11 @@ def _update(
     for old in replaced:
         memories.supersede(change.connection, old, memory.id, memory.created_at)
         change.unindex("memory", old.id, old.space)
-        edge = Association(memory.id, old.id, "updates", reason, memory.created_at)
-        memories.associate(change.connection, memory.space, edge, review=False)
+    edges = [
+        (Association(memory.id, old.id, "updates", reason, memory.created_at), False)
+        for old in replaced
+    ]
+    memories.add_edges(change.connection, memory.space, edges)
     ids = tuple(old.id for old in replaced)
     return Remembered(memory, "updated", ids, similarity, reason)
 

@@ -13,6 +13,7 @@ from hippocampe.remember import (
     check_limit,
     check_subjects,
     clean,
+    own,
     rewrite,
     safe,
 )
@@ -105,7 +106,7 @@ def edit(
         old,
         content=old.content
         if content is None
-        else safe(clean(content), refuse=parts.config.refuse_secrets),
+        else safe(own(clean(content)), refuse=parts.config.refuse_secrets),
         type=old.type if type is None else type,
         category=old.category if category is None else category,
         subjects=old.subjects if subjects is None else check_subjects(subjects),

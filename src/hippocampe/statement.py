@@ -33,6 +33,9 @@ _WHOLE: Final = frozenset(["aujourd'hui", "quelqu'un", "presqu'ile", "o'clock"])
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
 _BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
 
+_OneNames = tuple[tuple[tuple[str, ...], str], ...]
+"""The names that have others, as words, each with the one that stands for all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -61,6 +64,7 @@ class Statement:
 
     text: str
     words: tuple[Word, ...]
+    norms: tuple[str, ...]
     core: tuple[Word, ...]
     negations: int
     unclear: bool
@@ -68,11 +72,6 @@ class Statement:
     question: bool
     english: bool
     subjects: frozenset[str]
-
-    @property
-    def norms(self) -> tuple[str, ...]:
-        """The compared form of every word."""
-        return tuple(word.norm for word in self.words)
 
     @property
     def lowercase(self) -> bool:
@@ -124,7 +123,6 @@ def lexicon() -> Lexicon:
     return Lexicon(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
-# An old statement is read again with each new one that it is compared with.
 @lru_cache(maxsize=4096)
 def split(text: str) -> tuple[Word, ...]:
     """The words of `text`, punctuation dropped, elisions and contractions written out."""
@@ -187,7 +185,13 @@ def read(
     text: str, *, subjects: Sequence[str] = (), aliases: Mapping[str, frozenset[str]] | None = None
 ) -> Statement:
     """Read `text`; names that are `aliases` of each other become one."""
-    one_name = _canonical(aliases or {})
+    return _read(text, tuple(subjects), _canonical(aliases) if aliases else ())
+
+
+# An old statement is read again with each new one that it is compared with.
+@lru_cache(maxsize=4096)
+def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Statement:
+    one_name = dict(one_names)
     words = _renamed(split(text), one_name)
     english = guess_language(text, default="en") == "en"
     kept = _without_openers(words)
@@ -196,6 +200,7 @@ def read(
     return Statement(
         text=text,
         words=tuple(words),
+        norms=tuple(word.norm for word in words),
         core=tuple(core),
         negations=negations,
         unclear=unclear,
@@ -206,13 +211,13 @@ def read(
     )
 
 
-def _canonical(aliases: Mapping[str, frozenset[str]]) -> dict[tuple[str, ...], str]:
+def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
     names: dict[tuple[str, ...], str] = {}
     for name, others in aliases.items():
         group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
         for member in group:
             names[member] = " ".join(group[0])
-    return {name: one for name, one in names.items() if name}
+    return tuple(sorted((name, one) for name, one in names.items() if name))
 
 
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
@@ -299,6 +304,7 @@ def _closes(norms: Sequence[str], at: int) -> bool:
     return bool(negators.intersection(norms[at + 1 : at + 1 + _BACK + 1]))
 
 
+@lru_cache(maxsize=4096)
 def spelling(text: str) -> str:
     """`text` up to case, accents, punctuation and spaces; digits of two numbers never meet."""
     found = _TOKEN.findall(fold(text.translate(_APOSTROPHES)))

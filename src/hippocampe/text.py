@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal
 
 Language = Literal["fr", "en"]
@@ -16,6 +17,7 @@ Language = Literal["fr", "en"]
 _LIGATURES: Final = str.maketrans(
     {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys("’‘ʼ´`′", "'")
 )
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
 _WORD: Final = re.compile(r"[^\W_]+")
 # The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
@@ -118,13 +120,27 @@ def fold(text: str) -> str:
     lowered = text.lower()
     if lowered.isascii():
         return lowered.replace("`", "'")
+    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold(lowered)
+
+
+def _fold(lowered: str) -> str:
     decomposed = unicodedata.normalize("NFKD", lowered.translate(_LIGATURES))
     folded = _LATIN_MARKS.sub("", decomposed)
     if folded.isascii():
         # Decomposing may bring capitals and quotes back: "𝕊" is an "S".
         return folded.lower().replace("`", "'")
-    folded = "".join(c for c in folded if not unicodedata.combining(c))
-    return folded if folded == text else fold(folded)
+    marks = {c for c in folded if not c.isascii() and unicodedata.combining(c)}
+    folded = "".join(c for c in folded if c not in marks) if marks else folded
+    return folded if folded == lowered else fold(folded)
+
+
+_LONGEST_WORD: Final = 24
+_fold_word = lru_cache(maxsize=20_000)(_fold)
+
+
+def without_control(text: str) -> str:
+    """`text` without control characters but tab and line ends: no database and no reader wants them."""
+    return _CONTROL.sub("", text)
 
 
 def words(text: str) -> list[str]:

@@ -132,7 +132,7 @@ def relative_time(
     from babel.dates import format_date, format_timedelta
 
     zone = as_zone(timezone)
-    there, here = (as_utc(at, name="at").astimezone(zone), as_utc(now, name="now").astimezone(zone))
+    there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
     gap = there.astimezone(UTC) - here.astimezone(UTC)
     days = (there.date() - here.date()).days
     if abs(gap) < timedelta(minutes=1):
@@ -157,10 +157,22 @@ def relative_time(
     return format_timedelta(whole, unit, threshold=99, add_direction=True, locale=language)
 
 
-def clock_label(at: datetime, timezone: str | ZoneInfo) -> str:
-    """The day, month and hour of a moment where it is read: ``"17/01 10:23"``.
+def clock_label(at: datetime, timezone: str | ZoneInfo, language: Language = "fr") -> str:
+    """The day, month and hour of a moment where it is read: ``"17/01 10:23"``, ``"Jan 17, 10:23"``.
 
     Raises:
         InvalidInput: a naive datetime, or an unknown timezone.
     """
-    return as_utc(at, name="at").astimezone(as_zone(timezone)).strftime("%d/%m %H:%M")
+    there = _local(as_utc(at, name="at"), as_zone(timezone))
+    if language == "fr":
+        return there.strftime("%d/%m %H:%M")
+    from babel.dates import format_datetime
+
+    return format_datetime(there, "MMM d, HH:mm", locale=language)
+
+
+def _local(at: datetime, zone: ZoneInfo) -> datetime:
+    try:
+        return at.astimezone(zone)
+    except OverflowError:  # the first or the last day of the calendar: no zone matters there
+        return at

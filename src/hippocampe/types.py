@@ -3,7 +3,7 @@
 All are frozen; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -158,6 +158,25 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A note of the user's own, as it was last read.
+
+    `path` is relative to the vault, with slashes; `text` is Markdown without the frontmatter; `tags`
+    are without their sign, `links` the pages that its wikilinks name; `digest` changes with title and
+    text; `problem` says what in its frontmatter could not be read.
+    """
+
+    path: str
+    title: str
+    text: str
+    tags: tuple[str, ...]
+    links: tuple[str, ...]
+    modified_at: datetime
+    digest: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One utterance."""
 
@@ -233,7 +252,9 @@ class Stats:
     """Counts of one space, and the state of the whole index.
 
     `memories` counts current memories by collection, `categories` those of `self` and `goal` by
-    `collection/category`; `indexed` counts points by kind over all spaces.
+    `collection/category`; `indexed` counts points by kind over all spaces. Since the data was opened:
+    `outages` counts how often each part that can be done without was lost, `retrievals_dropped` the
+    injections that were not logged because too many waited.
     """
 
     memories: Mapping[str, int]
@@ -249,6 +270,8 @@ class Stats:
     indexed: Mapping[str, int]
     pending: int
     embedder: str
+    outages: Mapping[str, int] = field(default_factory=dict[str, int])
+    retrievals_dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,13 +309,13 @@ class Trace:
     """How an injection was chosen.
 
     Attributes:
-        considered: Everything that was found, the most useful first.
+        considered: Everything that was found, the most useful first; worked out when looked at.
         stages: Milliseconds by stage.
         missing: What was late or down and left out.
         skipped: Why the turn got no memory at all, if it was not even searched for.
     """
 
-    considered: tuple[Considered, ...] = ()
+    considered: Sequence[Considered] = ()
     stages: Mapping[str, float] = field(default_factory=dict[str, float])
     missing: tuple[str, ...] = ()
     skipped: str | None = None
@@ -316,7 +339,10 @@ class Injection:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """One line of a logged injection: what was considered, without its content."""
+    """One line of a logged injection: what was considered, without its content.
+
+    `signals` holds the value of each signal that was measured, by name.
+    """
 
     id: str
     kind: str
@@ -344,3 +370,62 @@ class Retrieval:
     skipped: str | None
     created_at: datetime
     items: tuple[Retrieved, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be changed at run time, each space for itself. `hippocampe.settings` checks values.
+
+    Attributes:
+        auto_retrieve_enabled: Whether turns are served at all.
+        auto_retrieve_max_results: How many of what was searched for go into a turn.
+        auto_retrieve_min_score: The least relevance of what goes into a turn.
+        recent_hours: Memories as new as this go into a turn without being searched for; 0: none.
+        channel_scope: Whether a turn is only served from its own channel.
+        semantic_threshold: The cosine above which two texts say the same, so that one is left out.
+        max_semantic_buffer: How many texts a channel was given are compared with.
+        max_injection_count: How much goes into a turn at most, over all paths.
+        important_threshold: The importance from which memories need not be searched for.
+        context_window_depth: Turns after which what a channel was given may come again.
+        injection_token_budget: Tokens that a turn's injection may take.
+        hook_timeout_ms: Milliseconds after which what is late is left out of a turn.
+        coalesce_ms: Milliseconds a turn waits for more messages of a burst; 0: none.
+        live_limit: How many live messages go into a turn.
+        live_rooms: Channels that are observed.
+        companion_names: What the companion is called.
+        digest_hours: Hours of the day, in the timezone, at which live talk is digested.
+        timezone: In which times are read and said. Default: that of the `Config`.
+        language: Of what is put in front of the model: `fr` or `en`.
+        obsidian_context_enabled: Whether notes are used.
+        obsidian_context_notes: Notes that are always used, by path.
+        obsidian_context_tag: The tag of the other notes that are.
+        recent_messages: Messages kept word for word; beyond twice as many, the oldest are summed up.
+        session_timeout_minutes: Minutes without a message that end a session.
+        retrieval_days: Days for which the log of retrievals is kept.
+    """
+
+    auto_retrieve_enabled: bool = True
+    auto_retrieve_max_results: int = 4
+    auto_retrieve_min_score: float = 0.5
+    recent_hours: int = 6
+    channel_scope: bool = False
+    semantic_threshold: float = 0.85
+    max_semantic_buffer: int = 100
+    max_injection_count: int = 20
+    important_threshold: float = 0.8
+    context_window_depth: int = 20
+    injection_token_budget: int = 800
+    hook_timeout_ms: int = 100
+    coalesce_ms: int = 0
+    live_limit: int = 10
+    live_rooms: tuple[str, ...] = ("lobby",)
+    companion_names: tuple[str, ...] = ("eko",)
+    digest_hours: tuple[int, ...] = (2, 6, 10, 14, 18, 22)
+    timezone: str = "Europe/Paris"
+    language: Literal["fr", "en"] = "fr"
+    obsidian_context_enabled: bool = True
+    obsidian_context_notes: tuple[str, ...] = ()
+    obsidian_context_tag: str = "hippocampe"
+    recent_messages: int = 20
+    session_timeout_minutes: int = 15
+    retrieval_days: int = 30

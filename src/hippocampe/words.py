@@ -11,6 +11,7 @@ which each begins.
 from __future__ import annotations
 
 import functools
+import hashlib
 from dataclasses import dataclass
 from importlib import resources
 from typing import Final
@@ -49,6 +50,23 @@ class WordSpace:
             centred = centred @ self.projection
         norms = np.linalg.norm(centred, axis=1, keepdims=True)
         return (centred / np.maximum(norms, 1e-9)).astype(np.float32)
+
+    def digest(self) -> str:
+        """The same for the same space: vectors placed in another one are not comparable."""
+        held = self.mean if self.projection is None else np.vstack([self.mean, self.projection.T])
+        return hashlib.blake2b(held.tobytes(), digest_size=8).hexdigest()
+
+
+def is_literal(word: str) -> bool:
+    """Whether a word only matches itself: 2019 and 2020 are near by meaning, and not the same."""
+    return any(map(str.isdigit, word))
+
+
+def signature(word: str, dimensions: int) -> Floats:
+    """The unit vector of a literal word, far from that of every other word, shape (dimensions,)."""
+    drawn = np.frombuffer(hashlib.shake_256(word.encode()).digest(dimensions), np.uint8)
+    centred = drawn - np.float32(127.5)
+    return centred / np.float32(np.linalg.norm(centred))
 
 
 @dataclass(frozen=True, slots=True)

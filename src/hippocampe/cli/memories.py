@@ -17,7 +17,7 @@ reviews_app = typer.Typer(
 app.add_typer(facts_app, name="facts", rich_help_panel="Memories")
 app.add_typer(reviews_app, name="reviews", rich_help_panel="Memories")
 PANEL = "Memories"
-EVERYTHING_SAID = ("memory", "summary", "turn", "live")
+EVERYTHING_SAID = ("memory", "summary", "turn", "live", "note")
 """Where `recall` looks by itself: someone who has just imported their talk wants it found."""
 
 

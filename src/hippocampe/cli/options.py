@@ -56,7 +56,7 @@ Collections = Annotated[
     typer.Option(
         "--collection",
         help=f"Where to look; repeatable: {', '.join(RECALL_COLLECTIONS)}.",
-        show_default="memory, summary, turn and live",
+        show_default="memory, summary, turn, live and note",
         autocompletion=_one_of(RECALL_COLLECTIONS),
     ),
 ]

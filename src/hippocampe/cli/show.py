@@ -1,5 +1,6 @@
 """How answers look to people: each function draws one kind of answer."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -13,10 +14,13 @@ from hippocampe.types import (
     Imported,
     Memory,
     Message,
+    Note,
     Receipt,
     Recollection,
     Remembered,
+    Retrieval,
     Review,
+    Settings,
     Stats,
     Verification,
 )
@@ -245,6 +249,65 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
             _text(each.channel or ""),
             _text(each.author or ""),
             _text(each.content),
+        )
+    return table
+
+
+def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
+    """Notes by path."""
+    from hippocampe.times import clock_label
+
+    if not found:
+        return _text("There are no notes.")
+    table = _table("written", "path", "tags")
+    for each in found:
+        tags = " ".join(f"#{tag}" for tag in each.tags)
+        table.add_row(clock_label(each.modified_at, timezone), _text(each.path), _text(tags))
+    return table
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def settings(
+    values: Mapping[str, object], default: Settings, accepted: Mapping[str, str]
+) -> "RenderableType":
+    """Settings with their defaults and what they may be; those that were changed stand out."""
+    table = _table("setting", "value", "default", "accepted")
+    for name, value in values.items():
+        normal = getattr(default, name)
+        table.add_row(
+            name,
+            _text(_spelled(value), "" if value == normal else "bold"),
+            _text(_spelled(normal), "dim"),
+            accepted[name],
+        )
+    return table
+
+
+def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
+    """Logged turns: what was said, how much it was given, and what became of what was found."""
+    from hippocampe.times import clock_label
+
+    if not found:
+        return _text("No turn was logged.")
+    table = _table("when", "channel", "ms", "tokens", "message")
+    for each in found:
+        outcomes = Counter(item.outcome.replace("_", " ") for item in each.items)
+        lines = [_text(f"{counted(outcomes)} of {len(each.items)} found", "italic")]
+        if each.skipped:
+            lines.append(_text(f"skipped: {each.skipped}", "italic"))
+        if each.missing:
+            lines.append(_text(f"left out, late or down: {', '.join(each.missing)}", "italic"))
+        table.add_row(
+            clock_label(each.created_at, timezone),
+            _text(each.channel or ""),
+            f"{each.took_ms:,.1f}",
+            f"{each.tokens_added:,}",
+            _entry(each.message_preview, each.id, *lines),
         )
     return table
 

@@ -1,7 +1,8 @@
-"""Commands for what was said: messages in, messages found, files in and out."""
+"""Commands for what was said and noted: messages in, messages found, files in and out, notes."""
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from hippocampe.cli import options, show, terminal
 from hippocampe.cli.call import Call, command
+from hippocampe.config import OBSIDIAN_KEY
 
 app = typer.Typer()
 PANEL = "Talk"
@@ -48,6 +50,58 @@ def messages(
             scope=call.scope, since=call.moment(since), until=call.moment(until), limit=limit
         )
     call.answer(found, lambda: show.messages(found, call.config.timezone))
+
+
+@command(app, "notes", panel=PANEL)
+def notes(
+    call: Call,
+    *,
+    vault: Annotated[
+        Path | None,
+        typer.Option("--vault", envvar="HIPPOCAMPE_VAULT", help="An Obsidian vault, as a folder."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="FOLDER", help="A folder to leave out; repeatable."),
+    ] = None,
+    obsidian: Annotated[
+        str | None,
+        typer.Option(
+            "--obsidian",
+            metavar="URL",
+            envvar="HIPPOCAMPE_OBSIDIAN_URL",
+            help="A running Obsidian: the URL of its Local REST API. Its key is read from "
+            f"{OBSIDIAN_KEY}.",
+        ),
+    ] = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            "--certificate",
+            envvar="HIPPOCAMPE_OBSIDIAN_CERTIFICATE",
+            help="Its certificate: a PEM file, or sha256: and the fingerprint.",
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Take any certificate of Obsidian.")
+    ] = False,
+) -> None:
+    """Read your own notes, make them searchable in --space, and list them with their tags."""
+    if (vault is None) == (obsidian is None):
+        raise typer.BadParameter("say where the notes are, with either --vault or --obsidian.")
+    config = replace(
+        call.config,
+        background=False,
+        notes_folder=vault,
+        notes_ignored=tuple(ignore or ()),
+        notes_space=call.space,
+        obsidian_url=obsidian,
+        obsidian_certificate=certificate,
+        obsidian_insecure=insecure,
+    )
+    with call.open(config) as hippo:
+        found = hippo.notes(scope=call.scope, refresh=True)
+    call.answer(found, lambda: show.notes(found, call.config.timezone))
 
 
 @command(app, "search-text", panel=PANEL)

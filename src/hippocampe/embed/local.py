@@ -52,7 +52,16 @@ FILES = {
 """sha256 of what the package must hold: other weights would be another vector space."""
 
 
+class Tokenizer(Protocol):
+    """What cuts a text into pieces of the model's vocabulary."""
+
+    def encode(self, text: str, *, add_bos: bool, add_eos: bool) -> list[int]: ...
+
+
 class _Encoder(Protocol):
+    # Private in the package, whose version is pinned: it is the one its model holds.
+    _tokenizer: Tokenizer
+
     def encode(self, texts: list[str]) -> Vectors: ...
 
 
@@ -122,6 +131,16 @@ def _encoder() -> _Encoder:
         return _load()
 
 
+def tokenizer() -> Tokenizer:
+    """The model's tokenizer, without loading the model.
+
+    Raises:
+        EmbedderUnavailable: The package is missing or its files are not its own.
+    """
+    with _loading:
+        return _open_package()._tokenizer  # pyright: ignore[reportPrivateUsage]
+
+
 @cache
 def _load() -> _Encoder:
     encoder = _open_package()
@@ -153,6 +172,7 @@ def check_files(folder: Path) -> None:
             )
 
 
+@cache
 def _open_package() -> _Encoder:
     # Both packages are untyped, hence the imports by name.
     try:

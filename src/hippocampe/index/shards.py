@@ -88,17 +88,22 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _config(dimensions: int) -> engine.EdgeConfig:
+    # Cold: a file is mapped and read where a search goes, and not whole at opening.
+    cold = engine.Memory.Cold
     dense = engine.EdgeVectorParams(
         size=dimensions,
         distance=engine.Distance.Cosine,
         datatype=engine.VectorStorageDatatype.Float16,
+        memory=cold,
     )
+    sparse = engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf, memory=cold)
     return engine.EdgeConfig(
         vectors={"dense": dense},
-        sparse_vectors={"bm25": engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)},
+        sparse_vectors={"bm25": sparse},
         hnsw_config=engine.HnswIndexConfig(
             m=16,
             ef_construct=64,
+            memory=cold,
             # Kilobytes of float16 vectors.
             full_scan_threshold=_SCAN_POINTS * dimensions * 2 // 1024,
         ),

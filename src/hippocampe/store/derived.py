@@ -5,13 +5,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from hippocampe.protocols import Vectors
 from hippocampe.store.schema import meta, outbox, vector, word
 
 HALF = np.dtype("<f2")
 WORD_IDS = np.dtype("<i4")
+
+
+_ADD_WORDS = insert(word)
+# By id alone: beside the model, SQLite would rather read every word.
+_WORDS_AFTER = (
+    select(word.c.id, word.c.model, word.c.text, word.c.vector)
+    .where(word.c.id > bindparam("after"))
+    .order_by(word.c.id)
+)
+_QUEUE = insert(outbox)
+_LAST = select(func.max(outbox.c.seq))
+_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE", dialect="sqlite")
 
 
 class Embedded(NamedTuple):
@@ -53,7 +65,7 @@ def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        connection.execute(insert(vector).prefix_with("OR REPLACE"), list(rows))
+        connection.execute(_REPLACE_VECTOR, list(rows))
         return
     from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -88,11 +100,21 @@ def unpack(dense: bytes) -> NDArray[np.float32]:
     return np.frombuffer(dense, HALF).astype(np.float32)
 
 
-def word_lists(connection: Connection, model: str, space: str) -> Iterator[NDArray[np.int32]]:
-    """The word ids of every item of a space."""
+def word_lists(connection: Connection, model: str, space: str) -> Iterator[list[bytes]]:
+    """The word ids of every item of a space, as `WORD_IDS`, some thousands at a time."""
     query = select(vector.c.words).where(vector.c.model == model, vector.c.space == space)
-    for row in connection.execution_options(yield_per=10_000).execute(query):
-        yield np.frombuffer(row.words, WORD_IDS)
+    for rows in _in_batches(connection, query, {}):
+        yield [row[0] for row in rows]
+
+
+def _in_batches(
+    connection: Connection, query: Any, values: Mapping[str, Any]
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The driver's own tuples, few at a time: there may be hundreds of thousands."""
+    cursor = connection.execute(query, values).cursor
+    assert cursor is not None
+    while rows := cursor.fetchmany(5_000):
+        yield list(rows)
 
 
 def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
@@ -103,37 +125,47 @@ def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
 
 
 def add_words(connection: Connection, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-    """Insert words that are new."""
+    """Insert words that are new, with their placed vectors."""
     if texts:
         halves = vectors.astype(HALF)
         rows = [
             {"model": model, "text": text, "vector": half.tobytes()}
             for text, half in zip(texts, halves, strict=True)
         ]
-        connection.execute(insert(word), rows)
+        connection.execute(_ADD_WORDS, rows)
+
+
+def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) -> None:
+    """Write other placed vectors of words that exist."""
+    query = update(word).where(word.c.id == bindparam("word_id"))
+    halves = vectors.astype(HALF)
+    rows = [{"word_id": id, "half": half.tobytes()} for id, half in zip(ids, halves, strict=True)]
+    if rows:
+        connection.execute(query.values(vector=bindparam("half")), rows)
 
 
 def words_after(
     connection: Connection, model: str, after: int
-) -> tuple[list[int], list[str], NDArray[np.float16]]:
-    """Words with an id above `after`: ids, texts, and vectors of shape (words, dimensions)."""
-    query = select(word.c.id, word.c.text, word.c.vector).where(
-        word.c.model == model, word.c.id > after
-    )
-    rows = connection.execute(query.order_by(word.c.id)).all()
-    matrix = np.frombuffer(b"".join(row.vector for row in rows), HALF)
-    return (
-        [r.id for r in rows],
-        [r.text for r in rows],
-        matrix.reshape(len(rows), -1) if rows else matrix,
-    )
+) -> Iterator[tuple[list[int], list[str], NDArray[np.float16]]]:
+    """Words with an id above `after`, some thousands at a time: ids, texts, and placed vectors of
+    shape (words, width)."""
+    for rows in _in_batches(connection, _WORDS_AFTER, {"after": after}):
+        own = [row for row in rows if row[1] == model]
+        if own:
+            vectors = np.frombuffer(b"".join([row[3] for row in own]), HALF)
+            yield [row[0] for row in own], [row[2] for row in own], vectors.reshape(len(own), -1)
+
+
+def last_word(connection: Connection) -> int:
+    """The highest id of a word; 0 without any."""
+    return connection.execute(select(func.max(word.c.id))).scalar() or 0
 
 
 def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
     """Write outbox rows for (kind, item id, space)."""
     if items:
         rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
-        connection.execute(insert(outbox), rows)
+        connection.execute(_QUEUE, rows)
 
 
 def pending(connection: Connection, after: int = 0, limit: int | None = None) -> list[Pending]:
@@ -148,7 +180,7 @@ def pending_count(connection: Connection) -> int:
 
 def position(connection: Connection) -> int:
     """The last outbox position given out."""
-    return connection.execute(select(func.max(outbox.c.seq))).scalar() or 0
+    return connection.execute(_LAST).scalar() or 0
 
 
 def acknowledge(connection: Connection, upto: int) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 from sqlalchemy import Connection, Table, delete, insert, or_
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import derived, memories, talk
+from hippocampe.store import derived, memories, retrievals, talk
 from hippocampe.store.schema import (
     alias,
     audit,
     memory,
     message,
+    note,
     outbox,
     retrieval,
     retrieval_item,
@@ -42,34 +43,39 @@ def select(
     user: str | None,
     subject: str | None,
     whole_space: bool,
-) -> tuple[set[str], set[str], set[str]]:
-    """The ids of the memories, turns and messages that an erasure means, with all that hangs on
-    them: other versions of a memory, the turn of a message, the messages of a turn."""
+) -> tuple[set[str], set[str], set[str], set[str]]:
+    """The ids of the memories, turns, messages and pieces of notes that an erasure means, with all
+    that hangs on them: other versions of a memory, the turn of a message, the messages of a turn."""
     if whole_space:
         return tuple(
-            _ids(connection, table, table.c.space == space) for table in (memory, turn, message)
+            _ids(connection, table, table.c.space == space)
+            for table in (memory, turn, message, note)
         )  # pyright: ignore
     if id is not None:
         found = [
             _ids(connection, table, table.c.space == space, table.c.id == id)
-            for table in (memory, turn, message)
+            for table in (memory, turn, message, note)
         ]
     elif user is not None:
         found = [
             _ids(connection, memory, memory.c.space == space, memory.c.user == user),
             _ids(connection, turn, turn.c.space == space, turn.c.author == user),
             _ids(connection, message, message.c.space == space, message.c.author == user),
+            set[str](),
         ]
     else:
         found = list(_about(connection, space, subject or ""))
-    return _with_kin(connection, space, *found)
+    *said, pieces = found
+    return *_with_kin(connection, space, *said), pieces
 
 
 def _ids(connection: Connection, table: Table, *conditions: Any) -> set[str]:
     return set(connection.execute(select_rows(table.c.id).where(*conditions)).scalars())
 
 
-def _about(connection: Connection, space: str, name: str) -> tuple[set[str], set[str], set[str]]:
+def _about(
+    connection: Connection, space: str, name: str
+) -> tuple[set[str], set[str], set[str], set[str]]:
     wanted = set(words(name))
     tagged = select_rows(subject_table.c.memory_id).where(
         subject_table.c.space == space, subject_table.c.name == fold(name).strip()
@@ -82,13 +88,17 @@ def _about(connection: Connection, space: str, name: str) -> tuple[set[str], set
         found | _holding(connection, memory, space, wanted),
         _holding(connection, turn, space, wanted),
         _holding(connection, message, space, wanted),
+        _holding(connection, note, space, wanted),
     )
 
 
 def _holding(connection: Connection, table: Table, space: str, wanted: set[str]) -> set[str]:
-    query = select_rows(table.c.id, table.c.content).where(table.c.space == space)
+    text: Any = table.c.message_preview if table is retrieval else table.c.content
+    if table is note:
+        text = note.c.path + " " + note.c.heading + " " + text
+    query = select_rows(table.c.id, text.label("text")).where(table.c.space == space)
     rows = connection.execution_options(yield_per=1_000).execute(query)
-    return {row.id for row in rows if wanted <= set(words(row.content))}
+    return {row.id for row in rows if wanted <= set(words(row.text))}
 
 
 def _with_kin(
@@ -115,15 +125,21 @@ def remove(
     memory_ids: Collection[str],
     turn_ids: Collection[str],
     message_ids: Collection[str],
+    piece_ids: Collection[str],
     user: str | None,
+    subject: str | None,
     whole_space: bool,
 ) -> None:
     """Delete rows and everything that was made from them."""
+    _remove_previews(connection, space, {*memory_ids, *message_ids}, subject)
     for chunk in _chunks(turn_ids):
         talk.remove_turns(connection, talk.turns(connection, space, chunk).values())
-    orphans = _words_of(connection, {*memory_ids, *turn_ids, *message_ids})
-    for chunk in _chunks({*memory_ids, *turn_ids, *message_ids}):
-        for table in (vector, memory, turn, message):
+    doomed = {*memory_ids, *turn_ids, *message_ids, *piece_ids}
+    # What held the subject's words may have been rewritten since, or was a note that has gone.
+    spoken = select_rows(word.c.id).where(word.c.text.in_(words(subject or "")))
+    orphans = _words_of(connection, doomed) | set(connection.execute(spoken).scalars())
+    for chunk in _chunks(doomed):
+        for table in (vector, memory, turn, message, note):
             connection.execute(delete(table).where(table.c.id.in_(chunk)))
         connection.execute(delete(outbox).where(outbox.c.item_id.in_(chunk)))
         # A retrieval that showed an erased item also quotes the talk around it.
@@ -139,6 +155,23 @@ def remove(
         for table in (retrieval, setting, outbox, audit):
             connection.execute(delete(table).where(table.c.space == space))
     _remove_orphan_words(connection, orphans)
+
+
+def _remove_previews(
+    connection: Connection, space: str, ids: Collection[str], subject: str | None
+) -> None:
+    """Delete the retrievals for a message that says what is erased: they show its beginning."""
+    doomed: set[str] = set()
+    if subject is not None:
+        doomed |= _holding(connection, retrieval, space, set(words(subject)))
+    for chunk in _chunks(ids):
+        for table in (memory, message):
+            query = select_rows(table.c.content).where(table.c.id.in_(chunk))
+            said = [retrievals.preview(text) for text in connection.execute(query).scalars()]
+            same = retrieval.c.message_preview.in_(said)
+            doomed |= _ids(connection, retrieval, retrieval.c.space == space, same)
+    for chunk in _chunks(doomed):
+        connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
 
 
 def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
@@ -161,7 +194,7 @@ def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
         connection.execute(delete(word).where(word.c.id.in_(chunk)))
 
 
-def note(
+def leave_note(
     connection: Connection, id: str, space: str, at: datetime, detail: Mapping[str, int]
 ) -> None:
     """Leave a line in the audit: counts only, never content."""

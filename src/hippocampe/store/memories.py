@@ -16,6 +16,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     or_,
     select,
     update,
@@ -26,6 +27,7 @@ from hippocampe.store.schema import alias, association, claim, memory, subject
 from hippocampe.types import Association, Memory
 
 _COLUMNS = [column for column in memory.c if column.name != "equality"]
+_NAMES = [column.name for column in _COLUMNS]
 CURRENT = and_(memory.c.forgotten_at.is_(None), memory.c.superseded_by.is_(None))
 
 # The statements of recall are built once: building one costs more than running it.
@@ -41,6 +43,31 @@ _SAME = (
     )
     # No order here: for its sake SQLite would read the whole space in the order of time.
 )
+_ABOUT = (
+    select(*_COLUMNS)
+    .select_from(subject.join(memory, memory.c.id == subject.c.memory_id))
+    .where(
+        subject.c.space == bindparam("space"),
+        subject.c.name == bindparam("name"),
+        memory.c.collection == bindparam("collection"),
+        CURRENT,
+    )
+    .order_by(subject.c.memory_id.desc())
+    .limit(bindparam("most"))
+)
+_CLAIMING = (
+    select(*_COLUMNS)
+    .select_from(claim.join(memory, memory.c.id == claim.c.memory_id))
+    .where(
+        claim.c.space == bindparam("space"),
+        claim.c.relation == bindparam("relation"),
+        claim.c.subject.in_(bindparam("subjects", expanding=True)),
+        CURRENT,
+    )
+)
+_INSERT = insert(memory)
+_INSERTS = {table: insert(table) for table in (subject, claim, alias)}
+_ADD_EDGES = insert(association)
 _EDGES = (
     select(association)
     .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
@@ -59,8 +86,8 @@ def equality_digest(content: str) -> str:
 
 
 def of_row(row: Row[Any]) -> Memory:
-    """A memory from a row that has its columns, and perhaps others."""
-    values = {column.name: getattr(row, column.name) for column in _COLUMNS}
+    """A memory from a row that begins with its columns."""
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=False))
     values["subjects"] = tuple(values["subjects"])
     values["evidence"] = tuple(values["evidence"])
     return Memory(**values)
@@ -68,7 +95,7 @@ def of_row(row: Row[Any]) -> Memory:
 
 def to_row(item: Memory) -> dict[str, Any]:
     """The columns of a memory."""
-    values = {column.name: getattr(item, column.name) for column in _COLUMNS}
+    values = {name: getattr(item, name) for name in _NAMES}
     values["subjects"] = list(item.subjects)
     values["evidence"] = list(item.evidence)
     values["equality"] = equality_digest(item.content)
@@ -79,7 +106,7 @@ def add(connection: Connection, items: Sequence[Memory]) -> None:
     """Insert new memories with their subjects."""
     if not items:
         return
-    connection.execute(insert(memory), [to_row(item) for item in items])
+    connection.execute(_INSERT, [to_row(item) for item in items])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +140,7 @@ def add_readings(connection: Connection, readings: Sequence[Reading]) -> None:
             aliases.append(of | {"name": reading.alias[0], "other": reading.alias[1]})
     for table, rows in ((subject, subjects), (claim, claims), (alias, aliases)):
         if rows:
-            connection.execute(insert(table), rows)
+            connection.execute(_INSERTS[table], rows)
 
 
 def replace_reading(connection: Connection, reading: Reading) -> None:
@@ -127,10 +154,8 @@ def claiming(
     connection: Connection, space: str, relation: str, subjects: Collection[str]
 ) -> list[Memory]:
     """The current memories that state a single-valued relation of one of these subjects."""
-    claims = select(claim.c.memory_id).where(
-        claim.c.space == space, claim.c.relation == relation, claim.c.subject.in_(sorted(subjects))
-    )
-    return find(connection, CURRENT, memory.c.id.in_(claims))
+    values = {"space": space, "relation": relation, "subjects": sorted(subjects)}
+    return [of_row(row) for row in connection.execute(_CLAIMING, values)]
 
 
 def replace_row(connection: Connection, item: Memory) -> None:
@@ -243,18 +268,12 @@ def about(
     limit: int,
 ) -> list[Memory]:
     """The newest current memories that carry one of these subjects."""
-    if not names:
-        return []
-    # Ids are in the order of time; most of the newest are current.
-    newest: dict[str, None] = {}
+    found: dict[str, Memory] = {}
     for name in sorted(names):
-        named = select(subject.c.memory_id).where(subject.c.space == space, subject.c.name == name)
-        ordered = named.order_by(subject.c.memory_id.desc()).limit(4 * limit)
-        newest |= dict.fromkeys(connection.execute(ordered).scalars())
-    found = get(connection, space, newest)
-    ids = sorted(found, reverse=True)
-    current = [found[id] for id in ids if found[id].current and found[id].collection == collection]
-    return current[:limit]
+        values = {"space": space, "name": name, "collection": collection, "most": limit}
+        found |= {row.id: of_row(row) for row in connection.execute(_ABOUT, values)}
+    # Ids are in the order of time.
+    return [found[id] for id in sorted(found, reverse=True)[:limit]]
 
 
 def versions(connection: Connection, space: str, id: str) -> list[Memory]:
@@ -294,17 +313,27 @@ def associate(connection: Connection, space: str, edge: Association, *, review: 
         association.c.kind == edge.kind,
     )
     connection.execute(delete(association).where(same))
-    connection.execute(
-        insert(association).values(
-            source_id=edge.source_id,
-            target_id=edge.target_id,
-            kind=edge.kind,
-            reason=edge.reason,
-            created_at=edge.created_at,
-            space=space,
-            review=review,
-        )
-    )
+    add_edges(connection, space, [(edge, review)])
+
+
+def add_edges(
+    connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]
+) -> None:
+    """Add edges that are new, each with whether it is listed for review."""
+    rows = [
+        {
+            "source_id": edge.source_id,
+            "target_id": edge.target_id,
+            "kind": edge.kind,
+            "reason": edge.reason,
+            "created_at": edge.created_at,
+            "space": space,
+            "review": review,
+        }
+        for edge, review in edges
+    ]
+    if rows:
+        connection.execute(_ADD_EDGES, rows)
 
 
 def _edge(row: Row[Any]) -> Association:
@@ -373,3 +402,61 @@ def ids_by(
     """The ids of the memories that meet all conditions and have the highest `order`."""
     query = select(memory.c.id).where(*conditions).order_by(order.desc())
     return list(connection.execute(query.limit(limit)).scalars())
+
+
+_LISTED = (
+    select(*_COLUMNS)
+    .where(
+        memory.c.space == bindparam("space"),
+        memory.c.collection == "memory",
+        CURRENT,
+        or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+    )
+    .limit(bindparam("most"))
+)
+_IN_CHANNEL = memory.c.channel == bindparam("channel")
+# Of equal importance, an index gives the newest first.
+_BY_IMPORTANCE = memory.c.importance.desc()
+_STANDING = {
+    "identity": _LISTED.where(memory.c.type == literal_column("'identity'")).order_by(
+        _BY_IMPORTANCE
+    ),
+    "important": _LISTED.where(memory.c.importance >= bindparam("least")).order_by(_BY_IMPORTANCE),
+    "recent": _LISTED.where(
+        memory.c.created_at >= bindparam("since"), memory.c.created_at <= bindparam("until")
+    ).order_by(memory.c.created_at.desc()),
+}
+_STANDING_IN_CHANNEL = {name: query.where(_IN_CHANNEL) for name, query in _STANDING.items()}
+
+
+def standing(
+    connection: Connection,
+    space: str,
+    now: datetime,
+    *,
+    least: float,
+    since: datetime,
+    until: datetime,
+    channel: str | None,
+    limit: int,
+) -> dict[str, list[Memory]]:
+    """What matters whatever is asked: who is who, what is important, what is recent.
+
+    Args:
+        least: The least importance of what is important.
+        since: When what is recent was learnt, at the earliest.
+        until: And at the latest.
+        channel: Only what was learnt there; None: anywhere.
+        limit: How many of each, at most.
+
+    Returns:
+        By `identity`, `important` and `recent`: the best of each, first.
+    """
+    values = {"space": space, "now": now, "least": least, "since": since, "until": until}
+    queries = _STANDING
+    if channel is not None:
+        queries, values = _STANDING_IN_CHANNEL, values | {"channel": channel}
+    return {
+        name: [of_row(row) for row in connection.execute(query, values | {"most": limit})]
+        for name, query in queries.items()
+    }

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    literal_column,
 )
 
 REVISION = "0001"
@@ -34,6 +35,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+def microseconds(at: datetime) -> int:
+    """An instant as the tables hold it."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware datetime, as whole microseconds since the epoch."""
 
@@ -41,7 +47,7 @@ class Instant(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
+        return None if value is None else microseconds(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         return None if value is None else _EPOCH + timedelta(microseconds=value)
@@ -69,7 +75,6 @@ memory = Table(
     Column("category", String(40)),
     Column("key", String(200)),
     Column("content", Text, nullable=False),
-    Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
     Column("subjects", JSON, nullable=False),
     Column("importance", Float, nullable=False),
     Column("source", String(200), nullable=False),
@@ -86,12 +91,22 @@ memory = Table(
     Column("superseded_by", String(36)),
     Column("superseded_at", Instant),
     Column("evidence", JSON, nullable=False),
+    Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
     Index(None, "space", "collection", "equality"),
     Index(None, "space", "key"),
     Index(None, "space", "collection", "created_at"),
     Index(None, "space", "collection", "importance"),
     Index(None, "superseded_by"),
     Index(None, "expires_at"),
+)
+# They are few among many, and wanted at every turn.
+_identities = memory.c.type == literal_column("'identity'")
+Index(
+    "ix_memory_identity",
+    memory.c.space,
+    memory.c.importance,
+    sqlite_where=_identities,
+    postgresql_where=_identities,
 )
 
 subject = Table(
@@ -153,6 +168,7 @@ turn = Table(
     Column("forgotten_at", Instant),
     Column("forgotten_reason", Text),
     Index(None, "space", "channel", "at"),
+    Index(None, "space", "at"),
     Index(None, "previous_id"),
 )
 

@@ -27,6 +27,9 @@ _FULL_TEXT = (
         INSERT INTO message_fts(rowid, content) VALUES (new.number, new.content); END""",
 )
 
+# Holds all that counting the words of a space reads: without it, every vector is read too.
+_WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
+
 _WORD = re.compile(r"\w+")
 
 
@@ -49,8 +52,8 @@ def make_engine(url: str) -> Engine:
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.execute("PRAGMA temp_store = MEMORY")
-        cursor.execute("PRAGMA cache_size = -65536")
-        cursor.execute("PRAGMA mmap_size = 134217728")
+        cursor.execute("PRAGMA cache_size = -16384")
+        cursor.execute("PRAGMA mmap_size = 67108864")
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -61,17 +64,10 @@ def make_engine(url: str) -> Engine:
     return engine
 
 
-def create_full_text(connection: Connection) -> None:
-    """Create the full-text index of messages and the triggers that keep it."""
-    for statement in _FULL_TEXT:
+def create_extras(connection: Connection) -> None:
+    """Create what has no portable form: full text with its triggers, the index of word lists."""
+    for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
-
-
-def drop_full_text(connection: Connection) -> None:
-    """Undo `create_full_text`."""
-    for name in ("insert", "delete", "update"):
-        connection.exec_driver_sql(f"DROP TRIGGER message_fts_{name}")
-    connection.exec_driver_sql("DROP TABLE message_fts")
 
 
 def full_text_matches(query: str) -> tuple[str, dict[str, str]]:

@@ -56,7 +56,6 @@ def upgrade() -> None:
         sa.Column("category", sa.String(length=40), nullable=True),
         sa.Column("key", sa.String(length=200), nullable=True),
         sa.Column("content", sa.Text(), nullable=False),
-        sa.Column("equality", sa.String(length=32), nullable=False),
         sa.Column("subjects", sa.JSON(), nullable=False),
         sa.Column("importance", sa.Float(), nullable=False),
         sa.Column("source", sa.String(length=200), nullable=False),
@@ -73,9 +72,18 @@ def upgrade() -> None:
         sa.Column("superseded_by", sa.String(length=36), nullable=True),
         sa.Column("superseded_at", sa.BigInteger(), nullable=True),
         sa.Column("evidence", sa.JSON(), nullable=False),
+        sa.Column("equality", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_memory")),
     )
     op.create_index(op.f("ix_memory_expires_at"), "memory", ["expires_at"], unique=False)
+    op.create_index(
+        "ix_memory_identity",
+        "memory",
+        ["space", "importance"],
+        unique=False,
+        sqlite_where=sa.text("type = 'identity'"),
+        postgresql_where=sa.text("type = 'identity'"),
+    )
     op.create_index(
         op.f("ix_memory_space_collection_created_at"),
         "memory",
@@ -188,6 +196,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_turn")),
     )
     op.create_index(op.f("ix_turn_previous_id"), "turn", ["previous_id"], unique=False)
+    op.create_index(op.f("ix_turn_space_at"), "turn", ["space", "at"], unique=False)
     op.create_index(
         op.f("ix_turn_space_channel_at"), "turn", ["space", "channel", "at"], unique=False
     )
@@ -329,4 +338,4 @@ def upgrade() -> None:
         unique=False,
     )
     if op.get_bind().dialect.name == "sqlite":
-        sqlite.create_full_text(op.get_bind())
+        sqlite.create_extras(op.get_bind())

@@ -1,0 +1,108 @@
+"""Commands for what goes in front of the model: the settings of a space, the log of its turns."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Annotated
+
+import typer
+
+from hippocampe.cli import options, show
+from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.types import Settings
+
+app = typer.Typer()
+settings_app = typer.Typer(help="The settings of a space.", cls=ListFirst)
+app.add_typer(settings_app, name="settings", rich_help_panel="Turns")
+PANEL = "Turns"
+NAMES = tuple(each.name for each in fields(Settings))
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="The setting.", autocompletion=lambda: list(NAMES)),
+]
+
+
+@command(settings_app, "list")
+def list_settings(
+    call: Call,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Only this one.", autocompletion=lambda: list(NAMES)),
+    ] = None,
+) -> None:
+    """Show the settings with their defaults and what they may be."""
+    with call.open() as hippo:
+        found = hippo.settings(scope=call.scope)
+    _answer(call, found, [name] if name else NAMES)
+
+
+@command(settings_app, "set")
+def set_setting(
+    call: Call,
+    name: Name,
+    value: Annotated[list[str], typer.Argument(help="Its value; several make a list.")],
+) -> None:
+    """Change a setting, from the next turn on."""
+    with call.open() as hippo:
+        found = hippo.update_settings(scope=call.scope, **{name: _read(name, value)})
+    _answer(call, found, [name])
+
+
+@command(settings_app, "reset")
+def reset_setting(call: Call, name: Name) -> None:
+    """Give a setting its default back."""
+    with call.open() as hippo:
+        found = hippo.update_settings(scope=call.scope, **{name: None})
+    _answer(call, found, [name])
+
+
+def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
+    from hippocampe import settings
+
+    values = {name: settings.check(name, getattr(found, name, None)) for name in names}
+    default = settings.defaults(call.config)
+    says = {name: settings.ACCEPTED[name].says for name in names}
+    call.answer(values, lambda: show.settings(values, default, says))
+
+
+def _read(name: str, typed: Sequence[str]) -> object:
+    """What was typed, as the first of its readings that the setting accepts: JSON, then words."""
+    from hippocampe.errors import InvalidInput
+    from hippocampe.settings import check
+
+    parsed = [_parsed(each) for each in typed]
+    readings: list[object] = [parsed, list(typed)]
+    if len(typed) == 1:
+        readings = [parsed[0], typed[0], *readings]
+    for reading in readings:
+        try:
+            return check(name, reading)
+        except InvalidInput:
+            continue
+    return readings[0]  # The library refuses it, and says what it takes.
+
+
+def _parsed(typed: str) -> object:
+    try:
+        return json.loads(typed)
+    except ValueError:
+        return typed
+
+
+@command(app, "retrievals", panel=PANEL)
+def retrievals(
+    call: Call,
+    *,
+    limit: options.Limit = 20,
+    since: options.Since = None,
+    channel_only: Annotated[
+        bool, typer.Option("--channel-only", help="Only those of --channel.")
+    ] = False,
+) -> None:
+    """Show what turns were given, what was left out and why, newest first."""
+    with call.open() as hippo:
+        found = hippo.retrievals(
+            scope=call.scope, limit=limit, since=call.moment(since), channel_only=channel_only
+        )
+    call.answer(found, lambda: show.retrievals(found, call.config.timezone))

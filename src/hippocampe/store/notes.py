@@ -1,0 +1,68 @@
+"""Rows of pieces of notes. Each function takes a connection."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, insert, select
+
+from hippocampe.store import derived
+from hippocampe.store.schema import note
+
+_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
+_GET = select(note).where(note.c.id.in_(_IDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a note: the headings it lies under, its text, and the digest of the whole note."""
+
+    id: str
+    space: str
+    source: str
+    path: str
+    position: int
+    heading: str
+    content: str
+    digest: str
+    modified_at: datetime
+
+
+class Listed(NamedTuple):
+    """What tells whether a stored piece is still that of a note."""
+
+    id: str
+    space: str
+    source: str
+    path: str
+    digest: str
+
+
+def of_row(row: Row[Any]) -> Piece:
+    """A piece from a row that has its columns, and perhaps others."""
+    return Piece(**{column.name: getattr(row, column.name) for column in note.c})
+
+
+def listed(connection: Connection) -> list[Listed]:
+    """Every piece there is, of every space."""
+    columns = (note.c.id, note.c.space, note.c.source, note.c.path, note.c.digest)
+    return [Listed(*row) for row in connection.execute(select(*columns))]
+
+
+def get(connection: Connection, space: str, ids: Collection[str]) -> list[Piece]:
+    """The pieces of these ids that are in a space, in no order."""
+    found = map(of_row, connection.execute(_GET, {"ids": list(ids)}))
+    return [piece for piece in found if piece.space == space]
+
+
+def add(connection: Connection, pieces: Sequence[Piece]) -> None:
+    """Write new pieces."""
+    if pieces:
+        connection.execute(insert(note), [asdict(piece) for piece in pieces])
+
+
+def remove(connection: Connection, ids: Collection[str]) -> None:
+    """Delete pieces with their embeddings."""
+    connection.execute(delete(note).where(note.c.id.in_(_IDS)), {"ids": list(ids)})
+    derived.remove_vectors(connection, ids)

@@ -1,0 +1,29 @@
+"""Rows of settings: those that a space changed. Each function takes a connection."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select
+
+from hippocampe.store.schema import setting
+
+
+def load(connection: Connection, space: str) -> dict[str, Any]:
+    """The stored values of a space, by name."""
+    query = select(setting.c.name, setting.c.value).where(setting.c.space == space)
+    return {row.name: row.value for row in connection.execute(query)}
+
+
+def write(
+    connection: Connection, space: str, values: Mapping[str, Any], at: datetime, *, remove: set[str]
+) -> None:
+    """Write some values, and remove others."""
+    names = {*values, *remove}
+    connection.execute(delete(setting).where(setting.c.space == space, setting.c.name.in_(names)))
+    rows = [
+        {"space": space, "name": name, "value": value, "updated_at": at}
+        for name, value in values.items()
+    ]
+    if rows:
+        connection.execute(insert(setting), rows)

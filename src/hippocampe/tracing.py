@@ -1,0 +1,110 @@
+"""OpenTelemetry spans with the semantic conventions for memory of generative AI; off by default.
+
+Names of operations and attributes are those of open-telemetry/semantic-conventions-genai (span
+`gen_ai.memory.client`, in development, 2026). Of what was said nothing is ever in an attribute:
+the convention's `gen_ai.memory.query.text` and `gen_ai.memory.records` are left out.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Literal
+
+from hippocampe.errors import InvalidInput
+from hippocampe.types import Injection, Memory, Receipt, Remembered
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+    from opentelemetry.trace import Tracer as Provided
+
+Operation = Literal["search_memory", "upsert_memory", "update_memory", "delete_memory"]
+"""Values of `gen_ai.operation.name`."""
+
+_OFF = nullcontext[None]()
+
+
+class Tracer:
+    """Makes spans; when off, none, at no cost.
+
+    Args:
+        on: Whether to make spans with the tracer provider that the host has set.
+
+    Raises:
+        InvalidInput: It is on and OpenTelemetry is not installed.
+    """
+
+    def __init__(self, *, on: bool) -> None:
+        self._tracer: Provided | None = None
+        if not on:
+            return
+        try:
+            from opentelemetry import trace
+        except ImportError as exc:
+            raise InvalidInput(
+                "cannot trace: OpenTelemetry is not installed. Install it with "
+                '`pip install "hippocampe[tracing]"`, or set tracing to False.'
+            ) from exc
+        self._tracer = trace.get_tracer("hippocampe")
+
+    def span(
+        self, operation: Operation, *, verb: str, space: str
+    ) -> "AbstractContextManager[Span | None]":
+        """A span around one operation; None when tracing is off.
+
+        An error ends it as failed, with the name of its class alone: messages quote what was given.
+
+        Args:
+            operation: What is done, in the words of the convention.
+            verb: What is done, in ours.
+            space: Whose memory.
+        """
+        if self._tracer is None:
+            return _OFF
+        attributes = {
+            "gen_ai.operation.name": operation,
+            "gen_ai.provider.name": "hippocampe",
+            "gen_ai.memory.store.id": space,
+            "hippocampe.verb": verb,
+        }
+        return _recorded(self._tracer, operation, attributes)
+
+
+@contextmanager
+def _recorded(
+    tracer: "Provided", operation: Operation, attributes: Mapping[str, str]
+) -> "Generator[Span]":
+    from opentelemetry.trace import SpanKind, Status, StatusCode
+
+    with tracer.start_as_current_span(
+        operation,
+        # The memory is in this process: no server is called.
+        kind=SpanKind.INTERNAL,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield span
+        except BaseException as exc:
+            span.set_attribute("error.type", type(exc).__name__)
+            span.set_status(Status(StatusCode.ERROR))
+            raise
+
+
+def note_result(span: "Span", result: object) -> None:
+    """Say how many memories an operation touched, and which if it was one."""
+    id: str | None = None
+    if isinstance(result, Remembered):
+        count, id = 1, result.memory.id
+    elif isinstance(result, Memory):
+        count, id = 1, result.id
+    elif isinstance(result, Injection):
+        count = len(result.items)
+    elif isinstance(result, Receipt):
+        count = len(result.ids)
+    elif isinstance(result, list):
+        count = len(result)  # pyright: ignore[reportUnknownArgumentType]
+    else:
+        return
+    span.set_attribute("gen_ai.memory.record.count", count)
+    if id is not None:
+        span.set_attribute("gen_ai.memory.record.id", id)
