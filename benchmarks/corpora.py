@@ -25,12 +25,17 @@ _DATES = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%d %B %Y", "%d %B, %Y", "%B %d, 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, the space it is asked in, its kind, and the ids of the documents that answer it."""
+    """A question, the space it is asked in, its kind, and the ids of the documents that answer it.
+
+    Who asks and on which day, if that is known.
+    """
 
     text: str
     space: str
     kind: str
     answers: frozenset[str]
+    user: str | None = None
+    day: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ def read_corpus(folder: Path) -> Corpus:
             space=query.get("scope") or "default",
             kind=str(query.get("type", "")),
             answers=frozenset(answers[query["id"]]),
+            user=query.get("user"),
+            day=moment(query.get("date")),
         )
         for query in common.json_lines(folder / "queries.jsonl")
         if query["id"] in answers
@@ -136,10 +143,10 @@ def import_memories(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
             "record": "memory",
             "id": memory_id(document["id"]),
             "collection": "memory",
-            "type": "fact",
+            "type": document.get("kind", "fact"),
             "content": document["text"],
-            "subjects": [],
-            "importance": 0.6,
+            "subjects": document.get("subjects", []),
+            "importance": document.get("importance", 0.6),
             "source": "benchmark",
             "created_at": at.isoformat(),
             "updated_at": at.isoformat(),

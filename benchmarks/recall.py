@@ -3,7 +3,7 @@
     python benchmarks/recall.py FOLDER... [--sample N] [--cache DIR] [--out results.json]
 
 A folder holds `corpus.jsonl` {id, text, scope?, session?, date?, speaker|role?}, `queries.jsonl`
-{id, text, scope?, type?} (both may be gzipped) and `qrels.tsv` (query, document). Documents that
+{id, text, scope?, type?, user?, date?} (both may be gzipped) and `qrels.tsv` (query, document). Documents that
 have a speaker or a role come in as talk, each a turn of its own; others as memories. Everything
 goes through the real engine, and only questions with evidence count.
 """
@@ -84,10 +84,11 @@ class Questions:
         self._form = form
         self._now = now
         self.space = ""
+        self.day: datetime | None = None
         self._documents = self._names(corpus)
 
     def clock(self) -> datetime:
-        return self._now.get(self.space, datetime.now(UTC))
+        return self.day or self._now.get(self.space, datetime.now(UTC))
 
     def _names(self, corpus: Corpus) -> dict[str, str]:
         if self._form == "memory":
@@ -99,11 +100,11 @@ class Questions:
             return {row[0]: row[1] for row in connection.execute(query)}
 
     def _recall(self, query: Query, mode: str) -> tuple[list[Any], float]:
-        self.space = query.space
+        self.space, self.day = query.space, query.day
         started = time.perf_counter()
         found = self._hippo.recall(
             query.text,
-            scope=Scope(space=query.space),
+            scope=Scope(space=query.space, user=query.user),
             limit=SHOWN,
             collections=("turn" if self._form == "talk" else "memory",),
             mode=mode,

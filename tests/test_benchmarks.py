@@ -97,3 +97,23 @@ def test_crash(results: Path) -> None:
     assert report["results"]["failures"] == 0
     assert report["results"]["rounds"] == 2
     assert "opening after a kill" in run("report", None, results / "crash.json")["printed"]
+
+
+def test_the_collection_of_memories_is_whole() -> None:
+    folder = BENCHMARKS / "data" / "memories"
+    rows, asked = (
+        [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("corpus.jsonl", "queries.jsonl")
+    )
+    judged = [line.split("\t") for line in (folder / "qrels.tsv").read_text().splitlines()]
+    documents, queries = ({each["id"]: each for each in found} for found in (rows, asked))
+    assert (len(documents), len(queries)) == (len(rows), len(asked))
+    for query, document in judged:
+        assert queries[query]["scope"] == documents[document]["scope"]
+    answered = {query for query, _ in judged}
+    assert answered == {each["id"] for each in asked if each["type"] != "none"}
+    spaces = {each["scope"] for each in rows}
+    held_out = {each["scope"] for each in asked if each["split"] == "held out"}
+    assert len(spaces) == 12
+    assert held_out == {"fr-asso", "fr-bebe", "en-band", "en-care"}
+    assert {each["scope"] for each in asked if each["split"] == "learn"} == spaces - held_out

@@ -28,10 +28,11 @@ from hippocampe.protocols import Vector, Vectors
 from hippocampe.store.derived import HALF, WORD_IDS
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.schema import memory, message, note, turn, vector
+from hippocampe.topics import topics_of
 from hippocampe.windows import TimeWindow
 from hippocampe.words import Texts
 
-ASKS, COUNTS, DATES = 1, 2, 4
+ASKS, COUNTS, DATES, PLACES = 1, 2, 4, 8
 """The bits of `text.traits`."""
 
 
@@ -96,6 +97,7 @@ def query(
         rarity=rank.rarity(counts, items),
         asks=asks,
         window=(window.start.timestamp(), window.end.timestamp()) if window else None,
+        topics=tuple(topics_of(word) for word in words),
     )
 
 
@@ -146,6 +148,8 @@ def load(
         question=traits & ASKS > 0,
         number=traits[: len(rows)] & COUNTS > 0,
         date=traits[: len(rows)] & DATES > 0,
+        place=traits[: len(rows)] & PLACES > 0,
+        topics=parts.lexicon.topics_of(spoken.ids),
         authors=[row.author for row in rows],
         session=_sessions(rows),
         at=np.array([row.at / 1e6 for row in rows]),

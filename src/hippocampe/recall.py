@@ -23,7 +23,7 @@ from hippocampe.protocols import Filter, Hit, Vector
 from hippocampe.remember import check_limit, check_list, clean
 from hippocampe.store import memories, notes, schema, talk
 from hippocampe.store.talk import Turn
-from hippocampe.text import is_first_person, words
+from hippocampe.text import is_first_person, plain, words
 from hippocampe.times import as_utc
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -265,6 +265,7 @@ def understand(
 
     Without `embed` there are no vectors, and only a search by words can be made of it.
     """
+    query = plain(query)
     asks = rank.asks(query)
     said = words(query)
     named = [name for name in aliases if set(name.split()) <= set(said)]
@@ -305,7 +306,8 @@ def _same_words(parts: Parts, groups: Sequence[tuple[str, ...]]) -> dict[int, in
     same: dict[int, int] = {}
     for group in groups:
         known = parts.lexicon.ids([name for name in group if name.isalnum()]).tolist()
-        same |= dict.fromkeys(known[1:], known[0])
+        if known:
+            same |= dict.fromkeys(known[1:], known[0])
     return same
 
 
