@@ -139,7 +139,8 @@ class Lexicon:
     def learn(self, texts: Sequence[str], vectors: Vectors) -> None:
         """Keep new words.
 
-        In a transaction of its own: a word without an item does no harm.
+        In a transaction of its own, which the item's own makes durable: a word without an item does
+        no harm.
 
         Args:
             texts: Distinct words.
@@ -153,7 +154,7 @@ class Lexicon:
             new = [number for number, word in enumerate(texts) if word not in self._ids]
             if not new:
                 return
-            with self.store.write() as connection:
+            with self.store.write(durable=False) as connection:
                 derived.add_words(connection, model, [texts[n] for n in new], placed[new])
             with self.store.read() as connection:
                 self._take(connection)

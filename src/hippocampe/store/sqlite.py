@@ -48,8 +48,6 @@ def make_engine(url: str) -> Engine:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA journal_mode = WAL")
-        # FULL: an acknowledged write survives a power cut, for half a millisecond.
-        cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.execute("PRAGMA temp_store = MEMORY")
@@ -59,8 +57,15 @@ def make_engine(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
-        writing = connection.get_execution_options().get("writing", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+        options = connection.get_execution_options()
+        if not options.get("writing"):
+            connection.exec_driver_sql("BEGIN")
+            return
+        # FULL: an acknowledged write survives a power cut, for half a millisecond. The log is in
+        # order, so what is written without it is safe with the next write that has it.
+        level = "FULL" if options["durable"] else "NORMAL"
+        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
 

@@ -10,6 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, inspect
 from sqlalchemy.exc import DBAPIError
@@ -74,12 +75,17 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(self) -> Generator[Connection]:
-        """A transaction, committed and durable when the block ends without an error."""
+    def write(self, *, durable: bool = True) -> Generator[Connection]:
+        """A transaction, committed and durable when the block ends without an error.
+
+        Args:
+            durable: If not, a power cut may undo it, but never without all that came after.
+        """
+        options: dict[str, Any] = {"writing": True, "durable": durable}
         with (
             self._writing,
             translated(),
-            self.engine.connect().execution_options(writing=True) as connection,
+            self.engine.connect().execution_options(**options) as connection,
             connection.begin(),
         ):
             yield connection
