@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from children import child
 from conftest import Opener
-from hippocampe import Config, Hippocampe, Scope
+from hippocampe import Config, Hippocampe, Scope, rebuild
 from hippocampe.errors import EmbedderMismatch, FolderInUse, HippocampeError, InvalidInput
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -333,4 +334,22 @@ def test_a_graph_is_built_beside_while_writes_go_on(
             assert name in " ".join(item.content for item in near)
         assert hippo.verify().ok
     with Hippocampe.open(config) as again:
+        assert again.verify().ok
+
+
+def test_closing_does_not_wait_for_a_graph(
+    folder: Path, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "started"
+    endless = f"import pathlib, time; pathlib.Path({str(started)!r}).touch(); time.sleep(600)"
+    monkeypatch.setattr(rebuild, "_BUILDER", ("-c", endless))
+    config = Config(folder=folder, embedder="hashed:32", graph_threshold=10, flush_seconds=0.02)
+    with Hippocampe.open(config) as hippo:
+        fill(hippo, scope, range(20))
+        while not started.exists():
+            time.sleep(0.02)
+    (generation,) = (folder / "index").glob("*/memory/*")
+    assert generation.is_dir()
+    with Hippocampe.open(replace(config, graph_threshold=10**6)) as again:
+        everything(again, scope, range(20))
         assert again.verify().ok

@@ -15,7 +15,7 @@ from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.lexicon import Lexicon
-from hippocampe.parts import WAITING, Parts
+from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
@@ -324,12 +324,17 @@ class Maintenance:
                     journal.expire(parts)
                     grow_graphs(parts)
                 parts.outages.works("maintenance")
+            except Retired:
+                # Others have taken over; the next round is theirs.
+                continue
             except (HippocampeError, OSError) as exc:
-                parts.outages.failed("maintenance", exc)
+                if not self._stop.is_set():
+                    parts.outages.failed("maintenance", exc)
 
     def stop(self) -> None:
-        """Stop after the work in hand."""
+        """Stop after the work in hand, but for a graph, which is given up."""
         self._stop.set()
+        rebuild.end_builder(self._parts())
         self._thread.join()
 
 

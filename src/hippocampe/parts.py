@@ -6,6 +6,7 @@ its own write and the order of the index is the order of the store. When the ind
 outbox rows stay and are replayed later.
 """
 
+import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -121,6 +122,10 @@ class Parts:
     """Whether the index missed a change, so that the outbox must be replayed."""
     rebuilding: threading.RLock = field(default_factory=threading.RLock)
     """Held around what makes new generations of the index; taken before the store's own lock."""
+    builder: "subprocess.Popen[str] | None" = None
+    """The process that builds a graph, while there is one."""
+    closing: bool = False
+    """Whether nothing that takes long may be begun any more."""
     accesses: dict[str, int] = field(default_factory=dict[str, int])
     """Recalls not yet counted in the store, by memory id."""
     accesses_lock: threading.Lock = field(default_factory=threading.Lock)

@@ -38,6 +38,7 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and how many there are."""
 
 BATCH = 1_000
+_BUILDER = ("-m", "hippocampe.rebuild")
 UNEMBEDDED = "unembedded"
 """The `meta` that says that an import was cut short before its rows were embedded."""
 _SHOWN: dict[str, ColumnElement[bool]] = {
@@ -319,18 +320,32 @@ def _build_in_child(parts: Parts, kind: str, target: Path) -> None:
         "kind": kind,
         "target": str(target),
     }
-    child = subprocess.run(
-        [sys.executable, "-m", "hippocampe.rebuild"],
-        input=json.dumps(order),
-        capture_output=True,
+    child = subprocess.Popen(
+        [sys.executable, *_BUILDER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
+    with child:
+        parts.builder = child
+        if parts.closing:
+            child.kill()
+        _, said = child.communicate(json.dumps(order))
+        parts.builder = None
     if child.returncode != 0:
-        last = child.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        last = said.strip().splitlines()[-1:] or ["it was ended"]
         raise IndexUnavailable(
             f"the graph of {kind} could not be built: {last[0]}. Searching goes on without it."
         )
+
+
+def end_builder(parts: Parts) -> None:
+    """Give up the graph that is being built, if one is: nobody who closes waits minutes for it."""
+    parts.closing = True
+    builder = parts.builder
+    if builder is not None:
+        builder.kill()
 
 
 def build_from_order(order: dict[str, Any]) -> None:
