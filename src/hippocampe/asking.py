@@ -6,7 +6,7 @@ what is recent and important answers it. The turns of phrase are data: `data/ask
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -55,14 +55,15 @@ class _Phrases:
     spellings: Mapping[str, str]
 
 
-def read(text: str, *, named_time: str = "") -> Asked | None:
+def read(text: str, *, named_time: str = "", companions: Collection[str] = ()) -> Asked | None:
     """What a text asks of memory; None when it does not speak of what was said or is known.
 
     Args:
         text: What was said.
         named_time: The part of it that names a time, which is no topic.
+        companions: What the companion is called, which is none either.
     """
-    said = _words(text.replace(named_time, " ", 1) if named_time else text)
+    said = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
     phrases = _phrases()
     line = _line(said)
     if len(said) > MOST_WORDS or not phrases.any.search(line):
@@ -84,20 +85,23 @@ def speaks_of_memory(text: str) -> bool:
     return len(said) <= MOST_WORDS and _phrases().any.search(_line(said)) is not None
 
 
-def introduced(text: str) -> str | None:
+def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
     """The name, folded, that a speaker gives as theirs: "je suis Mickael", "I'm Ana"."""
-    said = _words(text)
+    said = _words(text, companions)
     if len(said) > MOST_WORDS:
         return None
-    found = _phrases().introduction.match(_line([word for word in said if word != "eko"]))
+    found = _phrases().introduction.match(_line(said))
     return found["name"].strip() if found else None
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
     # A longer text has more words than are read, whatever they are.
     found = words(_QU_EST_CE.sub("quoi ", fold(text[: MOST_WORDS * 40])))
     spellings = _phrases().spellings
-    return [word for each in found for word in spellings.get(each, each).split()]
+    names = {fold(name) for name in ignored}
+    return [
+        word for each in found if each not in names for word in spellings.get(each, each).split()
+    ]
 
 
 def _line(said: Sequence[str]) -> str:

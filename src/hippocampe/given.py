@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,8 @@ from hippocampe.types import Outcome, Recollection, Scope
 MOST_CHANNELS = 1_000
 """Channels that are remembered; those unused for longest are forgotten first. With 100 vectors of
 512 dimensions in each, they take 100 MB."""
-MOST_GIVEN = 10_000
-"""Ids that are remembered of one channel."""
+MOST_GIVEN = 4_000
+"""Ids that are remembered of one channel, however far back: a longer window is obeyed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +37,38 @@ class Channel:
 
     Attributes:
         turn: How many turns were served.
+        active_at: When it was last served or heard.
         last_given: By id, the turn in which it was last given or said, the oldest first.
         waiting: By speaker, messages of a burst that may go on.
     """
 
     turn: int = 0
+    active_at: datetime | None = None
     last_given: dict[str, int] = field(default_factory=dict[str, int])
     waiting: dict[str | None, list[str]] = field(default_factory=dict[str | None, list[str]])
     lock: threading.Lock = field(default_factory=threading.Lock)
     _before: deque[_Said] = field(default_factory=deque[_Said])
     _now: deque[_Said] = field(default_factory=deque[_Said])
     _compared: tuple[list[_Said], Vectors] | None = None
+    _out_of_sight: int = 0
 
-    def begin(self, depth: int) -> None:
-        """Begin a turn; what is further back than `depth` turns is forgotten."""
+    def begin(self, at: datetime, *, depth: int, session: timedelta) -> None:
+        """Begin a turn.
+
+        Args:
+            at: When.
+            depth: What was given so many turns ago is out of sight.
+            session: After so much silence everything is: whoever comes back begins anew.
+        """
+        if self.active_at is not None and at - self.active_at > session:
+            self.last_given.clear()
+            self._before.clear()
+            self._now.clear()
+        self.active_at = at
         self.turn += 1
-        oldest = self.turn - depth
-        self.last_given = {id: turn for id, turn in self.last_given.items() if turn > oldest}
+        self._out_of_sight = self.turn - depth
         self._before += self._now
         self._now.clear()
-        while self._before and self._before[0].turn <= oldest:
-            self._before.popleft()
 
     def refused(
         self, item: Recollection, vector: Vector | None, threshold: float
@@ -65,7 +77,7 @@ class Channel:
 
         Two texts that differ in a name or a number are not the same, however alike they look.
         """
-        if item.id in self.last_given:
+        if self.last_given.get(item.id, 0) > max(0, self._out_of_sight):
             return "already_known"
         if vector is None:
             return None
@@ -77,7 +89,11 @@ class Channel:
     def _alike(self, vector: Vector, threshold: float) -> list[_Said]:
         if self._compared is None:
             # One product for all that earlier turns were given, in the space of this embedder.
-            before = [said for said in self._before if len(said.vector) == len(vector)]
+            before = [
+                said
+                for said in self._before
+                if said.turn > self._out_of_sight and len(said.vector) == len(vector)
+            ]
             matrix = np.array([said.vector for said in before], np.float32)
             self._compared = before, matrix.reshape(len(before), len(vector))
         before, matrix = self._compared
@@ -103,14 +119,16 @@ class Channel:
             self.last_given.pop(id, None)
         self._now = deque(said for said in self._now if said.id not in ids)
 
-    def heard(self, id: str) -> None:
+    def heard(self, id: str, at: datetime) -> None:
         """Note a turn of talk that the channel itself has just had. Takes the lock."""
         with self.lock:
+            self.active_at = at
             self._note(id)
 
     def _note(self, id: str) -> None:
         self.last_given.pop(id, None)
-        self.last_given[id] = self.turn
+        # What is said before the first turn counts as said in it.
+        self.last_given[id] = max(self.turn, 1)
         if len(self.last_given) > MOST_GIVEN:
             del self.last_given[next(iter(self.last_given))]
 

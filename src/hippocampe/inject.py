@@ -20,6 +20,7 @@ from hippocampe import asking, journal, recall, settings, tokens
 from hippocampe.asking import Asked
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
 from hippocampe.given import Channel
+from hippocampe.health import log
 from hippocampe.laps import Laps
 from hippocampe.notebook import Notebook
 from hippocampe.parts import Parts, Retired
@@ -86,6 +87,7 @@ def before_turn(
         raise
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
         parts.outages.failed("before_turn", type(exc).__name__)
+        log.debug("a turn failed", exc_info=exc)
         return _nothing(Laps(), "failed")
     parts.outages.works("before_turn")
     return injection
@@ -128,7 +130,9 @@ def _settings(parts: Parts, scope: Scope, laps: Laps) -> tuple[Settings, list[st
     otherwise = settings.known_ones(parts, scope.space) or settings.defaults(parts.config)
     reading = parts.reading.submit(settings.read, parts, scope=scope)
     try:
-        return reading.result(timeout=_left(otherwise, laps)), []
+        found = reading.result(timeout=_left(otherwise, laps))
+        parts.outages.works("settings")
+        return found, []
     except Late:
         reading.cancel()
         parts.outages.failed("settings", f"no answer within {otherwise.hook_timeout_ms} ms")
@@ -296,7 +300,11 @@ class _Turn:
         ordered = _once_each([*candidates, *self._context()], self.chosen.auto_retrieve_min_score)
         self.laps.end("gather")
         with channel.lock:
-            channel.begin(self.chosen.context_window_depth)
+            channel.begin(
+                self.now,
+                depth=self.chosen.context_window_depth,
+                session=timedelta(minutes=self.chosen.session_timeout_minutes),
+            )
             picked = self._pick(channel, ordered)
             self.laps.end("choose")
             rendered = render(
@@ -329,22 +337,29 @@ class _Turn:
         if asking.speaks_of_memory(self.text):
             self.window = read_window(self.text, now=self.now, timezone=self.chosen.timezone)
             named = self.window.text if self.window else ""
-            self.asked = asking.read(self.text, named_time=named)
+            companions = self.chosen.companion_names
+            self.asked = asking.read(self.text, named_time=named, companions=companions)
 
     def _result(self, name: str, path: Future[_Gathered]) -> list[_Candidate]:
         """What a path found, if it did so in time."""
         outages = self.parts.outages
         try:
-            gathered = path.result(timeout=_left(self.chosen, self.laps))
+            error = path.exception(timeout=_left(self.chosen, self.laps))
         except Late:
             path.cancel()
             outages.failed(name, f"no answer within {self.chosen.hook_timeout_ms} ms")
             self.missing.append(f"{name} late")
             return []
-        except (HippocampeError, OSError) as exc:
-            outages.failed(name, exc)
+        if isinstance(error, Retired):
+            raise error
+        if error is not None:
+            # What nobody thought of may say what was said: only its kind is shown.
+            expected = isinstance(error, HippocampeError | OSError)
+            outages.failed(name, error if expected else type(error).__name__)
+            log.debug("%s failed", name, exc_info=error)
             self.missing.append(f"{name} down")
             return []
+        gathered = path.result()
         outages.works(name)
         self.missing += gathered.missing
         self.stages |= gathered.stages
@@ -422,7 +437,7 @@ class _Turn:
 
     def _known_of_person(self, connection: Connection) -> list[Recollection]:
         """What is known of whoever asks what is known of them, or says who they are."""
-        name = asking.introduced(self.text)
+        name = asking.introduced(self.text, companions=self.chosen.companion_names)
         if name is None and self.asked and self.asked.is_open and self.asked.about == "person":
             name = self.scope.user
         if name is None:
