@@ -154,6 +154,11 @@ class TestTurns:
 
 
 class TestBeforeTurn:
+    @pytest.fixture(autouse=True)
+    def no_hurry(self, run: Run) -> None:
+        for space in ("default", "autre"):
+            run("settings", "set", "hook_timeout_ms", "10000", "--space", space)
+
     def test_it_shows_what_goes_in_front_of_the_model(
         self, run: Run, said: Callable[..., str]
     ) -> None:
