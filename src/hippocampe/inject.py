@@ -11,7 +11,7 @@ from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import sleep
-from typing import Any, TypedDict, cast, overload
+from typing import TypedDict, cast, overload
 
 from sqlalchemy import Connection
 from uuid6 import uuid7
@@ -22,14 +22,14 @@ from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavail
 from hippocampe.given import Channel
 from hippocampe.health import log
 from hippocampe.laps import Laps
+from hippocampe.messages import Message, cut, read_messages
 from hippocampe.notebook import Notebook
 from hippocampe.parts import Parts, Retired
 from hippocampe.points import fold_subjects
-from hippocampe.prompt import without_injection
 from hippocampe.protocols import Vector
 from hippocampe.render import render
 from hippocampe.store import derived, memories, talk
-from hippocampe.text import without_control, words
+from hippocampe.text import words
 from hippocampe.types import (
     Considered,
     Injection,
@@ -44,8 +44,6 @@ from hippocampe.types import (
 from hippocampe.warming import warm
 from hippocampe.windows import TimeWindow, read_window
 
-Message = str | Mapping[str, Any]
-
 FOUND = 24
 """How much of what a search finds is considered."""
 STANDING = 6
@@ -56,10 +54,6 @@ OF_A_TIME = 100
 """How many turns of a time that is asked about are looked through for the topic."""
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
-NOT_SAID = ("system", "developer", "tool", "function")
-"""Roles of messages that nobody said."""
-LONGEST = recall.MAX_QUERY_CHARACTERS
-"""Characters of what was said that are read: of longer texts, the beginning and the end."""
 
 
 def before_turn(
@@ -101,7 +95,7 @@ def _serve(
     notebook: Notebook | None,
     laps: Laps,
 ) -> Injection:
-    said, skipped = _said(message, role)
+    said, skipped = read_messages(message, role, longest=recall.MAX_QUERY_CHARACTERS)
     chosen, down = _settings(parts, scope, laps)
     if not chosen.auto_retrieve_enabled:
         skipped = "switched off"
@@ -115,7 +109,7 @@ def _serve(
         if joined is None:
             return _nothing(laps, "joined to a later message")
         said, laps = joined, Laps()
-    text = _cut(" ".join(said))
+    text = cut(" ".join(said), recall.MAX_QUERY_CHARACTERS)
     turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
     injection = turn.serve(channel)
     journal.note(parts, injection, scope=scope, message=text)
@@ -145,53 +139,6 @@ def _settings(parts: Parts, scope: Scope, laps: Laps) -> tuple[Settings, list[st
 def _left(chosen: Settings, laps: Laps) -> float:
     """Seconds left until the deadline."""
     return max(chosen.hook_timeout_ms - laps.total(), 0) / 1000
-
-
-def _said(message: object, role: str) -> tuple[list[str], str | None]:
-    """The texts to answer, without what was injected; or why there is nothing to answer."""
-    texts: list[str] = []
-    skipped = "nothing was said"
-    for each in _each(message):
-        of: Mapping[str, object] = {"content": each}
-        if isinstance(each, Mapping):
-            of = cast("Mapping[str, object]", each)
-        if str(of.get("role") or of.get("source") or role).lower() in NOT_SAID:
-            skipped = "a message of the system"
-            continue
-        text = without_injection(_text(of.get("content")))
-        # No database and no tokenizer takes half a character.
-        text = without_control(text.encode("utf-8", "replace").decode()).strip()
-        if text:
-            texts.append(_cut(text))
-    return texts, None if texts else skipped
-
-
-def _each(message: object) -> Sequence[object]:
-    if isinstance(message, Sequence) and not isinstance(message, str):
-        return cast("Sequence[object]", message)
-    return [message]
-
-
-def _text(content: object) -> str:
-    """What a content says, which may be a list of parts, as OpenAI and Anthropic have it."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts = [
-        cast("Mapping[str, object]", p)
-        for p in cast("list[object]", content)
-        if isinstance(p, Mapping)
-    ]
-    return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
-
-
-def _cut(text: str) -> str:
-    """A text, or the beginning and the end of a long one: what is asked stands at either."""
-    if len(text) <= LONGEST:
-        return text
-    half = LONGEST // 2
-    return f"{text[:half]} {text[len(text) - half + 1 :]}"
 
 
 def _burst(channel: Channel, said: list[str], scope: Scope, wait_ms: int) -> list[str] | None:
