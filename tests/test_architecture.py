@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "jobs",
         "settings",
         "journal",
+        "warming",
     ),
     ("hippocampe", "aio"),
     ("companion", "server", "cli", "demo", "__main__", "testing", "testing_embedder"),

@@ -153,6 +153,63 @@ class TestTurns:
         assert [item["outcome"] for item in only[0]["items"]] == ["injected", "below_threshold"]
 
 
+class TestBeforeTurn:
+    @pytest.fixture(autouse=True)
+    def no_hurry(self, run: Run) -> None:
+        for space in ("default", "autre"):
+            run("settings", "set", "hook_timeout_ms", "10000", "--space", space)
+
+    def test_it_shows_what_goes_in_front_of_the_model(
+        self, run: Run, said: Callable[..., str]
+    ) -> None:
+        said("on garde le vieux four", "--type", "decision")
+        shown = run("before-turn", "et le four ?", "--channel", "salon")
+        assert shown.out.startswith("<hippocampe-memory>\n")
+        assert "• on garde le vieux four" in shown.out
+        assert "important" not in shown.out
+
+    def test_it_explains(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("on garde le vieux four", "--type", "decision")
+        said("le bus arrive")
+        said(HOSTILE)
+        run("settings", "set", "recent_hours", "0")
+        shown = run("before-turn", "et", "le four ?", "--explain").out
+        assert re.search(r"path +kind +score +outcome +content", shown)
+        assert re.search(r"(important|search) +memory +\d\.\d\d +injected +on garde", shown)
+        assert id in shown
+        assert re.search(r"\w+ -?\d+\.\d\d \([+-]\d", shown)
+        assert re.search(r"\d injected.* of 3 considered", shown)
+        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*understand \d.*render \d", shown)
+        assert "\u202e" not in shown
+
+    def test_several_texts_are_one_turn(self, run: Run) -> None:
+        run("before-turn", "En fait", "j'ai changé", "d'avis", "--user", "dev")
+        (logged,) = run("retrievals", "--json").json
+        assert logged["message_preview"] == "En fait j'ai changé d'avis"
+        assert logged["user"] == "dev"
+
+    def test_the_system_is_not_served(self, run: Run, said: Callable[..., str]) -> None:
+        said("on garde le vieux four", "--type", "decision")
+        shown = run("before-turn", "Worker #42 completed", "--role", "system").out
+        assert shown == "Nothing was injected.\nskipped: a message of the system\n"
+
+    def test_it_answers_in_json(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("on garde le vieux four", "--type", "decision")
+        turn = run("before-turn", "et le four ?", "--json", "--explain").json
+        assert "vieux four" in turn["text"]
+        assert turn["tokens"] > 0
+        (each,) = turn["trace"]["considered"]
+        assert (each["recollection"]["id"], each["outcome"]) == (id, "injected")
+        assert each["recollection"]["why"]
+        assert turn["trace"]["stages"]["search"] > 0
+        plain = run("before-turn", "et le four ?", "--json").json
+        assert plain["trace"]["considered"][0]["recollection"]["why"] == []
+
+    def test_spaces_are_apart(self, run: Run, said: Callable[..., str]) -> None:
+        said("on garde le vieux four", "--type", "decision")
+        assert run("before-turn", "le four ?", "--space", "autre").out == "Nothing was injected.\n"
+
+
 class TestHelp:
     @pytest.mark.parametrize("typed", list(commands()), ids=" ".join)
     def test_every_command_answers_in_json_and_says_so(self, run: Run, typed: list[str]) -> None:

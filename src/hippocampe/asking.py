@@ -1,78 +1,161 @@
-"""Whether a question is open: about the talk or the person at large, and not about anything named.
+"""Whether a question is about the talk or the person at large, or names what it is about.
 
 "On a parlé de quoi ?" resembles nothing that was said, so a search by likeness answers it badly;
-what is recent and important answers it. Pure.
+what is recent and important answers it. The turns of phrase are data: `data/asking.toml`. Pure.
 """
 
 import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Final, Literal
 
-from hippocampe.text import fold, words
+from hippocampe.text import STOP_WORDS, fold, words
 
-Openness = Literal["talk", "person"]
-"""What an open question is about: what was said, or who one is to the other."""
+About = Literal["talk", "person"]
+"""What is asked about: what was said, or what is known of someone."""
 
-_TALK: Final = re.compile(
-    r"\b(?:(?:on|nous|vous) (?:\w+ )?(?:parl|dis|discut|rac|evoqu|echang)\w*"
-    r"|(?:qu'est[ -]ce qu\w*|de quoi|quoi|que|ce) ?(?:on|nous|t'?ai|t'?avais|je t)\b.*"
-    r"\b(?:dit|dite|parle|parlait|raconte|discute|evoque)"
-    r"|(?:notre|nos|la|cette|derniere) (?:derniere )?(?:conversation|discussion|echange)s?"
-    r"|(?:resume|recapitule|rappelle)\w*(?:[ -]moi)?|quoi de (?:neuf|beau)|ou en (?:est|etait)"
-    r"|what (?:did|have|had|were|was) (?:we|you and i|i) .*(?:talk|say|said|discuss|tell|told|chat)\w*"
-    r"|we (?:talk|discuss|chat|spoke|speak)\w*|our (?:last |latest )?(?:conversation|discussion|chat)s?"
-    r"|(?:summari[sz]e|recap|remind me)|catch me up|what'?s new|where (?:were|did) we)\b"
-)
-_PERSON: Final = re.compile(
-    r"\b(?:(?:que|quoi|qu'est[ -]ce que|ce que) ?(?:sais|connais|tu sais|tu connais|tu te rappelles"
-    r"|tu te souviens|tu as retenu|te souviens)\b.*|tu (?:sais|connais) (?:quoi|qui)"
-    r"|(?:sais|connais|souviens|rappelles)[ -]tu|tu (?:te |t'en )?(?:souviens|rappelles?)|tu me (?:connais|remets)"
-    r"|tu te souviens|qui (?:suis[ -]je|je suis)|(?:parle|dis)[ -]moi de moi|me connais[ -]tu"
-    r"|what (?:do|did|can) you (?:know|remember|recall)|what you (?:know|remember)"
-    r"|do you (?:know|remember|recall)|who am i|tell me (?:about|what)|remember me)\b"
-)
-_SAYS_NOTHING: Final = frozenset(
-    # What is left of an open question once its turn of phrase is read.
-    """a about again ago ai aime al all alors already am an and anything apres are as as-tu at au
-    aussi autre avais avait avant avec avez avions avons avoir beau before bien bonjour bonsoir but
-    can chat chatted chose choses comme comment connais connaissait conversation conversations could
-    coucou c ca ce cette cool d dans de deja depuis dernier derniere derniers des did dire dis discut
-    discute discuter discussed discussion discussions dit dite do does du echange echanges eh eko en
-    ensemble est et etait etais etions etre eu everything evoque exactement excuse fait fois from ensuite
-    going had hai has have hello hey hi hier i if in is it j jusque juste know l la last latest le
-    les lors m ma mais me mentioned merci mes moi moment mon mot my neuf new nos not notre nous
-    now o ok on os ou our oui par parle parler parles parlait parlions passe peu peux please plait
-    point pour pourrais pouvez previous previously quand que quel quelle quelles quels qu qui quoi
-    raconte raconter raconte rapide rappel rappelle rappeler recap recapitule recall recemment recently remember
-    remind resume resumer retenu s sais said say savais savoir se sera si so sois soit sommes somme souviens
-    sont speak spoke sujet sujets suis summarize summarise summary sur t talk talked talking te tell tes that the
-    thing things this time to toi told ton topic topics tout toute tu tus un une up us vas veux viens vite
-    voila vois vous was we well were what when where which who with would y yes yet you your
-    already bit briefly catch chats each far general short some together us whatever yesterday
-    """.split()
-)
+MOST_WORDS: Final = 40
+"""A longer text is no open question."""
+_NAME_WORDS: Final = 3
+
+_QU_EST_CE = re.compile(r"\bqu'? ?est[ -]ce\b|^\W*qu'(?=a|on )")
+_MACRO = re.compile(r"<([A-Z]+)(\*?)>")
+_WORD = re.compile(r"[a-z][a-z\[\]?]*")
 
 
-def sounds_open(text: str) -> bool:
-    """Whether a text has the turn of phrase of an open question; `openness` reads on."""
-    return _about(text) is not None
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks of memory.
+
+    Attributes:
+        about: The talk, or the person who asks.
+        topic: The words that name what it is about, folded; none when it is open.
+    """
+
+    about: About
+    topic: frozenset[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it names nothing, so that there is nothing to look for."""
+        return not self.topic
 
 
-def _about(text: str) -> Openness | None:
-    folded = " ".join(fold(text).split())
-    if _TALK.search(folded):
-        return "talk"
-    return "person" if _PERSON.search(folded) else None
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """The data, compiled."""
+
+    of: Mapping[About, tuple[re.Pattern[str], ...]]
+    any: re.Pattern[str]
+    introduction: re.Pattern[str]
+    around: frozenset[str]
+    spellings: Mapping[str, str]
 
 
-def openness(text: str, *, named_time: str = "") -> Openness | None:
-    """What an open question is about; None for one that names what it wants, or is none.
+def read(text: str, *, named_time: str = "", companions: Collection[str] = ()) -> Asked | None:
+    """What a text asks of memory; None when it does not speak of what was said or is known.
 
     Args:
         text: What was said.
-        named_time: The part of it that names a time, which makes no question less open.
+        named_time: The part of it that names a time, which is no topic.
+        companions: What the companion is called, which is none either.
     """
-    asked = text.replace(named_time, " ", 1) if named_time else text
-    about = _about(asked)
-    if about is None or not _SAYS_NOTHING.issuperset(words(asked)):
+    said = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
+    phrases = _phrases()
+    line = _line(said)
+    if len(said) > MOST_WORDS or not phrases.any.search(line):
         return None
-    return about
+    spoken: dict[About, set[str]] = {
+        about: {
+            word for each in patterns for match in each.finditer(line) for word in match[0].split()
+        }
+        for about, patterns in phrases.of.items()
+    }
+    about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
+    topic = frozenset(said) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
+    return Asked(about, topic)
+
+
+def speaks_of_memory(text: str) -> bool:
+    """Whether `read` gives anything; it wants to know the time that the text names."""
+    said = _words(text)
+    return len(said) <= MOST_WORDS and _phrases().any.search(_line(said)) is not None
+
+
+def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
+    """The name, folded, that a speaker gives as theirs: "je suis Mickael", "I'm Ana"."""
+    said = _words(text, companions)
+    if len(said) > MOST_WORDS:
+        return None
+    found = _phrases().introduction.match(_line(said))
+    return found["name"].strip() if found else None
+
+
+def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
+    # A longer text has more words than are read, whatever they are.
+    found = words(_QU_EST_CE.sub("quoi ", fold(text[: MOST_WORDS * 40])))
+    spellings = _phrases().spellings
+    names = {fold(name) for name in ignored}
+    return [
+        word for each in found if each not in names for word in spellings.get(each, each).split()
+    ]
+
+
+def _line(said: Sequence[str]) -> str:
+    """Words as the phrases know them: each with a space in front."""
+    return "".join(f" {word}" for word in said)
+
+
+@cache
+def _phrases() -> _Phrases:
+    source = files("hippocampe").joinpath("data", "asking.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(source)
+    languages = [data["fr"], data["en"]]
+    of: dict[About, tuple[re.Pattern[str], ...]] = {
+        about: tuple(
+            re.compile(_expression(phrase, each["words"]))
+            for each in languages
+            for phrase in each[about]
+        )
+        for about in ("talk", "person")
+    }
+    everything = "|".join(f"(?:{each.pattern})" for patterns in of.values() for each in patterns)
+    openings = [
+        _expression(each, {}) for language in languages for each in language["introduction"]
+    ]
+    greetings = "|".join(sorted(data["greetings"].split()))
+    return _Phrases(
+        of=of,
+        any=re.compile(everything),
+        introduction=re.compile(
+            rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
+        ),
+        around=frozenset(word for each in languages for word in each["around"].split()),
+        spellings=data["spellings"],
+    )
+
+
+def _expression(phrase: str, macros: Mapping[str, str]) -> str:
+    """The regular expression of a phrase: every word with a space in front, macros filled in."""
+    return "".join(_pieces(phrase, macros))
+
+
+def _pieces(phrase: str, macros: Mapping[str, str]) -> Iterator[str]:
+    done = 0
+    for macro in _MACRO.finditer(phrase):
+        yield _spaced(phrase[done : macro.start()])
+        listed = macros[macro[1]]
+        if "|" in listed:
+            yield f"(?:{_expression(listed, macros)}){macro[2]}"
+        else:
+            # Shorter than one group for each word, and compiled twice as fast.
+            yield rf"(?: (?:{'|'.join(listed.split())})\b){macro[2]}"
+        done = macro.end()
+    yield _spaced(phrase[done:])
+
+
+def _spaced(part: str) -> str:
+    return _WORD.sub(lambda word: rf"(?: {word[0]}\b)", part.replace(" ", "\n")).replace("\n", "")

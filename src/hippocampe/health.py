@@ -39,6 +39,10 @@ class Outages:
         if recovered:
             log.info("%s works again", name)
 
+    def is_down(self, name: str) -> bool:
+        """Whether a part is down now."""
+        return name in self._down
+
     @property
     def counts(self) -> Mapping[str, int]:
         """How often each part went down."""

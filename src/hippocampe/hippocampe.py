@@ -391,7 +391,7 @@ class Hippocampe:
     def observe(
         self, content: str, *, scope: Scope, at: When = None, external_id: str | None = None
     ) -> Message:
-        """Keep a message of an observed room as live: recall finds it until the next digest.
+        """Keep a message of an observed room as live: it is found until the next digest.
 
         Raises:
             InvalidInput: The message cannot be stored.
@@ -407,14 +407,18 @@ class Hippocampe:
     ) -> Injection:
         """Choose what to put silently in front of the model before it answers.
 
-        No model is asked and nothing is raised: what is late (`hook_timeout_ms`) or down is left
-        out, and the trace says so. What the channel was given lately is not given again.
+        No model is asked, and whatever fails raises nothing: what is late (`hook_timeout_ms`) or
+        down is left out, and the trace says so. What the channel was given lately is not given
+        again.
 
         Args:
             message: What was said; several messages of a burst are taken as one. Each is a text,
-                or a mapping with `content` and perhaps `role`.
+                or a mapping with `content` (a text, or a list of parts) and perhaps `role`.
             scope: Who speaks, and where.
-            role: Of messages that do not say; those of `system` are skipped.
+            role: Of messages that do not say; those of `system`, `developer` and tools are skipped.
+
+        Raises:
+            StoreError: This `Hippocampe` was closed.
         """
         return self._do(
             inject.before_turn, message, scope=scope, role=role, notebook=self._notebook
@@ -429,9 +433,11 @@ class Hippocampe:
         assistant: str = "assistant",
         at: When = None,
     ) -> str:
-        """Store an exchange and make it findable; return the id of its turn.
+        """Store an exchange at once, and have it embedded and indexed behind; return its turn's id.
 
-        What was injected into a message is not stored; a message that was only that is left out.
+        A crash in between loses nothing: what waits is indexed at the next open. The channel is
+        not given what it has just heard. What was injected into a message is not stored; a message
+        that was only that is left out.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was.
@@ -652,10 +658,11 @@ class Hippocampe:
         )
 
     def flush(self) -> None:
-        """Make the index durable now, with the notes that are being read.
+        """Finish what is under way (loading, embedding, reading notes) and make the index durable.
 
         Nothing is lost without it: the store already is durable.
         """
+        self._opened.wait()
         if self._notebook is not None:
             self._notebook.wait()
         self._do(maintain.flush)

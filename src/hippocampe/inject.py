@@ -8,25 +8,28 @@ recency) and what the message itself brings to mind. What the channel was alread
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import sleep
-from typing import Any, TypeVar, cast, overload
+from typing import TypedDict, cast, overload
 
+from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe import asking, journal, recall, settings, tokens
-from hippocampe.embed.local import LocalEmbedder
+from hippocampe.asking import Asked
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
 from hippocampe.given import Channel
+from hippocampe.health import log
 from hippocampe.laps import Laps
+from hippocampe.messages import Message, cut, read_messages
 from hippocampe.notebook import Notebook
 from hippocampe.parts import Parts, Retired
-from hippocampe.prompt import without_injection
+from hippocampe.points import fold_subjects
 from hippocampe.protocols import Vector
-from hippocampe.render import Rendered, render
+from hippocampe.render import render
 from hippocampe.store import derived, memories, talk
+from hippocampe.text import words
 from hippocampe.types import (
     Considered,
     Injection,
@@ -35,19 +38,21 @@ from hippocampe.types import (
     Recollection,
     Scope,
     Settings,
+    Signal,
     Trace,
 )
-from hippocampe.windows import read_window
-
-Message = str | Mapping[str, Any]
-T = TypeVar("T")
+from hippocampe.warming import warm
+from hippocampe.windows import TimeWindow, read_window
 
 FOUND = 24
 """How much of what a search finds is considered."""
 STANDING = 6
-"""How many memories of each kind need not be searched for."""
+"""How many memories of each kind need not be searched for; twice as many for an open question."""
 TALK = 10
 """How many turns answer an open question."""
+OF_A_TIME = 100
+"""How many turns of a time that is asked about are looked through for the topic."""
+_LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 
 
@@ -67,30 +72,19 @@ def before_turn(
         role: Of messages that do not say; `system` ones are not served.
         notebook: Where notes come from, if anywhere.
     """
-    laps = Laps()
     try:
-        return _serve(parts, message, scope, role, notebook, laps)
+        if not parts.config.background:
+            warm(parts.embedder)
+        laps = Laps()
+        injection = _serve(parts, message, scope, role, notebook, laps)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
         parts.outages.failed("before_turn", type(exc).__name__)
-        return _nothing(laps, "failed")
-
-
-def rehearse(parts: Parts) -> None:
-    """Serve a turn to nobody, so that what loads at its first use is loaded; nothing is noted.
-
-    An embedder that is reached over a network is left alone.
-    """
-    if not isinstance(parts.embedder, LocalEmbedder):
-        return
-    with suppress(HippocampeError, Retired):
-        scope = Scope()
-        chosen, _ = _settings(parts, scope)
-        turn = _Turn(parts, "on a dit quoi hier ?", scope, chosen, parts.now(), None, Laps())
-        found = [each.item for each in (*turn.search(), *turn.standing())]
-        someone = Recollection("", "memory", "quelqu'un", 1.0, at=datetime(2000, 1, 1, tzinfo=UTC))
-        turn.render([*found, someone])
+        log.debug("a turn failed", exc_info=exc)
+        return _nothing(Laps(), "failed")
+    parts.outages.works("before_turn")
+    return injection
 
 
 def _serve(
@@ -101,47 +95,50 @@ def _serve(
     notebook: Notebook | None,
     laps: Laps,
 ) -> Injection:
-    chosen, down = _settings(parts, scope)
-    said = _said(message, role)
-    channel = parts.given.channel(scope)
-    skipped = None if said else "nothing that a user said"
+    said, skipped = read_messages(message, role, longest=recall.MAX_QUERY_CHARACTERS)
+    chosen, down = _settings(parts, scope, laps)
     if not chosen.auto_retrieve_enabled:
         skipped = "switched off"
-    if skipped is None and chosen.coalesce_ms:
+    if skipped is not None:
+        injection = _nothing(laps, skipped)
+        journal.note(parts, injection, scope=scope, message=" ".join(said))
+        return injection
+    channel = parts.given.channel(scope)
+    if chosen.coalesce_ms:
         joined = _burst(channel, said, scope, chosen.coalesce_ms)
         if joined is None:
             return _nothing(laps, "joined to a later message")
         said, laps = joined, Laps()
-    text = " ".join(said)
-    if skipped is not None:
-        injection = _nothing(laps, skipped)
-    else:
-        turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
-        injection = turn.serve(channel)
+    text = cut(" ".join(said), recall.MAX_QUERY_CHARACTERS)
+    turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
+    injection = turn.serve(channel)
     journal.note(parts, injection, scope=scope, message=text)
     return injection
 
 
-def _settings(parts: Parts, scope: Scope) -> tuple[Settings, list[str]]:
+def _settings(parts: Parts, scope: Scope, laps: Laps) -> tuple[Settings, list[str]]:
+    """The settings of a space: those that were known last, or the defaults, if the store is slow."""
+    fresh = settings.fresh_ones(parts, scope.space)
+    if fresh is not None:
+        return fresh, []
+    otherwise = settings.known_ones(parts, scope.space) or settings.defaults(parts.config)
+    reading = parts.reading.submit(settings.read, parts, scope=scope)
     try:
-        return settings.read(parts, scope=scope), []
+        found = reading.result(timeout=_left(otherwise, laps))
+        parts.outages.works("settings")
+        return found, []
+    except Late:
+        reading.cancel()
+        parts.outages.failed("settings", f"no answer within {otherwise.hook_timeout_ms} ms")
+        return otherwise, ["settings late"]
     except StoreError as exc:
-        parts.outages.failed("store", exc)
-        return settings.defaults(parts.config), ["settings"]
+        parts.outages.failed("settings", exc)
+        return otherwise, ["settings down"]
 
 
-def _said(message: Message | Sequence[Message], role: str) -> list[str]:
-    """The texts to answer: none of the system's, and nothing of what was injected."""
-    if isinstance(message, str | Mapping):
-        message = [message]
-    texts: list[str] = []
-    for each in message:
-        of = each if isinstance(each, Mapping) else {"content": each}
-        spoken = str(of.get("role") or of.get("source") or role)
-        content = of.get("content")
-        if spoken != "system" and isinstance(content, str):
-            texts.append(without_injection(content).strip())
-    return [text for text in texts if text]
+def _left(chosen: Settings, laps: Laps) -> float:
+    """Seconds left until the deadline."""
+    return max(chosen.hook_timeout_ms - laps.total(), 0) / 1000
 
 
 def _burst(channel: Channel, said: list[str], scope: Scope, wait_ms: int) -> list[str] | None:
@@ -169,12 +166,12 @@ class _Candidate:
     path: Path
     vector: Vector | None
     outcome: Outcome = "injected"
-    found: recall.Found | None = None
+    why: Callable[[str], tuple[Signal, ...]] | None = None
 
     def told(self) -> Considered:
         item = self.item
-        if self.found is not None:
-            item = replace(item, why=self.found.why(item.id))
+        if self.why is not None:
+            item = replace(item, why=self.why(item.id))
         return Considered(item, self.path, self.outcome)
 
 
@@ -186,9 +183,12 @@ class _Told(Sequence[Considered]):
         self._told: tuple[Considered, ...] | None = None
 
     def _all(self) -> tuple[Considered, ...]:
-        if self._told is None:
-            self._told = tuple(each.told() for each in self._candidates)
-        return self._told
+        told = self._told
+        if told is None:
+            told = self._told = tuple(each.told() for each in self._candidates)
+            # What the reasons are worked out from is large.
+            self._candidates = ()
+        return told
 
     @overload
     def __getitem__(self, index: int) -> Considered: ...
@@ -198,7 +198,24 @@ class _Told(Sequence[Considered]):
         return self._all()[index]
 
     def __len__(self) -> int:
-        return len(self._candidates)
+        return len(self._candidates if self._told is None else self._told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """What one path found, how long each stage of it took, and what it had to do without."""
+
+    candidates: list[_Candidate] = field(default_factory=list[_Candidate])
+    stages: Mapping[str, float] = field(default_factory=dict[str, float])
+    missing: tuple[str, ...] = ()
+
+
+class _Where(TypedDict):
+    """Which talk of a space is meant."""
+
+    channel: str | None
+    since: datetime | None
+    until: datetime | None
 
 
 @dataclass(slots=True)
@@ -212,130 +229,183 @@ class _Turn:
     now: datetime
     notebook: Notebook | None
     laps: Laps
-    missing: list[str] = field(default_factory=list[str])
+    missing: list[str]
+    asked: Asked | None = None
+    window: TimeWindow | None = None
+    stages: dict[str, float] = field(default_factory=dict[str, float])
 
     def serve(self, channel: Channel) -> Injection:
-        standing = self._start(self.standing)
-        searching = self._start(self.search)
-        candidates = self._result("search", searching, [])
-        candidates += self._result("standing", standing, [])
-        candidates += self._context()
+        searching = self.parts.searching.submit(self._search)
+        self._read()
+        standing = self.parts.reading.submit(self._standing)
+        found = self._result("search", searching)
+        stands = self._result("standing", standing)
+        if self.asked is not None and self.asked.is_open:
+            candidates = [*stands, *found]
+        else:
+            candidates = [*found, *stands]
+        ordered = _once_each([*candidates, *self._context()], self.chosen.auto_retrieve_min_score)
         self.laps.end("gather")
-        ordered = _once_each(candidates, self.chosen.auto_retrieve_min_score)
         with channel.lock:
-            channel.begin(self.chosen.context_window_depth)
+            channel.begin(
+                self.now,
+                depth=self.chosen.context_window_depth,
+                session=timedelta(minutes=self.chosen.session_timeout_minutes),
+            )
             picked = self._pick(channel, ordered)
             self.laps.end("choose")
-            rendered = self.render([each.item for each in picked])
-            channel.take_back(rendered.no_room)
+            rendered = render(
+                [each.item for each in picked],
+                language=self.chosen.language,
+                now=self.now,
+                timezone=self.chosen.timezone,
+                budget=self.chosen.injection_token_budget,
+                count=tokens.count,
+            )
+            channel.end(rendered.no_room)
         no_room = {item.id for item in rendered.no_room}
-        for each in picked:
-            if each.item.id in no_room:
+        for each in ordered:
+            each.vector = None
+            if each.outcome == "injected" and each.item.id in no_room:
                 each.outcome = "no_room"
         self.parts.note_access([item.id for item in rendered.shown if item.memory is not None])
         self.laps.end("render")
-        trace = Trace(_Told(ordered), dict(self.laps.spent), tuple(self.missing))
         return Injection(
             str(uuid7()),
             rendered.text,
             rendered.shown,
             rendered.tokens,
             self.laps.total(),
-            trace,
+            Trace(_Told(ordered), self.stages | self.laps.spent, tuple(self.missing)),
         )
 
-    def render(self, items: Sequence[Recollection]) -> Rendered:
-        """Quote what was found, as the settings of the space want it."""
-        return render(
-            items,
-            language=self.chosen.language,
-            now=self.now,
-            timezone=self.chosen.timezone,
-            budget=self.chosen.injection_token_budget,
-            count=tokens.count,
-        )
+    def _read(self) -> None:
+        """Read whether the message asks of memory, and of which time."""
+        if asking.speaks_of_memory(self.text):
+            self.window = read_window(self.text, now=self.now, timezone=self.chosen.timezone)
+            named = self.window.text if self.window else ""
+            companions = self.chosen.companion_names
+            self.asked = asking.read(self.text, named_time=named, companions=companions)
 
-    def _start(self, path: Callable[[], T]) -> Future[T]:
-        return self.parts.pool.submit(path)
-
-    def _result(self, name: str, path: Future[T], otherwise: T) -> T:
-        left = self.chosen.hook_timeout_ms - self.laps.total()
+    def _result(self, name: str, path: Future[_Gathered]) -> list[_Candidate]:
+        """What a path found, if it did so in time."""
+        outages = self.parts.outages
         try:
-            found = path.result(timeout=max(left, 0) / 1000)
+            error = path.exception(timeout=_left(self.chosen, self.laps))
         except Late:
             path.cancel()
-            self.parts.outages.failed(f"before_turn in time ({name})", "it was late")
+            outages.failed(name, f"no answer within {self.chosen.hook_timeout_ms} ms")
             self.missing.append(f"{name} late")
-            return otherwise
-        except StoreError as exc:
-            self.parts.outages.failed("store", exc)
+            return []
+        if isinstance(error, Retired):
+            raise error
+        if error is not None:
+            # What nobody thought of may say what was said: only its kind is shown.
+            expected = isinstance(error, HippocampeError | OSError)
+            outages.failed(name, error if expected else type(error).__name__)
+            log.debug("%s failed", name, exc_info=error)
             self.missing.append(f"{name} down")
-            return otherwise
-        except (HippocampeError, OSError) as exc:
-            self.parts.outages.failed(name, exc)
-            self.missing.append(f"{name} down")
-            return otherwise
-        self.parts.outages.works(f"before_turn in time ({name})")
-        self.parts.outages.works("store")
-        self.parts.outages.works(name)
-        return found
+            return []
+        gathered = path.result()
+        outages.works(name)
+        self.missing += gathered.missing
+        self.stages |= gathered.stages
+        return gathered.candidates
 
-    def standing(self) -> list[_Candidate]:
+    def _standing(self) -> _Gathered:
         """Who is who, what is important, what is recent; and what answers an open question."""
-        about, since, until = self._openness()
-        listed: dict[Path, list[Recollection]] = {}
-        recent_from = since or self.now - timedelta(hours=self.chosen.recent_hours)
-        if about == "person":
-            recent_from = datetime.min.replace(tzinfo=self.now.tzinfo)
+        laps = Laps()
+        is_open = self.asked is not None and self.asked.is_open
+        since = self.now - timedelta(hours=self.chosen.recent_hours)
+        if is_open:
+            since = self.window.start if self.window else _LONG_AGO
         with self.parts.store.read() as connection:
-            found = memories.standing(
+            listed = memories.standing(
                 connection,
                 self.scope.space,
                 self.now,
                 least=self.chosen.important_threshold,
-                since=recent_from,
-                until=until or self.now,
+                since=since,
+                until=self.window.end if is_open and self.window else self.now,
                 channel=self._channel(),
-                limit=STANDING if about is None else 2 * STANDING,
+                limit=2 * STANDING if is_open else STANDING,
             )
-            if about == "talk":
-                turns = talk.latest(
-                    connection,
-                    self.scope.space,
-                    channel=self._channel(),
-                    since=since,
-                    until=until,
-                    limit=TALK,
-                )
-                listed["recent"] = [recall.of_turn(turn) for turn in turns]
-            for path, each in found.items():
-                items = [recall.of_memory(memory) for memory in each]
-                listed[cast("Path", path)] = listed.get(cast("Path", path), []) + items
-            ids = [item.id for items in listed.values() for item in items]
+            said = self._talk(connection)
+            known = self._known_of_person(connection)
+            of_path = {
+                name: [recall.of_memory(memory) for memory in each] for name, each in listed.items()
+            }
+            order = ("identity", "important", "recent")
+            if is_open and not known:
+                # What was asked for comes first.
+                order = ("recent", "important", "identity")
+            found = [("recent", item) for item in said]
+            found += [("identity", item) for item in known]
+            found += [(name, item) for name in order for item in of_path[name]]
+            ids = [item.id for _, item in found]
             vectors = derived.vectors(connection, self.parts.embedder.model, ids)
-        # What was asked for comes first.
-        paths: tuple[Path, ...] = ("identity", "important", "recent")
-        order = ("recent", "important", "identity") if about == "talk" else paths
-        return [
-            _Candidate(item, path, vectors[item.id].dense if item.id in vectors else None)
-            for path in order
-            for item in listed.get(path, [])
+        candidates = [
+            _Candidate(
+                item, cast("Path", path), vectors[item.id].dense if item.id in vectors else None
+            )
+            for path, item in found
         ]
+        laps.end("standing")
+        return _Gathered(candidates, laps.spent)
 
-    def _openness(self) -> tuple[asking.Openness | None, datetime | None, datetime | None]:
-        """What an open question is about, and the time it speaks of."""
-        if not asking.sounds_open(self.text):
-            return None, None, None
-        window = read_window(self.text, now=self.now, timezone=self.chosen.timezone)
-        about = asking.openness(self.text, named_time=window.text if window else "")
-        if about is None or window is None:
-            return about, None, None
-        return about, window.start, window.end
+    def _talk(self, connection: Connection) -> list[Recollection]:
+        """The talk that is asked about: the latest, or that of a time, and then of its topic."""
+        asked, window = self.asked, self.window
+        if asked is None or asked.about != "talk" or (asked.topic and window is None):
+            return []
+        where: _Where = {
+            "channel": self._channel(),
+            "since": window.start if window else None,
+            "until": window.end if window else None,
+        }
+        space = self.scope.space
+        if asked.topic:
+            turns = talk.latest(connection, space, limit=OF_A_TIME, **where)
+            return [
+                recall.of_turn(turn)
+                for turn in turns
+                if not asked.topic.isdisjoint(words(turn.content))
+            ][:TALK]
+        turns = talk.latest(connection, space, limit=TALK, **where)
+        live = talk.latest_live(connection, space, limit=self.chosen.live_limit, **where)
+        found = [recall.of_turn(turn) for turn in turns]
+        found += [
+            Recollection(
+                each.id, "live", each.content, 0.0, None, each.channel, each.author, each.at
+            )
+            for each in live
+        ]
+        return sorted(found, key=lambda item: item.at or self.now, reverse=True)
+
+    def _known_of_person(self, connection: Connection) -> list[Recollection]:
+        """What is known of whoever asks what is known of them, or says who they are."""
+        name = asking.introduced(self.text, companions=self.chosen.companion_names)
+        if name is None and self.asked and self.asked.is_open and self.asked.about == "person":
+            name = self.scope.user
+        if name is None:
+            return []
+        names = set(fold_subjects([name]))
+        others = memories.aliases(connection, self.scope.space)
+        names |= {other for each in names for other in others.get(each, ())}
+        found = memories.known_of(
+            connection,
+            self.scope.space,
+            sorted(names),
+            self.now,
+            channel=self._channel(),
+            limit=2 * STANDING,
+        )
+        return [recall.of_memory(memory) for memory in found]
 
     def _channel(self) -> str | None:
         return self.scope.channel if self.chosen.channel_scope else None
 
-    def search(self) -> list[_Candidate]:
+    def _search(self) -> _Gathered:
         """What the message brings to mind: memories, talk, live messages, notes."""
         kept = [name for name in COLLECTIONS if name != "note" or self._notes_wanted()]
         wanted = recall.Wanted(
@@ -351,25 +421,27 @@ class _Turn:
             mode="hybrid",
             channel=self._channel(),
         )
-        text = self.text[: recall.MAX_QUERY_CHARACTERS]
-        laps = Laps()
+        outages, laps = self.parts.outages, Laps()
+        missing: list[str] = []
         try:
-            found = recall.find(self.parts, text, wanted, laps)
-            self.parts.outages.works("embedder")
-        except EmbedderUnavailable as exc:
-            self.parts.outages.failed("embedder", exc)
-            self.missing.append("embedder down")
-            found = recall.find(self.parts, text, replace(wanted, mode="text"), laps)
+            try:
+                found = recall.find(self.parts, self.text, wanted, laps)
+                outages.works("embedder")
+            except EmbedderUnavailable as exc:
+                outages.failed("embedder", exc)
+                missing.append("embedder down")
+                found = recall.find(self.parts, self.text, replace(wanted, mode="text"), laps)
+            outages.works("index")
         except IndexUnavailable as exc:
-            self.parts.outages.failed("index", exc)
-            self.missing.append("index down")
-            return []
-        self.parts.outages.works("index")
-        self.laps.spent |= laps.spent
-        return [
-            _Candidate(item, "search", found.vectors.get(item.id), found=found)
+            # It may only have been closed because another one has taken over.
+            self.parts.check_serving()
+            outages.failed("index", exc)
+            return _Gathered([], laps.spent, (*missing, "index down"))
+        candidates = [
+            _Candidate(item, "search", found.vectors.get(item.id), why=found.why)
             for item in found.items
         ]
+        return _Gathered(candidates, laps.spent, tuple(missing))
 
     def _notes_wanted(self) -> bool:
         return self.chosen.obsidian_context_enabled
@@ -378,6 +450,8 @@ class _Turn:
         """The notes that the settings name, from memory."""
         if self.notebook is None or not self._notes_wanted():
             return []
+        if self.parts.outages.is_down("notes"):
+            self.missing.append("notes down")
         named = self.notebook.context(
             self.chosen.obsidian_context_notes,
             self.chosen.obsidian_context_tag,
@@ -406,15 +480,20 @@ class _Turn:
 
 
 def _once_each(candidates: Sequence[_Candidate], least: float) -> list[_Candidate]:
-    """Each recollection once. One that is too weak as an answer may still stand for itself."""
+    """Each recollection once, with its score if it was searched for too.
+
+    One that is too weak as an answer may still stand for itself.
+    """
+    searched = {each.item.id: each for each in candidates if each.path == "search"}
     kept: dict[str, _Candidate] = {}
     for each in candidates:
-        first = kept.get(each.item.id)
-        weak = first is not None and first.path == "search" and first.item.score < least
-        if first is None:
-            kept[each.item.id] = each
-        elif weak:
-            scored = replace(each.item, score=first.item.score)
-            del kept[each.item.id]
-            kept[each.item.id] = replace(each, item=scored, found=first.found)
+        id, candidate = each.item.id, each
+        found = searched.get(id)
+        if found is not None and found is not each:
+            scored = replace(each.item, score=found.item.score)
+            candidate = replace(each, item=scored, why=found.why)
+        first = kept.get(id)
+        if first is not None and first.path == "search" and first.item.score < least:
+            del kept[id]
+        kept.setdefault(id, candidate)
     return list(kept.values())

@@ -149,7 +149,7 @@ def after_turn(
         ids = [said.turn.id] * len(messages)
         talk.add_messages(change.connection, messages, parts.now(), ids)
         change.index_later("turn", said.turn.id, scope.space)
-    parts.given.channel(scope).heard(said.turn.id)
+    parts.given.channel(scope).heard(said.turn.id, parts.now())
     rebuild.embed_soon(parts)
     return said.turn.id
 

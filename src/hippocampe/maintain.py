@@ -346,7 +346,8 @@ def close_index(parts: Parts) -> None:
 
 def close(parts: Parts) -> None:
     """Flush and close the index, then the store."""
-    parts.pool.shutdown(wait=False, cancel_futures=True)
+    for pool in (parts.searching, parts.reading):
+        pool.shutdown(wait=False, cancel_futures=True)
     parts.embedder_thread.shutdown()
     try:
         flush(parts)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from threading import Lock, Thread
 
-from hippocampe import inject, maintain
+from hippocampe import maintain
 from hippocampe.config import Config
 from hippocampe.embed import open_embedder
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
@@ -20,6 +20,7 @@ from hippocampe.rebuild import Progress
 from hippocampe.store import derived
 from hippocampe.store.store import Store
 from hippocampe.tracing import Tracer
+from hippocampe.warming import rehearse
 
 
 @dataclass(slots=True)
@@ -28,9 +29,14 @@ class Opened:
 
     parts: Parts
     owner: Owner
+    warming: Thread | None
     _closing: Lock
-    _warming: Thread | None = None
     closed: bool = False
+
+    def wait(self) -> None:
+        """Wait for what is still being loaded."""
+        if self.warming is not None:
+            self.warming.join()
 
     def close(self, parts: Parts) -> None:
         """Close once, whatever the number of calls."""
@@ -39,8 +45,7 @@ class Opened:
                 return
             self.closed = True
         try:
-            if self._warming is not None:
-                self._warming.join()
+            self.wait()
             maintain.close(parts)
         finally:
             self.owner.release()
@@ -65,12 +70,9 @@ def open_parts(
         raise
     warming = None
     if config.background:
-        # What takes a second the first time is loaded here: no question waits for it.
-        warming = Thread(
-            target=inject.rehearse, args=(parts,), name="hippocampe-warming", daemon=True
-        )
+        warming = Thread(target=rehearse, args=(parts,), name="hippocampe-warming", daemon=True)
         warming.start()
-    return Opened(parts, owner, Lock(), warming)
+    return Opened(parts, owner, warming, Lock())
 
 
 def _assemble(

@@ -141,10 +141,14 @@ class Parts:
     """Injections that were never logged, because too many waited."""
     given: Given = field(default_factory=Given)
     """What each channel was already given."""
-    pool: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-turn")
+    searching: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-search")
     )
-    """Where the paths of a turn run, so that one that is late can be left behind."""
+    """Where turns search, so that a search that is late can be left behind."""
+    reading: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-read")
+    )
+    """Where turns read the store: apart, so that searches that hang do not hold this up."""
     waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Stored rows that wait to be embedded and indexed: kind and id, and their space. Changed
     while the store is held."""

@@ -149,15 +149,27 @@ def defaults(config: Config) -> Settings:
 
 def read(parts: Parts, *, scope: Scope) -> Settings:
     """The settings of a space. While the store is down, those that were known last."""
-    known = parts.settings.get(scope.space)
-    if known is not None and time.monotonic() - known[0] < FRESH_SECONDS:
-        return known[1]
+    if (fresh := fresh_ones(parts, scope.space)) is not None:
+        return fresh
     try:
         return refresh(parts, scope.space)
     except StoreError:
-        if known is None:
+        if (known := known_ones(parts, scope.space)) is None:
             raise
-        return known[1]
+        return known
+
+
+def fresh_ones(parts: Parts, space: str) -> Settings | None:
+    """The settings of a space, if they were read only just now."""
+    known = parts.settings.get(space)
+    fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
+    return known[1] if known is not None and fresh else None
+
+
+def known_ones(parts: Parts, space: str) -> Settings | None:
+    """The settings of a space as they were read last, if ever."""
+    known = parts.settings.get(space)
+    return known[1] if known is not None else None
 
 
 def refresh(parts: Parts, space: str) -> Settings:

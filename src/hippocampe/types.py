@@ -400,7 +400,8 @@ class Settings:
         obsidian_context_notes: Notes that are always used, by path.
         obsidian_context_tag: The tag of the other notes that are.
         recent_messages: Messages kept word for word; beyond twice as many, the oldest are summed up.
-        session_timeout_minutes: Minutes without a message that end a session.
+        session_timeout_minutes: Minutes without a message that end a session: what a channel was
+            given may then come again.
         retrieval_days: Days for which the log of retrievals is kept.
     """
 

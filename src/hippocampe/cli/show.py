@@ -12,6 +12,7 @@ from hippocampe.types import (
     Association,
     History,
     Imported,
+    Injection,
     Memory,
     Message,
     Note,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hippocampe.text import Language
 
 _MOST_PROBLEMS = 20
+_SIGNALS = 4
 
 
 def _text(content: str, style: str = "") -> "Text":
@@ -286,6 +288,41 @@ def settings(
             accepted[name],
         )
     return table
+
+
+def injection(turn: Injection, *, explain: bool) -> "RenderableType":
+    """The text that a turn is given; and how it was chosen, with `explain`."""
+    trace = turn.trace
+    text = _text(turn.text) if turn.text else _text("Nothing was injected.")
+    notes = [f"skipped: {trace.skipped}"] if trace.skipped else []
+    if trace.missing:
+        notes.append(f"left out, late or down: {', '.join(trace.missing)}")
+    if not explain:
+        return _lines(text, *(_text(note, "italic") for note in notes))
+    table = _table("path", "kind", "score", "outcome", "content")
+    for each in trace.considered:
+        item = each.recollection
+        strongest = sorted(item.why, key=lambda signal: -abs(signal.contribution))[:_SIGNALS]
+        signals = "  ".join(
+            f"{signal.name} {signal.value:.2f} ({signal.contribution:+.1f})" for signal in strongest
+        )
+        table.add_row(
+            each.path,
+            item.kind,
+            f"{item.score:.2f}",
+            each.outcome.replace("_", " "),
+            _entry(
+                _beginning(_spoken(item)), item.id, *([_text(signals, "italic")] if signals else [])
+            ),
+        )
+    stages = ", ".join(f"{name} {spent:.1f}" for name, spent in trace.stages.items())
+    outcomes = Counter(each.outcome.replace("_", " ") for each in trace.considered)
+    notes = [
+        f"{counted(outcomes)} of {len(trace.considered)} considered",
+        f"{turn.tokens:,} tokens in {turn.took_ms:,.1f} ms" + (f" ({stages})" if stages else ""),
+        *notes,
+    ]
+    return _lines(text, table, *(_text(note, "dim") for note in notes))
 
 
 def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated
 
 import typer
 
 from hippocampe.cli import options, show
 from hippocampe.cli.call import Call, ListFirst, command
-from hippocampe.types import Settings
+from hippocampe.types import Injection, Settings
 
 app = typer.Typer()
 settings_app = typer.Typer(help="The settings of a space.", cls=ListFirst)
@@ -21,6 +21,38 @@ Name = Annotated[
     str,
     typer.Argument(metavar="NAME", help="The setting.", autocompletion=lambda: list(NAMES)),
 ]
+
+
+@command(app, "before-turn", panel=PANEL)
+def before_turn(
+    call: Call,
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT…", help="What was said; several are a burst.")
+    ],
+    *,
+    role: Annotated[
+        str, typer.Option("--role", help="Who said it: user, or system, which is not served.")
+    ] = "user",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what was considered, and what became of it.")
+    ] = False,
+) -> None:
+    """Show what a turn would be given, silently, before the model answers."""
+    with call.open() as hippo:
+        # Nobody waits for a program that has only just started.
+        hippo.flush()
+        turn = hippo.before_turn(text, scope=call.scope, role=role)
+        # What explains it is worked out when it is looked at.
+        call.answer(_as_json(turn, explain), lambda: show.injection(turn, explain=explain))
+
+
+def _as_json(turn: Injection, explain: bool) -> object:
+    trace = turn.trace
+    considered = [
+        each if explain else replace(each, recollection=replace(each.recollection, why=()))
+        for each in trace.considered
+    ]
+    return replace(turn, trace=replace(trace, considered=considered))
 
 
 @command(settings_app, "list")

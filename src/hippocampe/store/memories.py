@@ -460,3 +460,30 @@ def standing(
         name: [of_row(row) for row in connection.execute(query, values | {"most": limit})]
         for name, query in queries.items()
     }
+
+
+_KNOWN_OF = (
+    _LISTED.where(
+        memory.c.id.in_(
+            select(subject.c.memory_id).where(
+                subject.c.space == bindparam("space"),
+                subject.c.name.in_(bindparam("names", expanding=True)),
+            )
+        )
+    )
+).order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
+
+
+def known_of(
+    connection: Connection,
+    space: str,
+    names: Sequence[str],
+    now: datetime,
+    *,
+    channel: str | None,
+    limit: int,
+) -> list[Memory]:
+    """What is known of someone by any of their names, the most important first, then the newest."""
+    query = _KNOWN_OF if channel is None else _KNOWN_OF.where(_IN_CHANNEL)
+    values = {"space": space, "names": list(names), "now": now, "most": limit, "channel": channel}
+    return [of_row(row) for row in connection.execute(query, values)]

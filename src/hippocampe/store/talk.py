@@ -211,6 +211,26 @@ def latest(
     return [Turn(*row) for row in rows]
 
 
+def latest_live(
+    connection: Connection,
+    space: str,
+    *,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> list[Message]:
+    """The latest live messages of a space, newest first."""
+    conditions = [message.c.space == space, message.c.live.is_(True)]
+    if channel is not None:
+        conditions.append(message.c.channel == channel)
+    if since is not None:
+        conditions.append(message.c.at >= since)
+    if until is not None:
+        conditions.append(message.c.at < until)
+    return find_messages(connection, *conditions, newest_first=True, limit=limit)
+
+
 def forget_turns(
     connection: Connection, space: str, ids: Collection[str], at: datetime, reason: str
 ) -> None:

@@ -1,0 +1,52 @@
+"""What takes up to a second the first time, loaded ahead, so that no turn waits for it."""
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
+
+from hippocampe import asking, recall, relevance, tokens
+from hippocampe.embed.local import LocalEmbedder
+from hippocampe.errors import HippocampeError
+from hippocampe.parts import Parts, Retired
+from hippocampe.protocols import Embedder
+from hippocampe.times import relative_time
+from hippocampe.translation import LANGUAGES, translate
+from hippocampe.types import Scope
+from hippocampe.windows import read_window
+
+EVERYWHERE = ("memory", "turn", "live", "note")
+
+
+def warm(embedder: Embedder) -> None:
+    """Load what a turn needs, once per process: the bundled model, and rules kept as data."""
+    if isinstance(embedder, LocalEmbedder):
+        _model()
+    _rules()
+
+
+def rehearse(parts: Parts) -> None:
+    """`warm`, and count the words of the default space; what is searched for is seen by nobody.
+
+    An embedder that is reached over a network is left alone.
+    """
+    warm(parts.embedder)
+    if isinstance(parts.embedder, LocalEmbedder):
+        with suppress(HippocampeError, Retired):
+            recall.search(parts, "?", recall.Wanted(Scope(), collections=EVERYWHERE))
+
+
+@cache
+def _model() -> None:
+    LocalEmbedder().embed(["."])
+
+
+@cache
+def _rules() -> None:
+    tokens.count(".")
+    now = datetime.now(UTC)
+    for language in LANGUAGES:
+        translate("", language)
+        relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
+    asking.introduced("")
+    relevance.learnt()
+    read_window("", now=now, timezone="UTC")
