@@ -27,12 +27,13 @@ from typing import Any
 
 import common
 from filling import HELD, Plan, fill, say
-from hippocampe import Hippocampe, Scope, evidence, maintain, rank, relevance
+from hippocampe import Hippocampe, Scope, evidence, inject, maintain, rank, relevance
 from hippocampe import recall as recall_step
 from hippocampe.config import Config
 from hippocampe.types import Injection
 
 NO_GRAPH = 10**9
+STANDING = "what is not searched for, beside the search"
 COLD = """
 import json, sys, time
 start = time.perf_counter()
@@ -135,9 +136,11 @@ class Probe:
     def _serve(self, text: str, space: str, served: Served) -> None:
         self._served += 1
         scope = Scope(space=space, user="camille", channel=f"channel {self._served}")
-        started = time.perf_counter()
-        injection = self._hippo.before_turn(text, scope=scope)
-        served.note(injection, time.perf_counter() - started)
+        watch = common.Stopwatch(served.stages)
+        with common.watched((inject._Turn, "_standing", watch.of(STANDING))):
+            started = time.perf_counter()
+            injection = self._hippo.before_turn(text, scope=scope)
+            served.note(injection, time.perf_counter() - started)
 
     def _remember(self, count: int) -> tuple[list[float], int]:
         """Seconds of each, and how many the very next recall found."""
@@ -268,7 +271,7 @@ def show(found: dict[str, Any]) -> None:
     for what, stages in (("recall", "stages"), ("before_turn", "before_turn_stages")):
         for name, figures in last[stages].items():
             print(
-                f"    {what:11} {name:32} p50 {figures['p50']:8.2f}  p95 {figures['p95']:8.2f} ms"
+                f"    {what:11} {name:45} p50 {figures['p50']:8.2f}  p95 {figures['p95']:8.2f} ms"
             )
     for name, value in found.get("ratios", {}).items():
         print(f"  {name}: {value}")
