@@ -215,6 +215,7 @@ def plot(reports: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
     import matplotlib
 
     matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "hippocampe"  # the same figures make the same file
     from matplotlib import pyplot
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -224,7 +225,7 @@ def plot(reports: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
             figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
             draw(axes, report["results"])
             made.append(folder / f"{name}-{draw.__name__.strip('_')}.svg")
-            figure.savefig(made[-1])
+            figure.savefig(made[-1], metadata={"Date": None})
             pyplot.close(figure)
     return made
 
