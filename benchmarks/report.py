@@ -249,8 +249,7 @@ def _reliability(axes: Any, results: dict[str, Any]) -> None:
     axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
     for name, folder in results["folders"].items():
         bins = folder["calibration"]["reliability"]
-        error = folder["calibration"]["error"]
-        label = f"{name} (error {error:.3f})"
+        label = f"{name} (error {_errors(folder['calibration'])})"
         axes.plot([b["score"] for b in bins], [b["share"] for b in bins], marker="o", label=label)
     axes.set(xlabel="score given", ylabel="share relevant", xlim=(0, 1), ylim=(0, 1))
     axes.legend(fontsize="small")
@@ -296,7 +295,10 @@ def _latency(axes: Any, results: dict[str, Any], what: str) -> None:
                 axes.plot(
                     *zip(*points, strict=True), line, marker="o", color=f"C{number}", label=label
                 )
-    axes.set(xscale="log", xlabel="memories", ylabel=f"{what}, ms")
+    axes.set(xscale="log", xlabel="memories, and in how many spaces", ylabel=f"{what}, ms")
+    marks = {size["size"]: f"{size['size']:,} in {size['spaces']}" for size in results["sizes"]}
+    axes.set_xticks(list(marks), list(marks.values()))
+    axes.minorticks_off()
     axes.set_ylim(bottom=0)
     axes.legend(fontsize="small")
 
