@@ -22,6 +22,8 @@ import hippocampe
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.store.schema import message, turn
 
+NONE = "none"
+"""The type of a question that nothing answers."""
 COLLECTION = {"talk": "turn", "memory": "memory"}
 """Where documents are found, by the form in which they came in."""
 _READ_ONLY = (
@@ -34,21 +36,27 @@ _DATES = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%d %B %Y", "%d %B, %Y", "%B %d, 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, the space it is asked in, its kind, and the ids of the documents that answer it."""
+    """A question, the space it is asked in, its kind, and the ids of the documents that answer it.
+
+    Who asks and on which day, if that is known.
+    """
 
     text: str
     space: str
     kind: str
     answers: frozenset[str]
+    user: str | None = None
+    day: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder of documents, and the questions that have evidence in them."""
+    """A folder of documents, the questions that have evidence in them, and those that surely have not."""
 
     name: str
     documents: list[dict[str, Any]]
     queries: list[Query]
+    unanswered: list[Query]
 
     @property
     def form(self) -> str:
@@ -62,21 +70,34 @@ def read_corpus(folder: Path) -> Corpus:
     documents = list(common.json_lines(folder / "corpus.jsonl"))
     known = {document["id"] for document in documents}
     answers: dict[str, set[str]] = {}
+    judged: set[str] = set()
     with common.opened(folder / "qrels.tsv") as lines:
         for row in csv.reader(lines, delimiter="\t"):
-            if len(row) >= 2 and row[1] in known:
-                answers.setdefault(row[0], set()).add(row[1])
-    queries = [
-        Query(
-            text=query["text"],
-            space=query.get("scope") or "default",
-            kind=str(query.get("type", "")),
-            answers=frozenset(answers[query["id"]]),
-        )
+            if len(row) >= 2:
+                judged.add(row[0])
+                if row[1] in known:
+                    answers.setdefault(row[0], set()).add(row[1])
+    asked = [
+        (query["id"], _query(query, frozenset(answers.get(query["id"], ()))))
         for query in common.json_lines(folder / "queries.jsonl")
-        if query["id"] in answers
     ]
-    return Corpus(folder.resolve().name, documents, queries)
+    return Corpus(
+        name=folder.resolve().name,
+        documents=documents,
+        queries=[query for _, query in asked if query.answers],
+        unanswered=[query for id, query in asked if query.kind == NONE and id not in judged],
+    )
+
+
+def _query(row: dict[str, Any], answers: frozenset[str]) -> Query:
+    return Query(
+        text=row["text"],
+        space=row.get("scope") or "default",
+        kind=str(row.get("type", "")),
+        answers=answers,
+        user=row.get("user"),
+        day=moment(row.get("date")),
+    )
 
 
 def sample(corpus: Corpus, count: int | None) -> list[Query]:
@@ -154,10 +175,10 @@ def import_memories(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
             "record": "memory",
             "id": memory_id(document["id"]),
             "collection": "memory",
-            "type": "fact",
+            "type": document.get("kind", "fact"),
             "content": document["text"],
-            "subjects": [],
-            "importance": 0.6,
+            "subjects": document.get("subjects", []),
+            "importance": document.get("importance", 0.6),
             "source": "benchmark",
             "created_at": at.isoformat(),
             "updated_at": at.isoformat(),
@@ -215,13 +236,16 @@ def data_folder(corpus: Corpus, form: str, cache: Path | None) -> Iterator[tuple
 
 @dataclass(slots=True)
 class Clock:
-    """The day after the last document of the space that is being asked."""
+    """The day of the question that is asked, or the day after the last document of its space."""
 
     ends: dict[str, datetime]
-    space: str = ""
+    _now: datetime | None = None
+
+    def ask(self, query: Query) -> None:
+        self._now = query.day or self.ends.get(query.space)
 
     def __call__(self) -> datetime:
-        return self.ends.get(self.space) or datetime.now(UTC)
+        return self._now or datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@
 Folders are those of `recall.py`. Each question is a message to `before_turn`, on a channel of its
 own so that nothing counts as said before, once for each threshold; nothing is in for being recent,
 and nothing is late. The same renderer writes the last messages, and the first that a recall finds
-by BM25 alone or by all it has, into the same budget. Only questions with evidence count.
+by BM25 alone or by all it has, into the same budget. Only questions with evidence count; messages
+of the type `none`, which nothing answers, tell how often nothing is then found for a turn.
 """
 
 import sys
@@ -22,7 +23,7 @@ from corpora import Loaded, Query
 from hippocampe import Scope, recall, tokens
 from hippocampe.render import render
 from hippocampe.store import talk
-from hippocampe.types import Injection, Recollection, Settings
+from hippocampe.types import Injection, Mode, Recollection, Settings
 
 ITEMS = 10
 """The most that goes into a turn."""
@@ -39,9 +40,10 @@ CHOSEN: dict[str, dict[str, Any]] = {"as shipped": {}} | {
 }
 """The rows that are `before_turn`, with the settings of each."""
 LAST_MESSAGES = f"last {LAST} messages"
-FIRST = {f"BM25, first {ITEMS}": "text", f"hybrid, first {ITEMS}": "hybrid"}
+FIRST: dict[str, Mode] = {f"BM25, first {ITEMS}": "text", f"hybrid, first {ITEMS}": "hybrid"}
 """The rows that are what a recall finds, whatever its score, with the mode of each."""
 METRICS = ("hit rate", "precision", "recall", "items", "tokens", "empty")
+"""Hit rate, recall and tokens are of all that a turn gets; the others of what was searched for."""
 
 
 @dataclass(slots=True)
@@ -49,27 +51,43 @@ class Row:
     """What the questions of one folder got in one way, each list in their order."""
 
     figures: list[tuple[float, ...]] = field(default_factory=list)
-    """In the order of `METRICS`; of precision, how many items are right."""
+    """In the order of `METRICS`; of precision, how many of the items are right."""
+    unanswered: list[bool] = field(default_factory=list)
+    """Of the messages that nothing answers, whether each got nothing."""
     no_room: int = 0
     milliseconds: list[float] = field(default_factory=list)
     missing: int = 0
     unsearched: int = 0
 
-    def note(self, shown: Sequence[str], tokens: int, answers: frozenset[str]) -> None:
-        right = [document for document in shown if document in answers]
-        recall = len(set(right)) / len(answers)
-        self.figures.append((bool(right), len(right), recall, len(shown), tokens, float(not shown)))
+    def note(
+        self, shown: Sequence[str], searched: Sequence[str], tokens: int, answers: frozenset[str]
+    ) -> None:
+        """Note one text: all documents that it shows, and those that were searched for."""
+        if not answers:
+            self.unanswered.append(not searched)
+            return
+        inside = len(answers.intersection(shown))
+        right = len(answers.intersection(searched))
+        self.figures.append(
+            (
+                *(float(inside > 0), right, inside / len(answers), len(searched), tokens),
+                float(not searched),
+            )
+        )
 
     def summary(self) -> dict[str, Any]:
         values = np.array(self.figures, float)
         of = np.ones_like(values)
         of[:, METRICS.index("precision")] = values[:, METRICS.index("items")]
         found: dict[str, Any] = common.intervals(values, METRICS, of)
-        found["no_room"] = round(self.no_room / len(values), 3)
+        if self.unanswered:
+            found["quiet"] = round(float(np.mean(self.unanswered)), 4)
+        asked = len(values) + len(self.unanswered)
+        found["no_room"] = round(self.no_room / asked, 3)
         if self.milliseconds:
             found["milliseconds"] = common.percentiles(self.milliseconds)
             found["missing"] = self.missing
-            found["unsearched"] = self.unsearched
+            found["unsearched"] = round(self.unsearched / asked, 3)
         return found
 
 
@@ -85,27 +103,33 @@ class Messages:
     def ask(self, space: str, queries: Sequence[Query]) -> None:
         """Ask the questions of one space."""
         hippo, scope = self.loaded.hippo, Scope(space=space)
-        self.loaded.clock.space = space
         for name, changes in CHOSEN.items():
             hippo.update_settings(scope=scope, **ALWAYS, **changes)
             for query in queries:
-                self._note(name, query, self._turn(query.text, space))
+                self._note(name, query, self._turn(query))
             hippo.update_settings(scope=scope, **dict.fromkeys(changes))
         chosen = hippo.settings(scope=scope)
         last = self._last(space)
-        collections = (corpora.COLLECTION[self.form],)
         for query in queries:
             self._render(LAST_MESSAGES, query, last, chosen)
             for name, mode in FIRST.items():
-                found = hippo.recall(
-                    query.text, scope=scope, limit=ITEMS, collections=collections, mode=mode
-                )
-                self._render(name, query, found, chosen)
+                self._render(name, query, self._first(query, mode), chosen)
 
-    def _turn(self, text: str, space: str) -> Injection:
+    def _turn(self, query: Query) -> Injection:
         self.asked += 1
-        scope = Scope(space=space, channel=f"question {self.asked}")
-        return self.loaded.hippo.before_turn(text, scope=scope)
+        self.loaded.clock.ask(query)
+        scope = Scope(space=query.space, user=query.user, channel=f"question {self.asked}")
+        return self.loaded.hippo.before_turn(query.text, scope=scope)
+
+    def _first(self, query: Query, mode: Mode) -> list[Recollection]:
+        self.loaded.clock.ask(query)
+        return self.loaded.hippo.recall(
+            query.text,
+            scope=Scope(space=query.space, user=query.user),
+            limit=ITEMS,
+            collections=(corpora.COLLECTION[self.form],),
+            mode=mode,
+        )
 
     def _row(self, name: str) -> Row:
         return self.rows.setdefault(name, Row())
@@ -115,12 +139,18 @@ class Messages:
 
     def _note(self, name: str, query: Query, injection: Injection) -> None:
         row, trace = self._row(name), injection.trace
-        row.note(self._names(injection.items), injection.tokens, query.answers)
+        searched = [
+            each.recollection
+            for each in trace.considered
+            if each.outcome == "injected" and each.path == "search"
+        ]
+        row.note(
+            self._names(injection.items), self._names(searched), injection.tokens, query.answers
+        )
         row.no_room += sum(each.outcome == "no_room" for each in trace.considered)
         row.milliseconds.append(injection.took_ms / 1000)
         row.missing += bool(trace.missing or trace.skipped)
-        inside = [each for each in trace.considered if each.outcome == "injected"]
-        row.unsearched += sum(each.path != "search" for each in inside)
+        row.unsearched += len(injection.items) - len(searched)
 
     def _render(
         self, name: str, query: Query, items: Sequence[Recollection], chosen: Settings
@@ -134,7 +164,8 @@ class Messages:
             count=tokens.count,
         )
         row = self._row(name)
-        row.note(self._names(rendered.shown), rendered.tokens, query.answers)
+        shown = self._names(rendered.shown)
+        row.note(shown, shown, rendered.tokens, query.answers)
         row.no_room += len(rendered.no_room)
 
     def _last(self, space: str) -> list[Recollection]:
@@ -152,7 +183,7 @@ def run(folder: Path, questions: int | None, cache: Path | None) -> dict[str, An
     corpus = corpora.read_corpus(folder)
     queries = corpora.sample(corpus, questions)
     spaces: dict[str, list[Query]] = {}
-    for query in queries:
+    for query in (*queries, *corpus.unanswered):
         spaces.setdefault(query.space, []).append(query)
     with corpora.loaded(corpus, corpus.form, cache) as loaded:
         messages = Messages(loaded, corpus.form)
@@ -164,6 +195,7 @@ def run(folder: Path, questions: int | None, cache: Path | None) -> dict[str, An
         "form": corpus.form,
         "documents": len(corpus.documents),
         "questions": len(queries),
+        "unanswered": len(corpus.unanswered),
         "spaces": len(spaces),
         "token_budget": budget,
         "rows": {name: row.summary() for name, row in messages.rows.items()},
@@ -181,6 +213,9 @@ def show(name: str, figures: dict[str, Any]) -> None:
         print(line + f"{values['no_room']:11.3f}" + (f"{spent['p50']:7.1f}" if spent else ""))
     late = sum(values.get("missing", 0) for values in figures["rows"].values())
     print(f"turns that something was missing from: {late}")
+    if figures["unanswered"]:
+        quiet = {row: values["quiet"] for row, values in figures["rows"].items()}
+        print(f"quiet at {figures['unanswered']} messages that nothing answers: {quiet}")
 
 
 def main() -> None:

@@ -1,9 +1,11 @@
 """Learn the weights of `hippocampe.rank` from collections of questions with known answers.
 
-A collection is a folder with `corpus.jsonl.gz` ({id, text, scope?, session?, date?, speaker|role?}),
-`queries.jsonl.gz` ({id, text, scope?, type?}) and `qrels.tsv` (query id, text id); the lines of a
-scope are in the order they were said. Candidates are gathered as recall gathers them: nearest
-vectors, BM25, and the turns beside the best of both.
+A collection is a folder with `corpus.jsonl` ({id, text, scope?, session?, date?, speaker|role?,
+subjects?, importance?}), `queries.jsonl` ({id, text, scope?, type?, user?, names?, date?, split?}),
+both perhaps gzipped, and `qrels.tsv` (query id, text id); the lines of a scope are in the order they
+were said. What has no speaker or role is a memory. Candidates are gathered as recall gathers them:
+nearest vectors, BM25, and the turns beside the best of both. Questions of the type "none" have no
+answer, and those whose split is "held out" are only measured, never learnt from.
 
     python benchmarks/learn_rank.py FOLDER… --output src/hippocampe/data/rank.json --cache CACHE
 
@@ -33,23 +35,27 @@ from scipy.optimize import minimize
 from hippocampe import rank, text
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.index.bm25 import sparse_document, sparse_query
-from hippocampe.relevance import FORMS, Model, blend, contributions, features, start
+from hippocampe.relevance import FORMS, KINDS, Model, blend, contributions, features, start
+from hippocampe.topics import topics_of
+from hippocampe.windows import read_window
 from hippocampe.words import Texts, shipped
 
 DEPTH, POOL, BESIDE = 100, 120, 25
-ORDER_SHARE, DECAY = 1.0, 3e-3
+ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
 DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%d")
 
 MATCHES: Final = rank.SIGNALS[: rank.SIGNALS.index("length")]
 """Signals of which more is never worse: their weights may not be negative."""
 BY_HAND: Final = {
-    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0]},
-    "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5]},
-    "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1]},
+    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0, 1.0]},
+    "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
+    "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
 }
-"""No collection tells what these are worth: a time that was named counts like a good match, and
+"""What no collection tells the worth of: a time that was named counts like a good match, and
 importance and use only break ties."""
+LEARNT: Final = {("in_window", "statement")}
+"""Of these, what the memories do tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,10 @@ class Case:
     """One question: its candidates measured, which of them answer it, how many answers exist."""
 
     group: str
+    text: str
+    kind: str
+    held_out: bool
+    shown: list[str]
     measured: NDArray[np.float32]
     right: NDArray[np.bool_]
     answers: int
@@ -65,8 +75,11 @@ class Case:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    if path.exists():
+        content = path.read_bytes()
+    else:
+        content = gzip.decompress(path.with_name(path.name + ".gz").read_bytes())
+    return [json.loads(line) for line in content.splitlines()]
 
 
 def embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
@@ -88,20 +101,36 @@ def moment(date: str | None) -> datetime | None:
     return None
 
 
+def author_of(document: dict[str, Any]) -> str | None:
+    """Who said it; None for a memory."""
+    return document.get("speaker") or document.get("role")
+
+
+def searched(document: dict[str, Any]) -> str:
+    """What of it is searched by words, as recall would."""
+    missing = [
+        n for n in document.get("subjects", ()) if text.fold(n) not in text.fold(document["text"])
+    ]
+    content = document["text"] + (f" ({', '.join(missing)})" if missing else "")
+    return text.embedding_text(content, author_of(document))
+
+
 class Scope:
     """The texts among which a question is asked, with all that the ranker measures."""
 
     def __init__(self, documents: list[dict[str, Any]], dense: NDArray[np.float32]) -> None:
+        self.documents = documents
         self.ids = {document["id"]: row for row, document in enumerate(documents)}
-        self.authors = [d.get("speaker") or d.get("role") for d in documents]
-        contents = [
-            text.embedding_text(d["text"], a) for d, a in zip(documents, self.authors, strict=True)
-        ]
+        self.authors = [author_of(document) for document in documents]
+        self.importance = np.array(
+            [np.nan if author_of(d) else d.get("importance", 0.6) for d in documents], np.float32
+        )
+        contents = [searched(document) for document in documents]
         self.words = [text.keywords(content)[:2_000] for content in contents]
         times = [moment(d.get("date")) for d in documents]
         self.at = np.array([time.timestamp() if time else np.nan for time in times])
         traits = np.array([text.traits(d["text"]) for d in documents])
-        self.question, self.number, self.date = (traits & bit > 0 for bit in (1, 2, 4))
+        self.question, self.number, self.date, self.place = (traits & b > 0 for b in (1, 2, 4, 8))
         self.session = self._sessions(documents)
         self.dense = dense
         self.window = self._windows()
@@ -117,7 +146,7 @@ class Scope:
     @staticmethod
     def _sessions(documents: list[dict[str, Any]]) -> NDArray[np.int64]:
         numbers: dict[str, int] = {}
-        names = [d.get("session") or d.get("date") for d in documents]
+        names = [author_of(d) and (d.get("session") or d.get("date")) for d in documents]
         return np.array([numbers.setdefault(n, len(numbers)) if n else -1 for n in names])
 
     def beside(self, row: int, step: int) -> int:
@@ -156,89 +185,152 @@ class Scope:
 
 
 def ndcg(right: Sequence[bool], answers: int) -> float:
-    """nDCG@10 of answers in order."""
+    """nDCG@10 of answers in order; 0 where there is none."""
     gains = 1 / np.log2(np.arange(2, 12))
-    return float(gains[: len(right)][np.asarray(right[:10], bool)].sum() / gains[:answers].sum())
+    found = gains[: len(right)][np.asarray(right[:10], bool)].sum()
+    return float(found / max(gains[:answers].sum(), gains[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as recall would understand it.
+
+    `text` is what is embedded and searched for, with the other names of those it names; `words` are
+    what the ranker compares, one name for each; `same` are words to read as another one.
+    """
+
+    id: str
+    asked: str
+    text: str
+    words: tuple[str, ...]
+    same: dict[str, str]
+    row: dict[str, Any]
+
+
+def understood(row: dict[str, Any], known: frozenset[str]) -> Question:
+    """Read a question whose scope holds the `known` words."""
+    said = text.plain(row["text"])
+    heard = text.words(said)
+    groups = [[text.fold(n) for n in names] for names in row.get("names", ())]
+    groups = [names for names in groups if not set(heard).isdisjoint(names)]
+    if row.get("user") and text.is_first_person(said):
+        groups.append([text.fold(row["user"])])
+    groups = [[name for name in names if name in known] for names in groups]
+    added = [name for names in groups for name in names if name not in heard]
+    first = [names[0] for names in groups if names]
+    same = {other: names[0] for names in groups for other in names[1:]}
+    words = text.content_words(" ".join((said, *first)))
+    return Question(row["id"], said, " ".join((said, *added)), tuple(words), same, row)
 
 
 def cases(folder: Path, limit: int, cache: Path) -> Iterator[Case]:
-    """Every question of a collection that has an answer, at most about `limit`, measured."""
-    documents = lines(folder / "corpus.jsonl.gz")
-    questions = lines(folder / "queries.jsonl.gz")
-    questions = questions[:: max(1, round(len(questions) / limit))]
+    """Every question of a collection that has an answer or surely none, at most about `limit`."""
+    documents = lines(folder / "corpus.jsonl")
+    rows = lines(folder / "queries.jsonl")
+    rows = rows[:: max(1, round(len(rows) / limit))]
     answers: dict[str, set[str]] = defaultdict(set)
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines():
         query, document = line.split("\t")[:2]
         answers[query].add(document)
-    wanted = [q for q in questions if answers[q["id"]]]
-    spoken = [
-        text.embedding_text(d["text"], d.get("speaker") or d.get("role"), moment(d.get("date")))
+    said = [
+        text.embedding_text(
+            d["text"], author_of(d), moment(d.get("date")) if author_of(d) else None
+        )
         for d in documents
     ]
-    dense = embedded(spoken, cache)
-    asked = embedded([q["text"] for q in wanted], cache)
+    dense = embedded(said, cache)
     by_scope: dict[str, list[int]] = defaultdict(list)
     for row, document in enumerate(documents):
         by_scope[document.get("scope") or ""].append(row)
     scopes = {n: Scope([documents[r] for r in rows], dense[rows]) for n, rows in by_scope.items()}
+    wanted = [
+        understood(row, frozenset(scopes[row.get("scope") or ""].frequency))
+        for row in rows
+        if answers[row["id"]] or row.get("type") == "none"
+    ]
+    asked = embedded([question.text for question in wanted], cache)
     vocabulary = sorted(
         {w for scope in scopes.values() for w in scope.frequency}
-        | {w for q in wanted for w in text.content_words(q["text"])}
+        | {w for question in wanted for w in question.words}
     )
     space = shipped(MODEL)
     assert space is not None
-    vectors = space.place(embedded(vocabulary, cache))
-    ids = {word: row for row, word in enumerate(vocabulary)}
+    known = Words(
+        {word: row for row, word in enumerate(vocabulary)},
+        space.place(embedded(vocabulary, cache)),
+        np.array([topics_of(word) for word in vocabulary], np.uint64),
+    )
     for question, vector in zip(wanted, asked, strict=True):
-        scope = scopes[question.get("scope") or ""]
-        right = {scope.ids[id] for id in answers[question["id"]] if id in scope.ids}
-        group = f"{folder.name}/{question.get('scope') or question.get('type')}"
-        yield measure(scope, question["text"], vector, right, group, ids, vectors)
+        scope = scopes[question.row.get("scope") or ""]
+        right = {scope.ids[id] for id in answers[question.id] if id in scope.ids}
+        group = f"{folder.name}/{question.row.get('scope') or question.row.get('type')}"
+        yield measure(scope, question, vector, right, group, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Every word of a collection: its row, its vector, what it speaks of."""
+
+    ids: dict[str, int]
+    vectors: NDArray[np.float32]
+    topics: NDArray[np.uint64]
 
 
 def measure(
     scope: Scope,
-    question: str,
+    question: Question,
     vector: NDArray[np.float32],
     right: set[int],
     group: str,
-    ids: dict[str, int],
-    vectors: NDArray[np.float32],
+    known: Words,
 ) -> Case:
     """One question's candidates, gathered and measured."""
-    bm25, dense = scope.bm25(question), scope.dense @ vector
+    bm25, dense = scope.bm25(question.text), scope.dense @ vector
     rows = scope.pool(bm25, dense)
     listed = list(rows)
     near = [[scope.beside(row, step) for step in (-2, -1, 1, 2)] for row in rows]
     listed += sorted({other for four in near for other in four if other >= 0} - set(rows))
     place = {row: position for position, row in enumerate(listed)} | {-1: -1}
     lengths = [len(scope.words[row]) for row in listed]
-    words = tuple(text.content_words(question))
-    asked = [ids[word] for word in words]
-    counts = np.array([scope.frequency.get(word, 0) for word in words])
+    asked = [known.ids[word] for word in question.words]
+    counts = np.array([scope.frequency.get(word, 0) for word in question.words])
     shown = np.sort(bm25)[-DEPTH:].min()
+    day = moment(question.row.get("date"))
+    window = read_window(question.asked, now=day, timezone="Europe/Paris") if day else None
     query = rank.Query(
-        words, vectors[asked], rank.rarity(counts, len(scope.dense)), rank.asks(question)
+        question.words,
+        known.vectors[asked],
+        rank.rarity(counts, len(scope.dense)),
+        rank.asks(question.asked),
+        (window.start.timestamp(), window.end.timestamp()) if window else None,
+        tuple(topics_of(word) for word in question.words),
     )
+    same = {known.ids[other]: known.ids[name] for other, name in question.same.items()}
+    ids = [known.ids[word] for row in listed for word in scope.words[row]]
+    texts = Texts(np.array([same.get(id, id) for id in ids], np.int64), np.cumsum([0, *lengths]))
     candidates = rank.Candidates(
         dense=dense[rows],
         window=scope.window[rows] @ vector,
         bm25=np.where(bm25[rows] >= shown, bm25[rows], 0.0),
-        vectors=vectors,
-        texts=Texts(
-            np.array([ids[word] for row in listed for word in scope.words[row]], dtype=np.int64),
-            np.cumsum([0, *lengths]),
-        ),
+        vectors=known.vectors,
+        texts=texts,
         neighbours=np.array([[place[other] for other in four] for four in near]),
         question=scope.question[listed],
-        number=scope.number[listed],
-        date=scope.date[listed],
+        number=scope.number[rows],
+        date=scope.date[rows],
         authors=[scope.authors[row] for row in rows],
         session=scope.session[rows],
         at=scope.at[rows],
+        importance=scope.importance[rows],
+        place=scope.place[rows],
+        topics=known.topics[texts.ids],
     )
     return Case(
         group,
+        question.asked,
+        str(question.row.get("type", "")),
+        question.row.get("split") == "held out",
+        [scope.documents[row]["text"] for row in rows],
         rank.signals(query, candidates),
         np.isin(rows, list(right)),
         len(right),
@@ -254,7 +346,7 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     probabilities also hold in a store of a few memories.
     """
     usual = _usual([case.measured for questions in collections for case in questions])
-    empty = Model(usual, np.zeros((len(FORMS), len(rank.SIGNALS), 2), np.float32), 0.0)
+    empty = Model(usual, np.zeros((len(FORMS), len(rank.SIGNALS), len(KINDS)), np.float32), 0.0)
     chance = np.random.default_rng(0)
     blocks: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
@@ -272,8 +364,12 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     solved = _minimise(
         np.concatenate(blocks), np.concatenate(right), sizes, np.array(weights), starts
     )
-    shape = (2, len(FORMS), len(rank.SIGNALS))
+    shape = (len(KINDS), len(FORMS), len(rank.SIGNALS))
     learnt = np.moveaxis(solved[:-1].reshape(shape), 0, 2).astype(np.float32)
+    for name, entry in BY_HAND.items():
+        for number, kind in enumerate(KINDS):
+            if (name, kind) not in LEARNT:
+                learnt[0, rank.SIGNALS.index(name), number] = entry["value"][number]
     return Model(usual, learnt, float(solved[-1]))
 
 
@@ -284,28 +380,31 @@ def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     counts = np.maximum(present.sum(axis=0), 1)
     mean = np.where(present, values, 0).sum(axis=0, dtype=np.float64) / counts
     squares = np.where(present, values - mean, 0) ** 2
-    return np.stack([mean, np.sqrt(squares.sum(axis=0) / counts)]).astype(np.float32)
+    usual = np.stack([mean, np.sqrt(squares.sum(axis=0) / counts)]).astype(np.float32)
+    for name, entry in BY_HAND.items():
+        usual[:, rank.SIGNALS.index(name)] = entry["mean"], entry["deviation"]
+    return usual
 
 
 def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Shape (n, 2 * forms * signals): the features for short texts, then for long ones."""
+    """Shape (n, kinds * forms * signals): the features as seen by the weights of each kind."""
     flat = np.moveaxis(features(measured, usual), 1, 0).reshape(len(measured), -1)
-    short, long = blend(measured)
-    return np.concatenate([flat * short, flat * long], axis=1)
+    return np.concatenate([flat * share[:, None] for share in blend(measured).T], axis=1)
 
 
 def _bounds() -> list[tuple[float | None, float | None]]:
     """The range of each weight, in the order of `_columns`, and of the bias."""
-    ranges: list[tuple[float | None, float | None]] = []
-    for form in FORMS:
-        for name in rank.SIGNALS:
-            if name in MATCHES:
-                ranges.append((0.0, None))
-            elif form != "value" or name in BY_HAND:
-                ranges.append((0.0, 0.0))
-            else:
-                ranges.append((None, None))
-    return [*ranges, *ranges, (None, None)]
+    return [*(_range(k, f, n) for k in KINDS for f in FORMS for n in rank.SIGNALS), (None, None)]
+
+
+def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:
+    if name in MATCHES:
+        return 0.0, None
+    if form == "value" and (name, kind) in LEARNT:
+        return 0.0, None
+    if form != "value" or name in BY_HAND:
+        return 0.0, 0.0
+    return None, None
 
 
 def _minimise(
@@ -346,24 +445,37 @@ def probabilities(model: Model, measured: NDArray[np.float32]) -> NDArray[np.flo
 
 
 def figures(questions: Sequence[Case], scores: Sequence[NDArray[np.float64]]) -> dict[str, float]:
-    """nDCG@10, recall@10 and the calibration error over the twenty best of each question."""
+    """nDCG@10, recall@10, hit@1 and `found` (an answer scores .5) of the questions with an answer,
+    `quiet` (nothing scores .5) of those without, and the calibration error over the twenty best."""
     gains: list[float] = []
     recalls: list[float] = []
+    hits: list[float] = []
+    found: list[float] = []
+    quiet: list[float] = []
     said: list[float] = []
     true: list[bool] = []
     for case, score in zip(questions, scores, strict=True):
         order = np.argsort(-score, kind="stable")
-        gains.append(ndcg(case.right[order[:10]].tolist(), case.answers))
-        recalls.append(case.right[order[:10]].sum() / case.answers)
         said += score[order[:20]].tolist()
         true += case.right[order[:20]].tolist()
+        if not case.answers:
+            quiet.append(score.max() < 0.5)
+            continue
+        gains.append(ndcg(case.right[order[:10]].tolist(), case.answers))
+        recalls.append(case.right[order[:10]].sum() / case.answers)
+        hits.append(case.right[order[0]])
+        found.append(score[case.right].max(initial=0.0) >= 0.5)
     bins = np.minimum((np.array(said) * 10).astype(int), 9)
     errors = np.bincount(bins, np.array(said) - np.array(true), 10)
-    return {
-        "ndcg@10": round(float(np.mean(gains)), 4),
-        "recall@10": round(float(np.mean(recalls)), 4),
-        "calibration_error": round(float(np.abs(errors).sum() / len(said)), 4),
+    measured = {
+        "ndcg@10": gains,
+        "recall@10": recalls,
+        "hit@1": hits,
+        "found": found,
+        "quiet": quiet,
+        "calibration_error": np.abs(errors).sum() / len(said),
     }
+    return {name: round(float(np.mean(v)), 4) for name, v in measured.items() if np.size(v)}
 
 
 def cross_validated(collections: dict[str, list[Case]], folds: int) -> dict[str, dict[str, float]]:
@@ -418,17 +530,27 @@ def main() -> None:
     )
     parser.add_argument("--transfer", action="store_true", help="also learn on each one alone")
     wanted = parser.parse_args()
-    collections = {f.name: list(cases(f, wanted.queries, wanted.cache)) for f in wanted.folders}
+    everything = {f.name: list(cases(f, wanted.queries, wanted.cache)) for f in wanted.folders}
+    collections = {n: [c for c in q if not c.held_out] for n, q in everything.items()}
     for name, questions in collections.items():
-        ceiling = np.mean([c.right.sum() / c.answers for c in questions])
-        bm25, dense = (np.mean([getattr(c, k) for c in questions]) for k in ("bm25", "dense"))
+        ceiling = np.mean([c.right.sum() / c.answers for c in questions if c.answers])
+        bm25, dense = (
+            np.mean([getattr(c, k) for c in questions if c.answers]) for k in ("bm25", "dense")
+        )
         print(f"{name}: {len(questions)} bm25 {bm25:.4f} dense {dense:.4f} ceiling {ceiling:.4f}")
     measured = cross_validated(collections, wanted.folds)
     print(json.dumps(measured, indent=1), flush=True)
     model = learn(list(collections.values()))
+    held_out = {
+        name: figures(kept, [probabilities(model, case.measured) for case in kept])
+        for name, q in everything.items()
+        if (kept := [case for case in q if case.held_out])
+    }
+    print(json.dumps({"held out": held_out}, indent=1), flush=True)
     provenance = {
         "program": "benchmarks/learn_rank.py",
         "collections": {n: {"questions": len(q), **measured[n]} for n, q in collections.items()},
+        "held_out": held_out,
         "licences": dict(item.split("=", 1) for item in wanted.licence),
         "cross_validation": f"{wanted.folds} folds by conversation or article",
         "embedder": MODEL,
@@ -436,7 +558,7 @@ def main() -> None:
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
-    entries = {"provenance": provenance, "bias": model.bias, "signals": _entries(model) | BY_HAND}
+    entries = {"provenance": provenance, "bias": model.bias, "signals": _entries(model)}
     wanted.output.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
     if wanted.transfer:
         print(json.dumps(transferred(collections), indent=1))

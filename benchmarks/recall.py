@@ -3,7 +3,7 @@
     python benchmarks/recall.py FOLDER... [--sample N] [--cache DIR] [--out results.json]
 
 A folder holds `corpus.jsonl` {id, text, scope?, session?, date?, speaker|role?}, `queries.jsonl`
-{id, text, scope?, type?} (both may be gzipped) and `qrels.tsv` (query, document). Documents that
+{id, text, scope?, type?, user?, date?} (both may be gzipped) and `qrels.tsv` (query, document). Documents that
 have a speaker or a role come in as talk, each a turn of its own; others as memories. Everything
 goes through the real engine, and only questions with evidence count.
 """
@@ -77,11 +77,11 @@ class Questions:
         self._collection = collection
 
     def _recall(self, query: Query, mode: str) -> tuple[list[Any], float]:
-        self._loaded.clock.space = query.space
+        self._loaded.clock.ask(query)
         started = time.perf_counter()
         found = self._loaded.hippo.recall(
             query.text,
-            scope=Scope(space=query.space),
+            scope=Scope(space=query.space, user=query.user),
             limit=SHOWN,
             collections=(self._collection,),
             mode=mode,

@@ -92,6 +92,8 @@ def injection(results: dict[str, Any]) -> Iterator[str]:
             f"{folder['documents']:,} documents as {folder['form']}, {folder['questions']:,} "
             f"questions, a budget of {folder['token_budget']} tokens."
         )
+        if folder["unanswered"]:
+            yield f"Quiet: nothing found for {folder['unanswered']} messages that nothing answers."
         head = ["hit rate", "precision", "recall", "items", "tokens", "empty"]
         rows = [
             [
@@ -99,12 +101,13 @@ def injection(results: dict[str, Any]) -> Iterator[str]:
                 *(_interval(values[each]) for each in head[:3]),
                 *(f"{values[each]['mean']:.1f}" for each in head[3:5]),
                 f"{values['empty']['mean']:.1%}",
+                f"{values['quiet']:.1%}" if "quiet" in values else "",
                 f"{values['no_room']:.2f}",
                 values.get("missing", ""),
             ]
             for row, values in folder["rows"].items()
         ]
-        yield table(["", *head, "no room", "turns with something missing"], rows)
+        yield table(["", *head, "quiet", "no room", "turns with something missing"], rows)
 
 
 def _interval(value: dict[str, float] | None) -> str:

@@ -76,6 +76,8 @@ def test_recall_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
 def test_injection_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
     talk = corpus(tmp_path / "talk", scope="one", speaker="Maud", date="1:56 pm on 8 May, 2023")
     notes = corpus(tmp_path / "notes")
+    with (notes / "queries.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps({"id": "none", "text": "zzyzx", "type": "none"}) + "\n")
     report = run("injection", results / "injection.json", talk, notes, "--questions", 2)
     said = json.dumps(report, ensure_ascii=False)
     assert not any(text in said for text in (*TEXTS, *QUESTIONS.values(), str(tmp_path)))
@@ -84,6 +86,9 @@ def test_injection_of_talk_and_of_memories(tmp_path: Path, results: Path) -> Non
         "talk": "talk",
         "notes": "memory",
     }
+    assert [each["unanswered"] for each in found.values()] == [0, 1]
+    assert found["notes"]["rows"]["BM25, first 10"]["quiet"] == 1
+    assert found["notes"]["rows"]["last 20 messages"]["quiet"] == 0
     for each in found.values():
         assert each["questions"] == 2
         for row in ("hybrid, first 10", "BM25, first 10", "last 20 messages"):
@@ -133,3 +138,23 @@ def test_crash(results: Path) -> None:
     assert report["results"]["failures"] == 0
     assert report["results"]["rounds"] == 2
     assert "opening after a kill" in run("report", None, results / "crash.json")["printed"]
+
+
+def test_the_collection_of_memories_is_whole() -> None:
+    folder = BENCHMARKS / "data" / "memories"
+    rows, asked = (
+        [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("corpus.jsonl", "queries.jsonl")
+    )
+    judged = [line.split("\t") for line in (folder / "qrels.tsv").read_text().splitlines()]
+    documents, queries = ({each["id"]: each for each in found} for found in (rows, asked))
+    assert (len(documents), len(queries)) == (len(rows), len(asked))
+    for query, document in judged:
+        assert queries[query]["scope"] == documents[document]["scope"]
+    answered = {query for query, _ in judged}
+    assert answered == {each["id"] for each in asked if each["type"] != "none"}
+    spaces = {each["scope"] for each in rows}
+    held_out = {each["scope"] for each in asked if each["split"] == "held out"}
+    assert len(spaces) == 12
+    assert held_out == {"fr-asso", "fr-bebe", "en-band", "en-care"}
+    assert {each["scope"] for each in asked if each["split"] == "learn"} == spaces - held_out

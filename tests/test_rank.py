@@ -54,7 +54,9 @@ def test_fusing_adds_weighted_reciprocal_ranks() -> None:
         ("When did she leave?", {"when"}),
         ("Depuis combien de temps ?", {"when", "number"}),
         ("How many dogs do I have?", {"number", "first_person"}),
-        ("Où habite David ?", set[str]()),
+        ("Où habite David ?", {"where"}),
+        ("In which town does she work?", {"where"}),
+        ("Thé ou café ?", set[str]()),
         ("qu'est-ce que j'aime", {"first_person"}),
     ],
 )
@@ -127,14 +129,87 @@ def test_dates_matter_when_a_date_is_asked() -> None:
     assert not any(column(rank.signals(query(0, 1), found), "date_asked"))
 
 
+def test_places_matter_when_a_place_is_asked() -> None:
+    found = replace(candidates([0], [0]), place=np.array([True, False]))
+    asked = rank.signals(query(0, 1, asks=frozenset({"where"})), found)
+    assert (column(asked, "place_asked"), column(asked, "place_missing")) == ([1, 0], [0, 1])
+    for other in (
+        rank.signals(query(0, 1), found),
+        rank.signals(query(0, 1, asks=frozenset({"where"})), candidates([0], [0])),
+    ):
+        assert not any(column(other, "place_asked") + column(other, "place_missing"))
+
+
+def of_topics(found: Candidates, *topics: int) -> Candidates:
+    """Candidates whose word n speaks of the nth of these topics."""
+    return replace(found, topics=np.array(topics, np.uint64)[found.texts.ids])
+
+
+def test_a_word_of_the_same_topic_covers_as_the_word_itself_does() -> None:
+    found = of_topics(candidates([4], [5], [0], [5]), 2, 0, 0, 0, 2, 4)
+    measured = rank.signals(replace(query(0), topics=(2,)), found)
+    covered = column(measured, "covered")
+    assert 0 < covered[0] <= 1
+    assert covered[1] == covered[3] == 0
+    assert covered[2] == pytest.approx(1)
+    assert column(measured, "late")[:2] == [0, 0]
+    scores = relevance.probability(measured)
+    assert scores[0] > scores[1]
+
+
+def test_a_topic_that_few_candidates_share_covers_more() -> None:
+    rare = of_topics(candidates([4], [5], [5], [5]), 2, 0, 0, 0, 2, 4)
+    common = of_topics(candidates([4], [4], [4], [5]), 2, 0, 0, 0, 2, 4)
+    asked = replace(query(0), topics=(2,))
+    best, worse = (column(rank.signals(asked, found), "covered")[0] for found in (rare, common))
+    assert best > worse > 0
+
+
+def test_small_talk_shows_and_covers_nothing() -> None:
+    found = of_topics(candidates([4], [5]), 1, 0, 0, 0, 1, 0)
+    measured = rank.signals(replace(query(0, 1), topics=(1, 0)), found)
+    assert column(measured, "chatter") == [0.5, 0.5]
+    assert column(measured, "covered") == [0, 0]
+
+
+def test_what_only_repeats_the_query_answers_nothing() -> None:
+    measured = rank.signals(query(0, 1), candidates([0, 0], [0, 4], [0, 1], []))
+    assert column(measured, "says_no_more") == pytest.approx([0.5, 0, 0, 1])
+
+
+def test_the_best_is_told_by_how_far_ahead_it_is() -> None:
+    measured = rank.signals(query(0, 1), candidates([0, 1], [0], [4]))
+    assert column(measured, "ahead") == pytest.approx([0.5, -0.5, -1])
+    assert np.isnan(column(rank.signals(query(0), candidates([0])), "ahead")).all()
+
+
+def test_memories_are_weighed_as_statements() -> None:
+    found = candidates([0, 4], [4, 5], [0, 5])
+    alone = rank.signals(query(0, 1), found)
+    kept = rank.signals(query(0, 1), replace(found, importance=np.array([np.nan, 0.6, np.nan])))
+    shares = relevance.blend(kept)
+    assert shares.sum(axis=1) == pytest.approx([1, 1, 1])
+    statement = relevance.KINDS.index("statement")
+    assert (shares[:, statement] > 0).tolist() == [False, True, False]
+    apart = relevance.probability(kept) - relevance.probability(alone)
+    assert apart[[0, 2]] == pytest.approx([0, 0], abs=1e-6)
+    assert apart[1] != pytest.approx(0, abs=1e-6)
+
+
 def test_the_time_spoken_of_lifts_what_was_then() -> None:
     found = replace(candidates([0], [0], [0]), at=np.array([50.0, 500.0, np.nan]))
     asked = replace(query(0, 1), window=(0.0, 100.0))
     measured = rank.signals(asked, found)
-    assert column(measured, "in_window")[:2] == [1, 0]
+    assert column(measured, "in_window")[:2] == pytest.approx([2 / 3, 0])
     scores = relevance.probability(measured)
     assert scores[0] > scores[1]
     assert scores[1] == pytest.approx(scores[2], abs=1e-6)
+
+
+def test_a_time_that_all_share_lifts_none() -> None:
+    found = replace(candidates([0], [4]), at=np.array([50.0, 60.0]))
+    measured = rank.signals(replace(query(0, 1), window=(0.0, 100.0)), found)
+    assert column(measured, "in_window") == [0, 0]
 
 
 def test_importance_breaks_ties() -> None:

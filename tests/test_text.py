@@ -88,9 +88,30 @@ def test_numbers_and_dates(written: str, number: bool, date: bool) -> None:
     assert text.has_date(written) is date
 
 
-def test_traits_are_the_three_tests_as_bits() -> None:
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("David habite à Toulouse", True),
+        ("Anna lives in Leeds", True),
+        ("les clés sont dans le tiroir", True),
+        ("the spare key is behind the door", True),
+        ("Tom prefers tea", False),
+        ("il part à midi", False),
+    ],
+)
+def test_places(written: str, place: bool) -> None:
+    assert text.has_place(written) is place
+
+
+def test_idioms_are_said_in_plain_words() -> None:
+    assert text.plain("What does Tom do for a living?") == "What does Tom do as a job?"
+    assert text.plain("Tom lives in York") == "Tom lives in York"
+
+
+def test_traits_are_the_tests_as_bits() -> None:
     assert text.traits("tu viens lundi ?") == 1 | 4
     assert text.traits("three cats") == 2
+    assert text.traits("en route, dans le train") == 8
     assert text.traits("rien de neuf") == 0
 
 

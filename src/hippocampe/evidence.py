@@ -26,11 +26,13 @@ from hippocampe import rank
 from hippocampe.parts import Parts
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.store.derived import HALF, WORD_IDS
+from hippocampe.store.driver import read_by_ids
 from hippocampe.store.schema import memory, message, note, turn, vector
+from hippocampe.topics import topics_of
 from hippocampe.windows import TimeWindow
 from hippocampe.words import Texts
 
-ASKS, COUNTS, DATES = 1, 2, 4
+ASKS, COUNTS, DATES, PLACES = 1, 2, 4, 8
 """The bits of `text.traits`."""
 
 
@@ -95,6 +97,7 @@ def query(
         rarity=rank.rarity(counts, items),
         asks=asks,
         window=(window.start.timestamp(), window.end.timestamp()) if window else None,
+        topics=tuple(topics_of(word) for word in words),
     )
 
 
@@ -129,8 +132,10 @@ def load(
     texts = [*rows, *around]
     places = {row.id: place for place, row in enumerate(texts)}
     neighbours = _neighbours(rows, places, known | far)
-    vectors = np.frombuffer(b"".join(row.dense for row in texts), HALF).astype(np.float32)
-    vectors = vectors.reshape(len(texts), -1) if texts else np.zeros((0, len(dense)), np.float32)
+    # Those two away are measured by their words alone.
+    seen = [*rows, *near.values()]
+    vectors = np.frombuffer(b"".join([row.dense for row in seen]), HALF).astype(np.float32)
+    vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
     spoken = _texts(texts, same)
     traits = np.array([row.traits for row in texts], np.int64)
     measures = rank.Candidates(
@@ -143,6 +148,8 @@ def load(
         question=traits & ASKS > 0,
         number=traits[: len(rows)] & COUNTS > 0,
         date=traits[: len(rows)] & DATES > 0,
+        place=traits[: len(rows)] & PLACES > 0,
+        topics=parts.lexicon.topics_of(spoken.ids),
         authors=[row.author for row in rows],
         session=_sessions(rows),
         at=np.array([row.at / 1e6 for row in rows]),
@@ -156,10 +163,8 @@ def load(
 def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) -> dict[str, _Row]:
     if not ids:
         return {}
-    cursor = connection.execute(_STATEMENTS[kind], {"model": model, "ids": list(ids)}).cursor
-    assert cursor is not None
-    # The driver's own tuples: every column is plain here, and half of the time is saved.
-    return {row[0]: _Row._make(row) for row in cursor.fetchall()}
+    rows = read_by_ids(connection, _STATEMENTS[kind], list(ids), model=model)
+    return {row[0]: _Row._make(row) for row in rows}
 
 
 def _statement(table: Any, columns: tuple[Any, ...]) -> Any:

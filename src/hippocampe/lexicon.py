@@ -19,6 +19,7 @@ from hippocampe.protocols import Embedder, Vectors
 from hippocampe.store import derived
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, words
+from hippocampe.topics import topics_of
 from hippocampe.words import WordSpace, is_literal, signature
 
 MAX_WORDS_PER_TEXT = 2_000
@@ -57,6 +58,7 @@ class Lexicon:
     _ids: dict[str, int] = field(default_factory=dict[str, int])
     _last: int = 0
     _matrix: NDArray[np.float16] = field(init=False)
+    _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -99,6 +101,7 @@ class Lexicon:
         self._reserve(derived.last_word(connection) + 1)
         for ids, texts, placed in derived.words_after(connection, self.embedder.model, self._last):
             self._matrix[ids] = placed
+            self._topics[ids] = np.array([topics_of(word) for word in texts], np.uint64)
             self._ids.update(zip(texts, ids, strict=True))
             self._last = ids[-1]
 
@@ -107,7 +110,10 @@ class Lexicon:
             # A quarter more, so that a new word seldom copies them all.
             grown = np.zeros((max(rows + rows // 4, 1024), self.width), derived.HALF)
             grown[: len(self._matrix)] = self._matrix
+            topics = np.zeros(len(grown), np.uint64)
+            topics[: len(self._topics)] = self._topics
             self._matrix = grown
+            self._topics = topics
 
     def vectors_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.float16]:
         """Unit vectors by word id, shape (capacity, dimensions), that cover all of these words."""
@@ -115,6 +121,11 @@ class Lexicon:
             # Another process of the same store learnt them.
             self.refresh()
         return self._matrix
+
+    def topics_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+        """The topics of words, as bits, in the order of their ids."""
+        self.vectors_of(words)
+        return self._topics[words]
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
         """The distinct words among these that have no vector yet."""
@@ -208,4 +219,5 @@ class Lexicon:
             self._last = 0
             # As large as before: who reads meanwhile still finds a row for every id.
             self._matrix = np.zeros_like(self._matrix)
+            self._topics = np.zeros_like(self._topics)
             self.refresh()

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippocampe.text import fold, words
+from hippocampe.topics import GREETING, bits_of
 from hippocampe.words import SAME, Floats, Integers, Matches, Texts, is_literal, late, match
 
 Flags = NDArray[np.bool_]
@@ -37,6 +38,11 @@ _ASKS: Final = {
         r"|price|size)|combien|quel(?:le)? (?:nombre|age|prix|montant|part|pourcentage|taille"
         r"|distance|proportion|quantite|superficie|population))\b"
     ),
+    "where": re.compile(
+        r"\b(?:where|(?:what|which) (?:city|town|country|place|street|address)|quel(?:le)? (?:ville"
+        r"|pays|endroit|lieu|quartier|adresse|rue)|d'ou|ou (?:est|sont|se|va|vas|vont|en est|on|je|tu"
+        r"|il|elle|habit\w+|viv\w*|vi[st]|travaill\w+|par[st]\w*|loge\w*|dor\w+))\b|^ou\b"
+    ),
     "first_person": re.compile(
         r"\b(?:i|me|my|mine|we|our|us|je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b"
     ),
@@ -46,9 +52,11 @@ SIGNALS: Final = (
     *("late", "near", "late_damped", "near_damped", "passage", "phrase", "density", "mass"),
     *("exact", "exact_near", "soft", "rarest", "dense", "window", "bm25", "meaning"),
     *("meaning_near", "before", "after", "before_2", "after_2", "around", "session"),
-    *("session_top", "length", "length_extreme", "length_if_first_person", "question", "answers"),
-    *("answers_before", "named", "other_named", "date_asked", "date_missing", "number_asked"),
-    *("number_missing", "query_length", "typical_length", "in_window", "importance", "use"),
+    *("session_top", "covered", "ahead", "length", "length_extreme"),
+    *("length_if_first_person", "question", "answers", "answers_before", "named", "other_named"),
+    *("date_asked", "date_missing", "number_asked", "number_missing", "place_asked"),
+    *("place_missing", "says_no_more", "chatter", "best_late", "query_length", "typical_length"),
+    *("in_window", "importance", "use"),
 )
 """What is measured of each candidate, in the order of the columns of `signals`."""
 
@@ -62,6 +70,7 @@ class Query:
         vectors: Shape (words, dimensions): their vectors, placed in the word space.
         rarity: Shape (words,): their inverse document frequency in the searched space.
         asks: What it asks for, from `asks`.
+        topics: What each word speaks of, from `topics.topics_of`; empty if that is not known.
         window: The time it speaks of, in seconds since the epoch, if it speaks of one.
     """
 
@@ -70,6 +79,7 @@ class Query:
     rarity: Floats
     asks: frozenset[str] = frozenset()
     window: tuple[float, float] | None = None
+    topics: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,9 @@ class Candidates:
         at: Shape (n,): seconds since the epoch, NaN if unknown.
         importance: Shape (n,): 0 to 1, NaN for what has none, such as turns; None if none has.
         uses: Shape (n,): how often it was recalled, NaN for what is not counted; None likewise.
+        place: Shape (n,): whether it says where; None if that is not known.
+        topics: Shape (all words of `texts`,): what each word speaks of, from `topics.topics_of`;
+            None if that is not known.
     """
 
     dense: Floats
@@ -109,6 +122,8 @@ class Candidates:
     at: NDArray[np.float64]
     importance: Floats | None = None
     uses: Floats | None = None
+    place: Flags | None = None
+    topics: NDArray[np.uint64] | None = None
 
 
 def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
@@ -127,7 +142,7 @@ def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) ->
 
 
 def asks(question: str) -> frozenset[str]:
-    """What a question asks for: any of `when`, `number` and `first_person`."""
+    """What a question asks for: any of `when`, `number`, `where` and `first_person`."""
     folded = fold(question)
     return frozenset(name for name, pattern in _ASKS.items() if pattern.search(folded))
 
@@ -153,6 +168,8 @@ def signals(query: Query, candidates: Candidates) -> Floats:
     measured = _word_signals(query, candidates, found)
     measured |= _place_signals(query, candidates, measured["near_damped"], found)
     measured |= _kind_signals(query, candidates, measured["before"])
+    measured |= _topic_signals(query, candidates, found)
+    measured["best_late"] = np.full(n, measured["late"].max())
     return np.stack([measured[name] for name in SIGNALS], axis=1).astype(np.float32)
 
 
@@ -228,6 +245,59 @@ def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
     return other, top
 
 
+def _topic_signals(
+    query: Query, candidates: Candidates, found: Matches
+) -> dict[str, NDArray[np.floating]]:
+    """How much of the query is met by a like word or by one of the same topic."""
+    n = len(candidates.dense)
+    own = found.words[:n]
+    total = max(float(query.rarity.sum()), 1e-9)
+    covered = np.maximum(own**3, _met(query, candidates)) @ query.rarity / total
+    # "dev = Mickael" meets both names of a question about him, and adds nothing to it.
+    lengths = np.diff(candidates.texts.starts[: n + 1])
+    unmet = 1.0 - (own >= SAME) @ query.rarity / total
+    return {
+        "covered": covered,
+        "ahead": _ahead(covered + candidates.dense),
+        "says_no_more": (found.exact >= lengths) * unmet,
+    }
+
+
+def _ahead(strength: Floats) -> Floats:
+    """By how much each candidate is better than the best of the others."""
+    if len(strength) < 2:
+        return np.full(len(strength), np.nan, dtype=np.float32)
+    order = np.argsort(-strength)
+    others = np.full(len(strength), strength[order[0]])
+    others[order[0]] = strength[order[1]]
+    return strength - others
+
+
+def _met(query: Query, candidates: Candidates) -> Floats:
+    """How well each candidate meets the best topic of each query word: shape (n, words), 0 to 1.
+
+    The rarer a topic is among the candidates, the more it says.
+    """
+    n = len(candidates.dense)
+    met = np.zeros((n, len(query.words)), dtype=np.float32)
+    asked = bits_of(query.topics)
+    if candidates.topics is None or not asked:
+        return met
+    starts = candidates.texts.starts[: n + 1]
+    filled = starts[:-1] < starts[1:]
+    spoken = np.zeros(n, dtype=np.uint64)
+    if filled.any():
+        own = candidates.topics[: starts[-1]]
+        spoken[filled] = np.bitwise_or.reduceat(own, starts[:-1][filled])
+    shared = (spoken[:, None] >> np.array(asked, np.uint64) & np.uint64(1)).astype(np.float32)
+    shared *= np.sqrt(rarity(shared.sum(axis=0).astype(np.int64), n) / np.log(2.0 * n + 2.0))
+    for column, topics in enumerate(query.topics):
+        mine = [place for place, bit in enumerate(asked) if topics >> bit & 1]
+        if mine:
+            met[:, column] = shared[:, mine].max(axis=1)
+    return met
+
+
 def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[str, Floats]:
     """What kind of text it is, against what the query asks for."""
     n = len(candidates.dense)
@@ -239,12 +309,17 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
     known = {a: not asked.isdisjoint(words(a)) for a in set(candidates.authors) if a}
     named = np.array([known.get(a or "", False) for a in candidates.authors])
     when, number = "when" in query.asks, "number" in query.asks
+    where = "where" in query.asks and candidates.place is not None
+    place = np.zeros(n, dtype=bool) if candidates.place is None else candidates.place
+    greetings = sum(bits & GREETING > 0 for bits in query.topics) / max(len(query.topics), 1)
     absent = np.full(n, np.nan, dtype=np.float32)
     inside = absent
     if query.window is not None:
         start, end = query.window
         unknown = np.isnan(candidates.at)
-        inside = np.where(unknown, np.nan, (candidates.at >= start) & (candidates.at < end))
+        then = (candidates.at >= start) & (candidates.at < end)
+        # Of what was all kept this week, "this week" singles out nothing.
+        inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / n))
     # Of two who talk, the one who asks about "me" says less. Memories have no such two.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
     measured: dict[str, NDArray[Any]] = {
@@ -260,6 +335,9 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
         "date_missing": (~candidates.date[:n] & when).astype(np.float32),
         "number_asked": (candidates.number[:n] & number).astype(np.float32),
         "number_missing": (~candidates.number[:n] & number).astype(np.float32),
+        "place_asked": (place & where).astype(np.float32),
+        "place_missing": (~place & where).astype(np.float32),
+        "chatter": np.full(n, greetings),
         "query_length": np.full(n, np.log1p(len(query.words))),
         # Centred between talk (-1.2) and long messages (0.8), and no wider than what was learnt on.
         "typical_length": np.full(n, np.clip(lengths.mean() - 3.7, -1.5, 1.5)),

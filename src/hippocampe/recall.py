@@ -23,7 +23,7 @@ from hippocampe.protocols import Filter, Hit, Vector
 from hippocampe.remember import check_limit, check_list, clean
 from hippocampe.store import memories, notes, schema, talk
 from hippocampe.store.talk import Turn
-from hippocampe.text import is_first_person, words
+from hippocampe.text import is_first_person, plain, words
 from hippocampe.times import as_utc
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -40,6 +40,8 @@ from hippocampe.windows import TimeWindow, read_window
 MAX_QUERY_CHARACTERS = 4_000
 DEPTH = 100
 """How many hits each search gives."""
+DEPTH_OF_SEVERAL = 64
+"""How many each gives when several kinds are searched."""
 CANDIDATES = 120
 """How many candidates are ranked."""
 LINKED = 30
@@ -56,6 +58,7 @@ WEIGHTS = {
     "recent": 0.2,
 }
 """Weights of the rankings that are fused into the candidates."""
+_BY_METADATA = {"recent": schema.memory.c.created_at, "important": schema.memory.c.importance}
 _NO_VECTOR = np.zeros(0, np.float32)
 
 
@@ -261,6 +264,7 @@ def understand(
 
     Without `embed` there are no vectors, and only a search by words can be made of it.
     """
+    query = plain(query)
     asks = rank.asks(query)
     said = words(query)
     named = [name for name in aliases if set(name.split()) <= set(said)]
@@ -301,7 +305,8 @@ def _same_words(parts: Parts, groups: Sequence[tuple[str, ...]]) -> dict[int, in
     same: dict[int, int] = {}
     for group in groups:
         known = parts.lexicon.ids([name for name in group if name.isalnum()]).tolist()
-        same |= dict.fromkeys(known[1:], known[0])
+        if known:
+            same |= dict.fromkeys(known[1:], known[0])
     return same
 
 
@@ -319,8 +324,9 @@ def gather(parts: Parts, question: Question, wanted: Wanted, now: datetime) -> H
     rankings: dict[str, list[str]] = {}
     kinds: dict[str, str] = {}
     scores: dict[str, dict[str, float]] = {"meaning": {}, "words": {}}
-    depth = max(DEPTH, wanted.limit)
-    for kind, collections in wanted.kinds().items():
+    kinds_wanted = wanted.kinds()
+    depth = max(DEPTH if len(kinds_wanted) == 1 else DEPTH_OF_SEVERAL, wanted.limit)
+    for kind, collections in kinds_wanted.items():
         where = wanted.filter(collections, now)
         searches: dict[str, list[Hit]] = {}
         if wanted.mode != "text":
@@ -345,7 +351,7 @@ def _fuse(
 ) -> list[str]:
     """The candidates: the rankings fused, with those of the graph and of the memories' metadata."""
     if "memory" in wanted.kinds():
-        for source, found in _by_metadata(connection, hits, wanted, now).items():
+        for source, found in _of_memories(connection, hits, wanted, now).items():
             hits.rankings[source] = found
             hits.kinds.update((id, "memory") for id in found)
     weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
@@ -357,9 +363,20 @@ def _fuse(
     return rank.fuse(hits.rankings, weights)[: max(CANDIDATES, wanted.limit)]
 
 
-def _by_metadata(
+def _of_memories(
     connection: Connection, hits: Hits, wanted: Wanted, now: datetime
 ) -> dict[str, list[str]]:
+    """The rankings that the store gives: by association and, while there is room, by metadata."""
+    starts = [
+        id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
+    ]
+    reached, _ = memories.walk(connection, wanted.scope.space, list(dict.fromkeys(starts)), 2)
+    linked = reached[len(set(starts)) :][:LINKED]
+    rows = memories.get(connection, wanted.scope.space, linked)
+    found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
+    if len(hits.kinds) >= CANDIDATES:
+        # Their weight is too small to bring in what no search found.
+        return found
     conditions = [
         memories.living(wanted.scope.space, now),
         *memories.matching(
@@ -371,19 +388,11 @@ def _by_metadata(
             until=wanted.until,
         ),
     ]
-    newest, important = schema.memory.c.created_at, schema.memory.c.importance
-    found: dict[str, list[str]] = {"recent": [], "important": []}
-    for collection in wanted.kinds()["memory"]:
-        within = (*conditions, schema.memory.c.collection == collection)
-        found["recent"] += memories.ids_by(connection, newest, 10, *within)
-        found["important"] += memories.ids_by(connection, important, 10, *within)
-    starts = [
-        id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
-    ]
-    reached, _ = memories.walk(connection, wanted.scope.space, list(dict.fromkeys(starts)), 2)
-    linked = reached[len(set(starts)) :][:LINKED]
-    rows = memories.get(connection, wanted.scope.space, linked)
-    found["graph"] = [id for id in linked if id in rows and _fits(rows[id], wanted, now)]
+    for name, order in _BY_METADATA.items():
+        found[name] = []
+        for collection in wanted.kinds()["memory"]:
+            within = (*conditions, schema.memory.c.collection == collection)
+            found[name] += memories.ids_by(connection, order, 10, *within)
     return found
 
 

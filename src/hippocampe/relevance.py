@@ -1,11 +1,12 @@
 """From the measured signals of a query's candidates to the probability that each is relevant.
 
 A logistic model, linear over the signals. Each signal is taken as it is, relative to the other
-candidates, and as its distance to the best of them; each of these has two weights, one for short
-texts and one for long ones, blended by how long the candidates are. A better match never counts
-against a candidate: the weights of matches are not negative. So `explain` can say exactly what
-every signal added, and weights learnt on some talk carry over to other talk. They are data,
-`data/rank.json`, learnt by `benchmarks/learn_rank.py`.
+candidates, and as its distance to the best of them; each of these has three weights: for talk, for
+long texts and for statements, blended by how long the candidates are. A memory is a statement, said
+outright and alone; a turn leans on those around it, so the same match is worth less in it. A better
+match never counts against a candidate: the weights of matches are not negative. So `explain` can
+say exactly what every signal added, and weights learnt on some texts carry over to others. They are
+data, `data/rank.json`, learnt by `benchmarks/learn_rank.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ FORMS: Final = ("value", "relative", "gap")
 LIMIT: Final = 5.0
 """Deviations beyond which a value counts no further: unseen extremes stay harmless."""
 SHORTEST, LONGEST = -1.5, 1.5
-"""The range of the signal `typical_length` over which the two weights are blended."""
+"""The range of the signal `typical_length` over which the weights of long texts gain on the others."""
+KINDS: Final = ("talk", "long", "statement")
+"""What has weights of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Model:
 
     Attributes:
         usual: Shape (2, signals): mean and deviation of each signal where the model was learnt.
-        weights: Shape (forms, signals, 2): for short texts and for long ones.
+        weights: Shape (forms, signals, kinds).
         bias: Log-odds of a candidate of which nothing is measured.
     """
 
@@ -90,16 +93,27 @@ def contributions(model: Model, measured: Floats) -> Floats:
     """What each signal adds to the log-odds of each candidate: shape (n, len(SIGNALS))."""
     if not len(measured):
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
-    short, long = blend(measured)
-    weights = model.weights[..., 0] * short + model.weights[..., 1] * long
-    return np.einsum("fns,fs->ns", features(measured, model.usual), weights)
+    shares = blend(measured)
+    seen = features(measured, model.usual)
+    added = np.zeros(measured.shape, dtype=np.float32)
+    statement = shares[:, KINDS.index("statement")] > 0
+    for rows in (statement, ~statement):
+        if rows.any():
+            weights = model.weights @ shares[rows][0]
+            added[rows] = np.einsum("fns,fs->ns", seen[:, rows], weights)
+    return added
 
 
-def blend(measured: Floats) -> tuple[float, float]:
-    """How much the weights for short and for long texts count; together 1."""
+def blend(measured: Floats) -> Floats:
+    """How much the weights of each kind count for each candidate: shape (n, kinds), together 1.
+
+    Only memories have an importance.
+    """
     length = float(measured[0, SIGNALS.index("typical_length")])
     long = (np.clip(length, SHORTEST, LONGEST) - SHORTEST) / (LONGEST - SHORTEST)
-    return float(1.0 - long), float(long)
+    statement = ~np.isnan(measured[:, SIGNALS.index("importance")])
+    shares = [(1 - long) * ~statement, np.full(len(measured), long), (1 - long) * statement]
+    return np.stack(shares, axis=1).astype(np.float32)
 
 
 def features(measured: Floats, usual: Floats) -> Floats:
@@ -137,10 +151,10 @@ def learnt() -> Model:
     source = resources.files("hippocampe") / "data" / "rank.json"
     entries = json.loads(source.read_text(encoding="utf-8"))
     usual = np.zeros((2, len(SIGNALS)), dtype=np.float32)
-    weights = np.zeros((len(FORMS), len(SIGNALS), 2), dtype=np.float32)
+    weights = np.zeros((len(FORMS), len(SIGNALS), len(KINDS)), dtype=np.float32)
     for name, entry in entries["signals"].items():
         column = SIGNALS.index(name)
         usual[:, column] = entry["mean"], entry["deviation"]
         for number, form in enumerate(FORMS):
-            weights[number, column] = entry.get(form, (0.0, 0.0))
+            weights[number, column] = entry.get(form, (0.0,) * len(KINDS))
     return Model(usual, weights, float(entries["bias"]))

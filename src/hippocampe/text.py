@@ -69,6 +69,11 @@ _OPENS_QUESTION: Final = re.compile(
 _FIRST_PERSON: Final = re.compile(
     r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos|moi)\b"
 )
+_IDIOMS: Final = (
+    (re.compile(r"\bfor a living\b", re.IGNORECASE), "as a job"),
+    (re.compile(r"\bdans la vie\b", re.IGNORECASE), "comme métier"),
+)
+"""Where the words of a question mislead: who asks what one does "for a living" asks of no life."""
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER_WORD: Final = re.compile(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred"
@@ -85,6 +90,14 @@ _DATE: Final = re.compile(
     r"|(?:week|weekend|month|year|day)s? ago|since \d"
     r"|(?:semaine|mois|annee|an|ete|hiver|week-end|weekend) (?:derniere?|prochaine?|passee?)"
     r"|il y a (?:\d|un|une|deux|trois|quelques))\b"
+)
+
+# A capital after a preposition, as in "à Pau" and "in Leeds", or a word for being somewhere.
+_PLACE: Final = re.compile(
+    r"\b(?:[àÀ]|[Aa]ux?|[Ee]n|[Dd]ans|[Vv]ers|[Pp]r[eè]s d[eu]|[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear)"
+    r" (?:l[ae]s? |l['’]|the )?[A-ZÀ-Ý]"
+    r"|\b(?:dans|chez|sous|derri[eè]re|devant|rue|place|quartier|inside|under|behind|above|street"
+    r"|road|upstairs|downstairs|next to|next door)\b"
 )
 
 _MONTHS: Final[dict[Language, tuple[str, ...]]] = {
@@ -143,6 +156,13 @@ def words(text: str) -> list[str]:
     return _WORD.findall(folded)
 
 
+def plain(question: str) -> str:
+    """`question` with idioms said in plain words: "for a living" as "as a job"."""
+    for idiom, meant in _IDIOMS:
+        question = idiom.sub(meant, question)
+    return question
+
+
 def keywords(text: str) -> list[str]:
     """The words of `text` in order, repeats kept, without stop words unless nothing else remains."""
     found = words(text)
@@ -172,6 +192,11 @@ def has_number(text: str) -> bool:
 def has_date(text: str) -> bool:
     """Whether `text` says when: a month, weekday, year, date, or a word such as "hier"."""
     return _DATE.search(fold(text)) is not None
+
+
+def has_place(text: str) -> bool:
+    """Whether `text` says where: "à Pau", "in Leeds", "derrière la grange"."""
+    return _PLACE.search(text) is not None
 
 
 def guess_language(text: str, default: Language = "fr") -> Language:
@@ -207,5 +232,6 @@ def is_first_person(text: str) -> bool:
 
 
 def traits(text: str) -> int:
-    """What `text` is, as bits: 1 asks, 2 states a quantity, 4 says when."""
-    return is_question(text) | has_number(text) << 1 | has_date(text) << 2
+    """What `text` is, as bits: 1 asks, 2 states a quantity, 4 says when, 8 says where."""
+    tests = (is_question, has_number, has_date, has_place)
+    return sum(test(text) << bit for bit, test in enumerate(tests))

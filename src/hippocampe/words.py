@@ -96,12 +96,14 @@ class Matches:
         phrases: Shape (own,): share of the query's neighbouring word pairs found side by side,
             0 to 1.
         mass: Shape (own,): sum over the text's words of what each meets of the query.
+        exact: Shape (own,): how many of the text's words are in the query.
     """
 
     words: Floats
     passages: Floats
     phrases: Floats
     mass: Floats
+    exact: Floats
 
 
 def match(
@@ -128,17 +130,19 @@ def match(
     """
     if not len(query):
         none = np.zeros(own, dtype=np.float32)
-        return Matches(np.zeros((len(texts), 0), dtype=np.float32), none, none, none)
+        return Matches(np.zeros((len(texts), 0), dtype=np.float32), none, none, none, none)
     cosines = _cosines(query, literal, vectors, texts.ids)
     starts = texts.starts[: own + 1]
     powers = _cubed(cosines[:, : int(starts[-1])])
     spoken = (powers * (rarity / max(float(rarity.max()), 1e-9))[:, None]).max(axis=0)
     total = np.append(np.float32(0), np.cumsum(spoken))
+    same = np.append(0, np.cumsum((cosines[:, : int(starts[-1])] >= SAME).any(axis=0)))
     return Matches(
         words=_largest(cosines, texts.starts).T,
         passages=_passages(powers, rarity, starts),
         phrases=_phrases(powers, rarity, starts),
         mass=(total[starts[1:]] - total[starts[:-1]]).astype(np.float32),
+        exact=(same[starts[1:]] - same[starts[:-1]]).astype(np.float32),
     )
 
 

@@ -35,6 +35,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+def microseconds(at: datetime) -> int:
+    """An instant as the tables hold it."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware datetime, as whole microseconds since the epoch."""
 
@@ -42,7 +47,7 @@ class Instant(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
+        return None if value is None else microseconds(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
         return None if value is None else _EPOCH + timedelta(microseconds=value)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Row,
@@ -19,11 +20,13 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    type_coerce,
     update,
 )
 
 from hippocampe.store import sqlite
-from hippocampe.store.schema import message, turn
+from hippocampe.store.driver import read_by_ids
+from hippocampe.store.schema import message, microseconds, turn
 from hippocampe.types import Message
 
 # By id alone: beside a space, SQLite would rather read every row of the space.
@@ -235,7 +238,7 @@ def remove_turns(connection: Connection, items: Collection[Turn]) -> None:
 _BESIDE = select(turn.c.id, turn.c.previous_id, turn.c.next_id).where(
     turn.c.id.in_(bindparam("ids", expanding=True))
 )
-_SPOKEN: Any = select(turn.c.id, turn.c.at).where(
+_SPOKEN = select(turn.c.id, type_coerce(turn.c.at, BigInteger)).where(
     turn.c.id.in_(bindparam("ids", expanding=True)), turn.c.forgotten_at.is_(None)
 )
 
@@ -244,14 +247,16 @@ def beside(
     connection: Connection, ids: Sequence[str], *, since: datetime | None, until: datetime | None
 ) -> list[str]:
     """The turns just before and after some turns, in the order of these, forgotten ones left out."""
-    rows = {row.id: row for row in connection.execute(_BESIDE, {"ids": list(ids)})}
-    ends = (end for id in ids if id in rows for end in (rows[id].previous_id, rows[id].next_id))
+    rows = {row[0]: row[1:] for row in read_by_ids(connection, _BESIDE, ids)}
+    ends = (end for id in ids if id in rows for end in rows[id])
     wanted = list(dict.fromkeys(end for end in ends if end is not None))
-    spoken = connection.execute(_SPOKEN, {"ids": wanted}) if wanted else ()
+    if not wanted:
+        return []
+    first, last = since and microseconds(since), until and microseconds(until)
     shown = {
-        row.id
-        for row in spoken
-        if (since is None or row.at >= since) and (until is None or row.at < until)
+        id
+        for id, at in read_by_ids(connection, _SPOKEN, wanted)
+        if (first is None or at >= first) and (last is None or at < last)
     }
     return [id for id in wanted if id in shown]
 

@@ -1,0 +1,100 @@
+"""Short memories, asked about in other words: the right one comes first and is likelier than not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hippocampe import Config, Hippocampe, Scope
+
+FRENCH = {
+    "dev = Mickael": ["dev", "mickael"],
+    "Mickael s'est cassé l'épaule le 10 janvier 2026": ["mickael", "blessure"],
+    "Mickael part en Grèce en février": ["mickael", "vacances"],
+    "Mickael préfère le café au thé": ["mickael"],
+    "David habite à Toulouse": ["david"],
+    "David est le frère de Mickael": ["david", "mickael"],
+    "David travaille chez Airbus": ["david"],
+    "Léa est allergique aux arachides": ["léa"],
+    "Léa a adopté un chat nommé Pixel": ["léa"],
+    "Léa vit à Lyon": ["léa"],
+    "Acheter un cadeau pour l'anniversaire de Léa": ["léa"],
+    "On a choisi MySQL pour Eko": ["eko"],
+}
+ENGLISH = {
+    "Tom broke his wrist": ["tom"],
+    "Tom lives in York": ["tom"],
+    "Tom works as a carpenter": ["tom"],
+    "Tom prefers tea": ["tom"],
+    "Tom's birthday is on 3 May": ["tom"],
+    "Anna lives in Leeds": ["anna"],
+    "Anna is allergic to peanuts": ["anna"],
+    "Anna is flying to Crete in June": ["anna"],
+    "Anna has two cats": ["anna"],
+    "The rent is 700 pounds": [],
+    "We chose SQLite for Marmite": ["marmite"],
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hippocampe]:
+    """A French and an English world, each in its space."""
+    folder: Path = tmp_path_factory.mktemp("answers") / "data"
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        for space, statements in (("fr", FRENCH), ("en", ENGLISH)):
+            for statement, subjects in statements.items():
+                hippo.remember(statement, scope=Scope(space, user="dev"), subjects=subjects)
+        yield hippo
+
+
+@pytest.mark.parametrize(
+    ("space", "question", "answer"),
+    [
+        ("fr", "qui est blessé ?", "Mickael s'est cassé l'épaule le 10 janvier 2026"),
+        ("fr", "où habite David ?", "David habite à Toulouse"),
+        ("fr", "dans quelle ville habite Léa ?", "Léa vit à Lyon"),
+        ("fr", "où est-ce que je pars en vacances ?", "Mickael part en Grèce en février"),
+        (
+            "fr",
+            "est-ce que Léa peut manger des cacahuètes ?",
+            "Léa est allergique aux arachides",
+        ),
+        ("fr", "quel est le métier de David ?", "David travaille chez Airbus"),
+        ("fr", "qui a un animal ?", "Léa a adopté un chat nommé Pixel"),
+        ("fr", "quelle base de données pour Eko ?", "On a choisi MySQL pour Eko"),
+        ("en", "who is hurt?", "Tom broke his wrist"),
+        ("en", "where does Anna live?", "Anna lives in Leeds"),
+        ("en", "what should I avoid cooking for Anna?", "Anna is allergic to peanuts"),
+        ("en", "can Anna eat peanut butter?", "Anna is allergic to peanuts"),
+        ("en", "what does Tom do for a living?", "Tom works as a carpenter"),
+        ("en", "where is Anna going on holiday?", "Anna is flying to Crete in June"),
+        ("en", "which database for Marmite?", "We chose SQLite for Marmite"),
+    ],
+)
+def test_a_question_in_other_words(
+    told: Hippocampe, space: str, question: str, answer: str
+) -> None:
+    best, second = told.recall(question, scope=Scope(space, user="dev"), limit=2)
+    assert best.content == answer
+    assert best.score >= 0.5 > second.score
+
+
+@pytest.mark.parametrize("space", ["fr", "en"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("salut !", "salut, ça va ?", "ok merci", "raconte une blague", "ok lol", "bonne nuit"),
+        *("hello, how are you?", "ok thanks", "tell me a joke", "haha nice", "👍"),
+        *("comment trier une liste en Python ?", "what is the square root of 1764?"),
+    ],
+)
+def test_nothing_is_likely_where_nothing_is_asked(
+    told: Hippocampe, space: str, message: str
+) -> None:
+    found = told.recall(message, scope=Scope(space, user="dev"), limit=50)
+    assert found
+    assert max(item.score for item in found) < 0.5
+
+
+def test_who_is_in_no_memory_may_speak_of_oneself(told: Hippocampe) -> None:
+    assert told.recall("where do I live?", scope=Scope("en", user="nobody-known"))
