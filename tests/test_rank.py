@@ -200,16 +200,18 @@ def test_the_time_spoken_of_lifts_what_was_then() -> None:
     found = replace(candidates([0], [0], [0]), at=np.array([50.0, 500.0, np.nan]))
     asked = replace(query(0, 1), window=(0.0, 100.0))
     measured = rank.signals(asked, found)
-    assert column(measured, "in_window")[:2] == pytest.approx([2 / 3, 0])
+    assert column(measured, "in_window")[:2] == pytest.approx([0.9, 0])
     scores = relevance.probability(measured)
     assert scores[0] > scores[1]
     assert scores[1] == pytest.approx(scores[2], abs=1e-6)
 
 
 def test_a_time_that_all_share_lifts_none() -> None:
-    found = replace(candidates([0], [4]), at=np.array([50.0, 60.0]))
-    measured = rank.signals(replace(query(0, 1), window=(0.0, 100.0)), found)
-    assert column(measured, "in_window") == [0, 0]
+    found = replace(candidates(*[[0]] * 20), at=np.arange(20.0))
+    asked = replace(query(0, 1), window=(0.0, 100.0))
+    assert not any(column(rank.signals(asked, found), "in_window"))
+    half = column(rank.signals(replace(asked, window=(0.0, 10.0)), found), "in_window")
+    assert half == [0.5] * 10 + [0.0] * 10
 
 
 def test_importance_breaks_ties() -> None:

@@ -243,7 +243,7 @@ def test_the_timezone_of_the_space_reads_the_times_of_a_query(
         found = hippo.recall("le four hier", scope=scope, explain=True)
         return {signal.name: signal.value for signal in found[0].why}["in_window"]
 
-    assert in_window() == 1
+    assert in_window() > 0
     hippo.update_settings(scope=scope, timezone="Pacific/Pago_Pago")
     assert hippo.settings(scope=Scope(space="autre")).timezone == "Asia/Tokyo"
     assert in_window() == 0

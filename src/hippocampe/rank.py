@@ -28,6 +28,9 @@ RRF_K: Final = 60
 REACH: Final = (0.35, 0.6, 0.6, 0.35)
 """What a match counts for in the turn two before, just before, just after and two after."""
 
+FEW: Final = 10
+"""Of fewer candidates, it says little that all of them are of the time asked about."""
+
 _ASKS: Final = {
     "when": re.compile(
         r"\b(?:when|(?:what|which) (?:day|date|year|month|time)|how long|how recently|quand"
@@ -319,7 +322,7 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
         unknown = np.isnan(candidates.at)
         then = (candidates.at >= start) & (candidates.at < end)
         # Of what was all kept this week, "this week" singles out nothing.
-        inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / n))
+        inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, FEW)))
     # Of two who talk, the one who asks about "me" says less. Memories have no such two.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
     measured: dict[str, NDArray[Any]] = {
