@@ -51,11 +51,6 @@ def test_stop_words_are_written_as_words_come_out() -> None:
     assert {word for stop in text.STOP_WORDS for word in text.words(stop)} == text.STOP_WORDS
 
 
-def test_equal_forms_ignore_case_accents_punctuation_and_spaces() -> None:
-    assert text.equality_form("J'aime le  CAFÉ !") == text.equality_form("j’aime le cafe")
-    assert text.equality_form("j'aime le café") != text.equality_form("je n'aime pas le café")
-
-
 @pytest.mark.parametrize(
     ("written", "asks"),
     [

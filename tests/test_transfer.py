@@ -324,3 +324,38 @@ def test_an_export_replaces_a_file_only_when_it_is_whole(
         hippo.export_to(tmp_path, scope=scope)
     hippo.export_to(tmp_path / "space.jsonl", scope=scope)
     assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_line_with_an_unusable_value_is_reported_and_the_rest_goes_in(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    hippo = open_hippo()
+    for content in ("Camille élève des abeilles", "Sacha répare des vélos"):
+        hippo.remember(content, scope=scope)
+    path = tmp_path / "export.jsonl"
+    hippo.export_to(path, scope=scope)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    at = next(n for n, line in enumerate(lines) if "Camille" in line and '"memory"' in line)
+    row = json.loads(lines[at])
+    for number, (name, value) in enumerate(
+        (("importance", "high"), ("created_at", "yesterday"), ("content", 7), ("type", None))
+    ):
+        broken = tmp_path / f"broken{number}.jsonl"
+        lines[at] = json.dumps(row | {name: value})
+        broken.write_text("\n".join(lines), encoding="utf-8")
+        other = Scope(space=f"other{number}")
+        done = hippo.import_from(broken, scope=other)
+        assert done.problems == ((at + 1, f"a row with an unusable {name}"),)
+        assert [memory.content for memory in hippo.recent(scope=other)] == [
+            "Sacha répare des vélos"
+        ]
+
+
+def test_a_folder_that_is_not_there_is_named(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    hippo = open_hippo()
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(StoreError, match=r"there is no folder .*nowhere"):
+        hippo.export_to(nowhere / "export.jsonl", scope=scope)
+    assert not nowhere.exists()

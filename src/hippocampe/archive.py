@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID, uuid5
 
-from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy import JSON, Column, Connection, Table, insert, select
 
 from hippocampe import rebuild, settings
 from hippocampe.decide import subjects_of
-from hippocampe.errors import UnreadableFile
+from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.parts import Parts
 from hippocampe.rebuild import Progress
 from hippocampe.remember import read_statement
@@ -60,6 +60,8 @@ def write(parts: Parts, path: Path, scope: Scope) -> int:
     Raises:
         StoreError: The file cannot be written.
     """
+    if not path.parent.is_dir():
+        raise StoreError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
     partial = path.with_name(path.name + ".partial")
     written = 0
     with translated():
@@ -147,7 +149,24 @@ def _record(line: str) -> dict[str, Any] | str:
     )
     if missing or set(record) - allowed - {"record"}:
         return "a row with columns missing or unknown"
-    return record
+    wrong = [name for name in allowed & set(record) if not _is_value(table.c[name], record[name])]
+    return f"a row with an unusable {wrong[0]}" if wrong else record
+
+
+def _is_value(column: Column[Any], value: Any) -> bool:
+    """Whether a column can hold a value."""
+    if value is None:
+        return bool(column.nullable)
+    if isinstance(column.type, schema.Instant):
+        try:
+            return as_utc(value, name=column.name) is not None
+        except InvalidInput:
+            return False
+    if isinstance(column.type, JSON):
+        return True
+    number = column.type.python_type in (int, float)
+    wanted = (int, float) if number else column.type.python_type
+    return isinstance(value, wanted) and not (number and isinstance(value, bool))
 
 
 def _renaming(parts: Parts, path: Path, space: str) -> Any:

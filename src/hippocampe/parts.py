@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -208,6 +208,16 @@ class Parts:
             Embedded(vectors[number], self.lexicon.ids(words), traits(contents[number]))
             for number, words in enumerate(word_lists)
         ]
+
+    def catch_up_with_talk(self) -> None:
+        """Wait until what waited to be embedded has been: who just stored it wants to find it.
+
+        For a second at most, and not at all while the embedder is down.
+        """
+        if self.waiting and self.config.background:
+            # The thread does one thing after the other, so this ends after what was asked before.
+            with suppress(TimeoutError):
+                self.embedder_thread.submit(int).result(timeout=1.0)
 
     def note_access(self, ids: Sequence[str]) -> None:
         """Count recalls; they reach the store with the next flush."""

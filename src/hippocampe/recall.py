@@ -155,6 +155,7 @@ def recall(
             mode=mode,
         )
     )
+    parts.catch_up_with_talk()
     found = search(parts, query, wanted, explain=explain)
     parts.note_access([item.id for item in found if item.memory is not None])
     return found

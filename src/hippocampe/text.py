@@ -174,11 +174,6 @@ def content_words(text: str) -> list[str]:
     return list(dict.fromkeys(keywords(text)))
 
 
-def equality_form(text: str) -> str:
-    """`text` up to case, accents, punctuation and spaces: equal forms say the same thing."""
-    return "".join(_WORD.findall(fold(text)))
-
-
 def is_question(text: str) -> bool:
     """Whether `text` asks something: a question mark, or a question word or verb in front."""
     return "?" in text or _OPENS_QUESTION.match(fold(text.strip())) is not None
