@@ -8,14 +8,16 @@ recency) and what the message itself brings to mind. What the channel was alread
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from time import sleep
 from typing import Any, TypeVar, cast, overload
 
 from uuid6 import uuid7
 
 from hippocampe import asking, journal, recall, settings, tokens
+from hippocampe.embed.local import LocalEmbedder
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
 from hippocampe.given import Channel
 from hippocampe.laps import Laps
@@ -23,7 +25,7 @@ from hippocampe.notebook import Notebook
 from hippocampe.parts import Parts, Retired
 from hippocampe.prompt import without_injection
 from hippocampe.protocols import Vector
-from hippocampe.render import render
+from hippocampe.render import Rendered, render
 from hippocampe.store import derived, memories, talk
 from hippocampe.types import (
     Considered,
@@ -73,6 +75,22 @@ def before_turn(
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
         parts.outages.failed("before_turn", type(exc).__name__)
         return _nothing(laps, "failed")
+
+
+def rehearse(parts: Parts) -> None:
+    """Serve a turn to nobody, so that what loads at its first use is loaded; nothing is noted.
+
+    An embedder that is reached over a network is left alone.
+    """
+    if not isinstance(parts.embedder, LocalEmbedder):
+        return
+    with suppress(HippocampeError, Retired):
+        scope = Scope()
+        chosen, _ = _settings(parts, scope)
+        turn = _Turn(parts, "on a dit quoi hier ?", scope, chosen, parts.now(), None, Laps())
+        found = [each.item for each in (*turn.search(), *turn.standing())]
+        someone = Recollection("", "memory", "quelqu'un", 1.0, at=datetime(2000, 1, 1, tzinfo=UTC))
+        turn.render([*found, someone])
 
 
 def _serve(
@@ -197,8 +215,8 @@ class _Turn:
     missing: list[str] = field(default_factory=list[str])
 
     def serve(self, channel: Channel) -> Injection:
-        standing = self._start(self._standing)
-        searching = self._start(self._search)
+        standing = self._start(self.standing)
+        searching = self._start(self.search)
         candidates = self._result("search", searching, [])
         candidates += self._result("standing", standing, [])
         candidates += self._context()
@@ -208,14 +226,7 @@ class _Turn:
             channel.begin(self.chosen.context_window_depth)
             picked = self._pick(channel, ordered)
             self.laps.end("choose")
-            rendered = render(
-                [each.item for each in picked],
-                language=self.chosen.language,
-                now=self.now,
-                timezone=self.chosen.timezone,
-                budget=self.chosen.injection_token_budget,
-                count=tokens.count,
-            )
+            rendered = self.render([each.item for each in picked])
             channel.take_back(rendered.no_room)
         no_room = {item.id for item in rendered.no_room}
         for each in picked:
@@ -231,6 +242,17 @@ class _Turn:
             rendered.tokens,
             self.laps.total(),
             trace,
+        )
+
+    def render(self, items: Sequence[Recollection]) -> Rendered:
+        """Quote what was found, as the settings of the space want it."""
+        return render(
+            items,
+            language=self.chosen.language,
+            now=self.now,
+            timezone=self.chosen.timezone,
+            budget=self.chosen.injection_token_budget,
+            count=tokens.count,
         )
 
     def _start(self, path: Callable[[], T]) -> Future[T]:
@@ -258,7 +280,7 @@ class _Turn:
         self.parts.outages.works(name)
         return found
 
-    def _standing(self) -> list[_Candidate]:
+    def standing(self) -> list[_Candidate]:
         """Who is who, what is important, what is recent; and what answers an open question."""
         about, since, until = self._openness()
         listed: dict[Path, list[Recollection]] = {}
@@ -313,7 +335,7 @@ class _Turn:
     def _channel(self) -> str | None:
         return self.scope.channel if self.chosen.channel_scope else None
 
-    def _search(self) -> list[_Candidate]:
+    def search(self) -> list[_Candidate]:
         """What the message brings to mind: memories, talk, live messages, notes."""
         kept = [name for name in COLLECTIONS if name != "note" or self._notes_wanted()]
         wanted = recall.Wanted(

@@ -3,14 +3,13 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from threading import Lock, Thread
 
-from hippocampe import maintain, tokens
+from hippocampe import inject, maintain
 from hippocampe.config import Config
 from hippocampe.embed import open_embedder
-from hippocampe.embed.local import LocalEmbedder
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
@@ -20,9 +19,7 @@ from hippocampe.protocols import Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import derived
 from hippocampe.store.store import Store
-from hippocampe.times import relative_time
 from hippocampe.tracing import Tracer
-from hippocampe.translation import LANGUAGES, translate
 
 
 @dataclass(slots=True)
@@ -32,6 +29,7 @@ class Opened:
     parts: Parts
     owner: Owner
     _closing: Lock
+    _warming: Thread | None = None
     closed: bool = False
 
     def close(self, parts: Parts) -> None:
@@ -41,6 +39,8 @@ class Opened:
                 return
             self.closed = True
         try:
+            if self._warming is not None:
+                self._warming.join()
             maintain.close(parts)
         finally:
             self.owner.release()
@@ -63,20 +63,14 @@ def open_parts(
     except BaseException:
         owner.release()
         raise
+    warming = None
     if config.background:
-        Thread(target=_warm, args=(parts.embedder,), daemon=True).start()
-    return Opened(parts, owner, Lock())
-
-
-def _warm(embedder: Embedder) -> None:
-    """Load what takes a second the first time, so that no question waits for it."""
-    if isinstance(embedder, LocalEmbedder):
-        embedder.embed(["."])
-    tokens.count(".")
-    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
-    for language in LANGUAGES:
-        translate("", language)
-        relative_time(long_ago, now=datetime.now(UTC), timezone="UTC", language=language)
+        # What takes a second the first time is loaded here: no question waits for it.
+        warming = Thread(
+            target=inject.rehearse, args=(parts,), name="hippocampe-warming", daemon=True
+        )
+        warming.start()
+    return Opened(parts, owner, Lock(), warming)
 
 
 def _assemble(

@@ -67,15 +67,15 @@ class Wanted:
     """What a recall may find."""
 
     scope: Scope
-    limit: int
-    collections: tuple[str, ...]
-    types: tuple[str, ...] | None
-    subjects: tuple[str, ...] | None
-    category: str | None
-    since: datetime | None
-    until: datetime | None
-    min_score: float | None
-    mode: Mode
+    limit: int = 10
+    collections: tuple[str, ...] = ("memory",)
+    types: tuple[str, ...] | None = None
+    subjects: tuple[str, ...] | None = None
+    category: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_score: float | None = None
+    mode: Mode = "hybrid"
     channel: str | None = None
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
