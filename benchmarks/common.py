@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
+RESAMPLES = 1_000
+"""Of the questions, for an interval."""
 PACKAGES = (
     "hippocampe",
     "numpy",
@@ -178,6 +180,34 @@ def percentiles(seconds: Sequence[float]) -> dict[str, float]:
     return {"count": len(values)} | {name: round(float(value), 3) for name, value in named.items()}
 
 
+def intervals(
+    values: np.ndarray, names: Sequence[str], of: np.ndarray | None = None
+) -> dict[str, dict[str, float] | None]:
+    """Mean and bootstrap 95 % interval of each column; None where there is nothing to divide by.
+
+    Args:
+        values: Shape (questions, columns).
+        names: One a column.
+        of: What is summed up to divide by, shape as `values`; default: 1 a question.
+    """
+    of = np.ones_like(values) if of is None else of
+    random = np.random.default_rng(0)
+    picks = [random.integers(0, len(values), len(values)) for _ in range(RESAMPLES)]
+    sums = np.stack([values[pick].sum(0) for pick in picks])
+    parts = np.stack([of[pick].sum(0) for pick in picks])
+    found: dict[str, dict[str, float] | None] = {}
+    for place, name in enumerate(names):
+        whole, usable = of[:, place].sum(), parts[:, place] > 0
+        if not whole:
+            found[name] = None
+            continue
+        low, high = np.percentile(sums[usable, place] / parts[usable, place], [2.5, 97.5])
+        mean = values[:, place].sum() / whole
+        figures = {"mean": mean, "low": low, "high": high}
+        found[name] = {figure: round(float(value), 4) for figure, value in figures.items()}
+    return found
+
+
 def memory_mib(peak: bool = False) -> float | None:
     """Memory of this process in MiB, now or at its highest; None where Linux does not say."""
     value = _first("/proc/self/status", "VmHWM" if peak else "VmRSS")
@@ -185,8 +215,8 @@ def memory_mib(peak: bool = False) -> float | None:
 
 
 def folder_mib(folder: Path) -> float:
-    """Size of the files below a folder, in MiB."""
-    total = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """What the files below a folder take on disk, in MiB: the index's are larger than that, with holes."""
+    total = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
     return round(total / 2**20, 1)
 
 

@@ -11,16 +11,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
+
+from sqlalchemy import select
 
 import common
 import hippocampe
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.store.schema import message, turn
 
-_READ_ONLY = ("recall.py", "rank.py", "evidence.py", "inject.py", "cli", "server", "companion")
-_DATES = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%d %B %Y", "%d %B, %Y", "%B %d, %Y")
+NONE = "none"
+"""The type of a question that nothing answers."""
+COLLECTION = {"talk": "turn", "memory": "memory"}
+"""Where documents are found, by the form in which they came in."""
+_READ_ONLY = (
+    *("recall.py", "rank.py", "relevance.py", "evidence.py", "inject.py", "asking.py", "given.py"),
+    *("render.py", "cli.py", "cli", "server", "companion"),
+)
 """What may change without the imported folder becoming another."""
+_DATES = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%d %B %Y", "%d %B, %Y", "%B %d, %Y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +51,18 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder of documents, and the questions that have evidence in them."""
+    """A folder of documents, the questions that have evidence in them, and those that surely have not."""
 
     name: str
     documents: list[dict[str, Any]]
     queries: list[Query]
+    unanswered: list[Query]
 
     @property
-    def is_talk(self) -> bool:
-        return any("speaker" in each or "role" in each for each in self.documents)
+    def form(self) -> str:
+        """`talk` when somebody says the documents, else `memory`."""
+        talk = any("speaker" in each or "role" in each for each in self.documents)
+        return "talk" if talk else "memory"
 
 
 def read_corpus(folder: Path) -> Corpus:
@@ -56,23 +70,41 @@ def read_corpus(folder: Path) -> Corpus:
     documents = list(common.json_lines(folder / "corpus.jsonl"))
     known = {document["id"] for document in documents}
     answers: dict[str, set[str]] = {}
+    judged: set[str] = set()
     with common.opened(folder / "qrels.tsv") as lines:
         for row in csv.reader(lines, delimiter="\t"):
-            if len(row) >= 2 and row[1] in known:
-                answers.setdefault(row[0], set()).add(row[1])
-    queries = [
-        Query(
-            text=query["text"],
-            space=query.get("scope") or "default",
-            kind=str(query.get("type", "")),
-            answers=frozenset(answers[query["id"]]),
-            user=query.get("user"),
-            day=moment(query.get("date")),
-        )
+            if len(row) >= 2:
+                judged.add(row[0])
+                if row[1] in known:
+                    answers.setdefault(row[0], set()).add(row[1])
+    asked = [
+        (query["id"], _query(query, frozenset(answers.get(query["id"], ()))))
         for query in common.json_lines(folder / "queries.jsonl")
-        if query["id"] in answers
     ]
-    return Corpus(folder.resolve().name, documents, queries)
+    return Corpus(
+        name=folder.resolve().name,
+        documents=documents,
+        queries=[query for _, query in asked if query.answers],
+        unanswered=[query for id, query in asked if query.kind == NONE and id not in judged],
+    )
+
+
+def _query(row: dict[str, Any], answers: frozenset[str]) -> Query:
+    return Query(
+        text=row["text"],
+        space=row.get("scope") or "default",
+        kind=str(row.get("type", "")),
+        answers=answers,
+        user=row.get("user"),
+        day=moment(row.get("date")),
+    )
+
+
+def sample(corpus: Corpus, count: int | None) -> list[Query]:
+    """That many of the questions, the same ones every time; all of them for None."""
+    if count is None or count >= len(corpus.queries):
+        return corpus.queries
+    return Random(0).sample(corpus.queries, count)
 
 
 def moment(text: str | None) -> datetime | None:
@@ -200,3 +232,62 @@ def data_folder(corpus: Corpus, form: str, cache: Path | None) -> Iterator[tuple
         used = Path(scratch) / "used"
         shutil.copytree(kept, used)
         yield used, took
+
+
+@dataclass(slots=True)
+class Clock:
+    """The day of the question that is asked, or the day after the last document of its space."""
+
+    ends: dict[str, datetime]
+    _now: datetime | None = None
+
+    def ask(self, query: Query) -> None:
+        self._now = query.day or self.ends.get(query.space)
+
+    def __call__(self) -> datetime:
+        return self._now or datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A corpus in the engine: `documents` says which one a turn or memory came from, by its id.
+
+    `seconds` is how long the import took, 0 from the cache.
+    """
+
+    hippo: Hippocampe
+    documents: dict[str, str]
+    clock: Clock
+    seconds: float
+
+
+@contextmanager
+def loaded(corpus: Corpus, form: str, cache: Path | None) -> Iterator[Loaded]:
+    """The corpus in a throw-away folder, every space asked something before."""
+    ends: dict[str, datetime] = {}
+    for document, at in zip(corpus.documents, times(corpus), strict=True):
+        space = document.get("scope") or "default"
+        ends[space] = max(ends.get(space, at), at + timedelta(days=1))
+    clock = Clock(ends)
+    with (
+        data_folder(corpus, form, cache) as (folder, seconds),
+        Hippocampe.open(Config(folder, background=False), clock=clock) as hippo,
+    ):
+        for space in ends:  # word counts are loaded at the first question of a space
+            hippo.recall("?", scope=Scope(space=space))
+        yield Loaded(hippo, _documents(hippo, corpus, form), clock, seconds)
+
+
+def _documents(hippo: Hippocampe, corpus: Corpus, form: str) -> dict[str, str]:
+    if form == "memory":
+        return {memory_id(each["id"]): each["id"] for each in corpus.documents}
+    query = select(turn.c.id, message.c.external_id).join(message, message.c.turn_id == turn.c.id)
+    with hippo._parts.store.read() as connection:
+        return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def ranker() -> dict[str, Any]:
+    """Which weights ranked: the digest of their file, and what it says they were learnt from."""
+    content = (Path(hippocampe.__file__).parent / "data" / "rank.json").read_bytes()
+    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+    return {"digest": digest, "provenance": json.loads(content).get("provenance")}

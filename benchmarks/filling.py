@@ -6,28 +6,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 from sqlalchemy import insert
 from uuid6 import uuid7
 
 import common
-from hippocampe import Config, Hippocampe
+from hippocampe import Config, Hippocampe, listen
 from hippocampe.decide import relation_of, subjects_of
+from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects
-from hippocampe.store import derived, memories, schema
-from hippocampe.text import fold
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory
+from hippocampe.store import derived, memories, schema, talk
+from hippocampe.text import fold, traits
+from hippocampe.types import DEFAULT_IMPORTANCE, Association, Memory, Message
 
 HELD = 1_000
 """Texts kept back to be remembered while measuring."""
 DISTINCT = 120_000
 """Texts that are embedded; further rows repeat them in other spaces."""
 ROWS = 5_000
-TURN = 0.3
+LINKED = 10
+"""One memory in so many is associated with the one before it."""
+SESSION = 20
+"""Turns of one session."""
+CHANNEL = 1_000
+"""Turns of one channel."""
+TURNED = 0.3
 """How far a repeated text's vector is turned: the length of what is added to a unit vector."""
 
 
@@ -38,16 +46,21 @@ def _texts(paths: tuple[Path, ...], count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One size to measure."""
+    """One size to measure: memories, spaces, turns of talk beside the memories, questions."""
 
     size: int
     spaces: int
+    turns: int
     queries: int
     texts: tuple[Path, ...]
 
     def space(self, number: int) -> str:
         """The space of a memory: whole blocks, so that a repeated text is alone in its space."""
         return f"space-{number * self.spaces // self.size}"
+
+    def space_of_turn(self, number: int) -> str:
+        """The space of a turn: whole blocks too."""
+        return f"space-{number * self.spaces // self.turns}"
 
     def known(self) -> list[str]:
         """The texts that are in the data."""
@@ -72,7 +85,7 @@ class Plan:
 
 
 def fill(folder: Path, plan: Plan) -> float:
-    """Write all memories straight into the store, then index them; return the seconds it took."""
+    """Write all rows straight into the store, then index them; return the seconds it took."""
     started = time.perf_counter()
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         parts = hippo._parts
@@ -102,10 +115,81 @@ def fill(folder: Path, plan: Plan) -> float:
                     ]
                     if values:
                         connection.execute(insert(table), values)
+                for space, edges in groupby(_edges(batch), lambda edge: edge[0]):
+                    memories.add_edges(connection, space, [(edge, False) for _, edge in edges])
             written += len(batch)
             say(f"wrote {written} of {plan.size}")
+        _fill_turns(parts, plan, known, prepared)
         hippo.reindex(progress=lambda what, done, of: say(f"{what} {done} of {of}"))
     return time.perf_counter() - started
+
+
+def _edges(
+    batch: Sequence[tuple[Memory, derived.Embedded, int]],
+) -> Iterator[tuple[str, Association]]:
+    """Some edges, each with its space, and those of one space together."""
+    for (older, _, _), (newer, _, _) in list(pairwise(batch))[::LINKED]:
+        if older.space == newer.space:
+            at = newer.created_at
+            yield newer.space, Association(newer.id, older.id, "related_to", "filled", at)
+
+
+def _fill_turns(
+    parts: Parts, plan: Plan, known: Sequence[str], prepared: Sequence[derived.Embedded]
+) -> None:
+    """Write turns: a message and a reply, both texts that are there, the vector between theirs."""
+    last = datetime.now(UTC)
+    for start in range(0, plan.turns, ROWS):
+        said: list[listen.Said] = []
+        rows: list[dict[str, Any]] = []
+        for number in range(start, min(start + ROWS, plan.turns)):
+            places = [(2 * number + each) * 7 % len(known) for each in (0, 1)]
+            before = plan.turns - number
+            said.append(
+                _exchange(
+                    [known[place] for place in places],
+                    space=plan.space_of_turn(number),
+                    channel=f"room {number // CHANNEL}",
+                    at=last - timedelta(minutes=before, hours=3 * (before // SESSION)),
+                )
+            )
+            first, second = (prepared[place] for place in places)
+            dense = first.dense + second.dense
+            embedded = derived.Embedded(
+                dense / np.linalg.norm(dense),
+                np.concatenate([first.words, second.words]),
+                traits(said[-1].turn.content),
+            )
+            turn = said[-1].turn
+            rows.append(
+                derived.vector_row(turn.id, parts.embedder.model, "turn", turn.space, embedded)
+            )
+        with parts.store.write() as connection:
+            talk.add_turns(connection, [each.turn for each in said])
+            spoken = [(message, each.turn.id) for each in said for message in each.messages]
+            talk.add_messages(
+                connection, [message for message, _ in spoken], last, [id for _, id in spoken]
+            )
+            derived.put_vectors(connection, rows)
+        say(f"wrote {start + len(said)} of {plan.turns} turns")
+
+
+def _exchange(texts: Sequence[str], *, space: str, channel: str, at: datetime) -> listen.Said:
+    spoken = (("camille", "user"), ("eko", "assistant"))
+    return listen.make_turn(
+        [
+            Message(
+                id=str(uuid7()),
+                space=space,
+                content=text,
+                author=author,
+                role=role,
+                channel=channel,
+                at=at,
+            )
+            for text, (author, role) in zip(texts, spoken, strict=True)
+        ]
+    )
 
 
 def _said(text: str) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
@@ -128,7 +212,7 @@ def _rows(
         if copy:
             content = f"{content} ({copy})"
             noise = random.standard_normal(len(each.dense), np.float32)
-            turned = each.dense + noise * (TURN / np.linalg.norm(noise))
+            turned = each.dense + noise * (TURNED / np.linalg.norm(noise))
             each = each._replace(dense=turned / np.linalg.norm(turned))
         type, importance = types[row % len(types)]
         at = last - timedelta(minutes=plan.size - row)

@@ -1,12 +1,15 @@
-"""How long recall and remember take, and opening, at several sizes.
+"""How long recall, `before_turn` and remember take, and opening, at several sizes.
 
-    python benchmarks/latency.py [--sizes 10000,100000,1000000] [--spaces 1,1,50]
-                                 [--texts FILE...] [--cache DIR] [--out results.json]
+    python benchmarks/latency.py [--sizes 1000,10000,100000,1000000] [--spaces 1,1,1,50]
+                                 [--turns 200,2000,20000,200000] [--texts FILE...] [--cache DIR]
+                                 [--out results.json]
 
 Each size is filled in bulk, then measured in a process of its own: before there is a graph, while
 one is built (only past the size from which the product builds one), and after. Texts beyond those
 given are repeated in other spaces, their vectors turned a little. The embedding of the query is
 part of every figure; the first question of each space, which loads its word counts, is apart.
+Each turn is served on a channel of its own, so that nothing was given before, and without haste: a
+deadline would leave out what is slow.
 """
 
 import json
@@ -16,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -24,11 +27,13 @@ from typing import Any
 
 import common
 from filling import HELD, Plan, fill, say
-from hippocampe import Hippocampe, Scope, evidence, maintain, rank, relevance
+from hippocampe import Hippocampe, Scope, evidence, inject, maintain, rank, relevance
 from hippocampe import recall as recall_step
 from hippocampe.config import Config
+from hippocampe.types import Injection
 
 NO_GRAPH = 10**9
+STANDING = "what is not searched for, beside the search"
 COLD = """
 import json, sys, time
 start = time.perf_counter()
@@ -49,6 +54,33 @@ hippo.close()
 """
 
 
+@dataclass(slots=True)
+class Served:
+    """Turns that were served, with the milliseconds of each stage as their traces say."""
+
+    seconds: list[float] = field(default_factory=list)
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    items: int = 0
+    tokens: int = 0
+    missing: int = 0
+
+    def note(self, injection: Injection, seconds: float) -> None:
+        self.seconds.append(seconds)
+        for name, milliseconds in injection.trace.stages.items():
+            self.stages.setdefault(name, []).append(milliseconds / 1000)
+        self.items += len(injection.items)
+        self.tokens += injection.tokens
+        self.missing += bool(injection.trace.missing or injection.trace.skipped)
+
+    def summary(self) -> dict[str, Any]:
+        count = len(self.seconds)
+        return common.percentiles(self.seconds) | {
+            "items": round(self.items / count, 1),
+            "tokens": round(self.tokens / count, 1),
+            "missing": self.missing,
+        }
+
+
 class Probe:
     """Measures one open folder."""
 
@@ -57,38 +89,42 @@ class Probe:
         self._held = iter(enumerate(plan.held()))
         self._plan = plan
         self._seed = 0
+        self._served = 0
 
     def first_in_each_space(self) -> dict[str, float]:
         """The question that loads a space's word counts."""
         seconds: list[float] = []
         for number in range(self._plan.spaces):
             scope = Scope(space=f"space-{number}")
+            self._hippo.update_settings(scope=scope, hook_timeout_ms=10_000)
             seconds.append(_timed(lambda scope=scope: self._hippo.recall("?", scope=scope)))
         return common.percentiles(seconds)
 
     def phase(self, builder: Thread | None = None) -> dict[str, Any]:
-        """Recall with its stages, `before_turn`, remember; while `builder` lives if one is given."""
-        watch, stages = common.Stopwatch(), self._stages
+        """Recall and `before_turn` with their stages, remember; while `builder` lives if given."""
+        watch, served = common.Stopwatch(), Served()
+        stages = self._stages(watch)
         recalls: list[float] = []
-        with common.watched(*stages(watch)):
-            while not recalls or (builder is not None and builder.is_alive()):
-                for text, space in self._questions():
-                    scope = Scope(space=space)
+        while not recalls or (builder is not None and builder.is_alive()):
+            for (text, space), said in zip(self._questions(), self._questions(), strict=True):
+                scope = Scope(space=space)
+                with common.watched(*stages):
                     recalls.append(_timed(lambda t=text, s=scope: self._hippo.recall(t, scope=s)))
-                    if builder is not None:
-                        if not builder.is_alive():
-                            break
-                        time.sleep(0.02)
-                if builder is not None and builder.is_alive():
-                    self._remember(5)
+                self._serve(*said, served)
+                if builder is not None:
+                    if not builder.is_alive():
+                        break
+                    time.sleep(0.02)
+            if builder is not None and builder.is_alive():
+                self._remember(5)
         found: dict[str, Any] = {
             "recall": common.percentiles(recalls),
             "stages": {n: common.percentiles(each) for n, each in watch.spent.items() if each},
+            "before_turn": served.summary(),
+            "before_turn_stages": {n: common.percentiles(s) for n, s in served.stages.items()},
             "memory_mib": common.memory_mib(),
         }
         if builder is None:
-            if hasattr(self._hippo, "before_turn"):
-                found["before_turn"] = common.percentiles(self._before_turn())
             seconds, findable = self._remember(min(HELD // 3, self._plan.queries))
             found["remember"] = common.percentiles(seconds) | {"findable": findable}
         return found
@@ -97,15 +133,14 @@ class Probe:
         self._seed += 1
         return self._plan.questions(self._seed)
 
-    def _before_turn(self) -> list[float]:
-        return [
-            _timed(
-                lambda text=text, space=space, number=number: self._hippo.before_turn(
-                    text, scope=Scope(space=space, user="u", channel=f"c{number}")
-                )
-            )
-            for number, (text, space) in enumerate(self._questions())
-        ]
+    def _serve(self, text: str, space: str, served: Served) -> None:
+        self._served += 1
+        scope = Scope(space=space, user="camille", channel=f"channel {self._served}")
+        watch = common.Stopwatch(served.stages)
+        with common.watched((inject._Turn, "standing", watch.of(STANDING))):
+            started = time.perf_counter()
+            injection = self._hippo.before_turn(text, scope=scope)
+            served.note(injection, time.perf_counter() - started)
 
     def _remember(self, count: int) -> tuple[list[float], int]:
         """Seconds of each, and how many the very next recall found."""
@@ -196,7 +231,7 @@ def cold(folder: Path, plan: Plan, times: int) -> dict[str, float]:
 def run(plan: Plan, keep: Path | None, threshold: int, openings: int) -> dict[str, Any]:
     """Fill, measure and open again one size."""
     source = "+".join(path.name for path in plan.texts) or "made-up"
-    name = f"{source}-{plan.size}-{plan.spaces}"
+    name = f"{source}-{plan.size}-{plan.spaces}-{plan.turns}"
     with tempfile.TemporaryDirectory() as scratch:
         used = Path(scratch) / "data"
         kept = keep / name if keep else None
@@ -208,7 +243,8 @@ def run(plan: Plan, keep: Path | None, threshold: int, openings: int) -> dict[st
             if kept is not None:
                 shutil.copytree(used, kept)
         say("")
-        found = {"size": plan.size, "spaces": plan.spaces, "fill_seconds": took}
+        found = {"size": plan.size, "spaces": plan.spaces, "turns": plan.turns}
+        found["fill_seconds"] = took
         found |= common.in_own_process(measure, used, plan, threshold)
         found["cold"] = cold(used, plan, openings)
         found["disk_mib"] = common.folder_mib(used)
@@ -217,18 +253,26 @@ def run(plan: Plan, keep: Path | None, threshold: int, openings: int) -> dict[st
 
 def show(found: dict[str, Any]) -> None:
     """Print one size."""
-    print(f"\n{found['size']} memories in {found['spaces']} spaces, disk {found['disk_mib']} MiB")
+    print(
+        f"\n{found['size']} memories and {found['turns']} turns in {found['spaces']} spaces, ",
+        end="",
+    )
+    print(f"disk {found['disk_mib']} MiB")
     for phase in ("before_graph", "while_building", "after_graph"):
         for what in ("recall", "before_turn", "remember"):
             if figures := found.get(phase, {}).get(what):
                 quantiles = "".join(f"{figures[name]:9.2f}" for name in ("p50", "p95", "p99"))
-                more = f"  findable {figures['findable']}" if what == "remember" else ""
+                told = ("findable", "items", "tokens", "missing")
+                more = "".join(f"  {name} {figures[name]}" for name in told if name in figures)
                 print(
                     f"  {phase:15} {what:12} p50 p95 p99 ms {quantiles}  of {figures['count']}{more}"
                 )
     last = found.get("after_graph") or found["before_graph"]
-    for name, figures in last["stages"].items():
-        print(f"    {name:32} p50 {figures['p50']:8.2f}  p95 {figures['p95']:8.2f} ms")
+    for what, stages in (("recall", "stages"), ("before_turn", "before_turn_stages")):
+        for name, figures in last[stages].items():
+            print(
+                f"    {what:11} {name:45} p50 {figures['p50']:8.2f}  p95 {figures['p95']:8.2f} ms"
+            )
     for name, value in found.get("ratios", {}).items():
         print(f"  {name}: {value}")
     print(f"  first in a space: {found['first_in_a_space']['p50']} ms; cold: {found['cold']}")
@@ -242,8 +286,16 @@ def _numbers(text: str) -> list[int]:
 def main() -> None:
     """Measure the sizes given on the command line."""
     parser = common.arguments(__doc__)
-    parser.add_argument("--sizes", type=_numbers, default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--spaces", type=_numbers, default=[1, 1, 50], help="per size, or one")
+    parser.add_argument(
+        "--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000], help="memories"
+    )
+    parser.add_argument("--spaces", type=_numbers, default=[1, 1, 1, 50], help="per size, or one")
+    parser.add_argument(
+        "--turns",
+        type=_numbers,
+        default=[200, 2_000, 20_000, 200_000],
+        help="of talk, beside the memories: per size, or one",
+    )
     parser.add_argument(
         "--texts",
         type=Path,
@@ -258,10 +310,15 @@ def main() -> None:
         "--graph-threshold", type=int, default=Config(Path()).graph_threshold, help="see `Config`"
     )
     options = parser.parse_args()
-    spaces = options.spaces * (len(options.sizes) if len(options.spaces) == 1 else 1)
+    each_size: list[list[int]] = []
+    for name in ("spaces", "turns"):
+        given: list[int] = getattr(options, name)
+        each_size.append(given * len(options.sizes) if len(given) == 1 else given)
+        if len(each_size[-1]) != len(options.sizes):
+            parser.error(f"give one number of {name}, or one for each of the sizes")
     found: list[dict[str, Any]] = []
-    for size, count in zip(options.sizes, spaces, strict=False):
-        plan = Plan(size, count, options.queries, tuple(options.texts))
+    for size, spaces, turns in zip(options.sizes, *each_size, strict=True):
+        plan = Plan(size, spaces, turns, options.queries, tuple(options.texts))
         found.append(run(plan, options.cache, options.graph_threshold, options.openings))
         show(found[-1])
         common.save(options.out, "latency", {"sizes": found})

@@ -8,35 +8,28 @@ have a speaker or a role come in as talk, each a turn of its own; others as memo
 goes through the real engine, and only questions with evidence count.
 """
 
-import hashlib
-import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
 
 import common
 import corpora
-import hippocampe
-from corpora import Corpus, Query
-from hippocampe import Hippocampe, Scope, evidence, rank, relevance
-from hippocampe.config import Config
-from hippocampe.store.schema import message, turn
+from corpora import Loaded, Query
+from hippocampe import Scope, evidence, rank, relevance
 
 SHOWN = 20
 """How many results are asked for: those whose scores are checked for calibration."""
 METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@1", "mrr@20")
-RESAMPLES = 1_000
 MOST_KINDS = 20
 """More are titles of what was read rather than kinds of question."""
 BINS = 10
+LEAST = 0.3
+"""The lowest threshold that the settings accept for what goes into a turn."""
 STAGES = {
     "late interaction": "late_damped",
     "late, neighbours": "near_damped",
@@ -58,7 +51,7 @@ class Asked:
     seconds: dict[str, list[float]] = field(default_factory=dict)
     ceiling: list[float] = field(default_factory=list)
     candidates: list[int] = field(default_factory=list)
-    scores: list[tuple[float, bool]] = field(default_factory=list)
+    scores: list[list[tuple[float, bool]]] = field(default_factory=list)
 
 
 def measure(found: Sequence[str], answers: frozenset[str]) -> tuple[float, ...]:
@@ -79,34 +72,18 @@ def measure(found: Sequence[str], answers: frozenset[str]) -> tuple[float, ...]:
 class Questions:
     """Asks the questions of a corpus in every way."""
 
-    def __init__(self, hippo: Hippocampe, corpus: Corpus, form: str, now: dict[str, datetime]):
-        self._hippo = hippo
-        self._form = form
-        self._now = now
-        self.space = ""
-        self.day: datetime | None = None
-        self._documents = self._names(corpus)
-
-    def clock(self) -> datetime:
-        return self.day or self._now.get(self.space, datetime.now(UTC))
-
-    def _names(self, corpus: Corpus) -> dict[str, str]:
-        if self._form == "memory":
-            return {corpora.memory_id(each["id"]): each["id"] for each in corpus.documents}
-        query = select(turn.c.id, message.c.external_id).join(
-            message, message.c.turn_id == turn.c.id
-        )
-        with self._hippo._parts.store.read() as connection:
-            return {row[0]: row[1] for row in connection.execute(query)}
+    def __init__(self, loaded: Loaded, collection: str):
+        self._loaded = loaded
+        self._collection = collection
 
     def _recall(self, query: Query, mode: str) -> tuple[list[Any], float]:
-        self.space, self.day = query.space, query.day
+        self._loaded.clock.ask(query)
         started = time.perf_counter()
-        found = self._hippo.recall(
+        found = self._loaded.hippo.recall(
             query.text,
             scope=Scope(space=query.space, user=query.user),
             limit=SHOWN,
-            collections=("turn" if self._form == "talk" else "memory",),
+            collections=(self._collection,),
             mode=mode,
         )
         return found, time.perf_counter() - started
@@ -145,35 +122,46 @@ class Questions:
     ) -> None:
         asked.kinds.append(query.kind)
         for name, ids in rows.items():
-            found = [self._documents[id] for id in ids[:SHOWN]]
+            found = [self._loaded.documents[id] for id in ids[:SHOWN]]
             asked.measured.setdefault(name, []).append(measure(found, query.answers))
-        good = [self._documents[id] in query.answers for id in candidates]
+        good = [self._loaded.documents[id] in query.answers for id in candidates]
         asked.ceiling.append(sum(good) / len(query.answers))
         asked.candidates.append(len(candidates))
-        right = [self._documents[id] in query.answers for id in rows[WHOLE]]
-        asked.scores += zip(scores, right, strict=True)
+        right = [self._loaded.documents[id] in query.answers for id in rows[WHOLE]]
+        asked.scores.append(list(zip(scores, right, strict=True)))
 
 
 # Figures
 
 
-def intervals(values: np.ndarray) -> dict[str, dict[str, float]]:
-    """Mean and bootstrap 95 % interval of each metric; `values` has shape (questions, metrics)."""
-    random = np.random.default_rng(0)
-    means = np.stack(
-        [values[random.integers(0, len(values), len(values))].mean(0) for _ in range(RESAMPLES)]
-    )
-    low, high = np.percentile(means, [2.5, 97.5], axis=0)
+def calibration(scores: Sequence[Sequence[tuple[float, bool]]]) -> dict[str, Any]:
+    """Expected calibration errors and the reliability table, over equal bins of the score.
+
+    Most of what is found for a question is rightly given a score near 0, which flatters the error
+    over all of it: that of the first results, and that of what a threshold could let through, are
+    given too.
+
+    Args:
+        scores: Of each question the score of each result, best first, and whether it was right.
+    """
+    every = [each for of_question in scores for each in of_question]
+    error, table = _reliability(every)
+    best = _reliability([of_question[0] for of_question in scores if of_question])
+    strong = _reliability([each for each in every if each[0] >= LEAST])
     return {
-        name: {"mean": round(mean, 4), "low": round(lowest, 4), "high": round(highest, 4)}
-        for name, mean, lowest, highest in zip(
-            METRICS, values.mean(0).tolist(), low.tolist(), high.tolist(), strict=True
-        )
+        "error": error,
+        "error_of_the_first": best[0],
+        f"error_from_{LEAST}": strong[0],
+        "results_per_question": SHOWN,
+        "reliability": table,
     }
 
 
-def calibration(scores: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Expected calibration error and the reliability table, over equal bins of the score."""
+def _reliability(
+    scores: Sequence[tuple[float, bool]],
+) -> tuple[float | None, list[dict[str, float]]]:
+    if not scores:
+        return None, []
     score = np.array([each[0] for each in scores])
     right = np.array([each[1] for each in scores], float)
     places = np.minimum((score * BINS).astype(int), BINS - 1)
@@ -186,7 +174,7 @@ def calibration(scores: Sequence[tuple[float, bool]]) -> dict[str, Any]:
         said, was = float(score[inside].mean()), float(right[inside].mean())
         error += abs(said - was) * float(inside.mean())
         table.append({"count": int(inside.sum()), "score": round(said, 4), "share": round(was, 4)})
-    return {"error": round(error, 4), "results_per_question": SHOWN, "reliability": table}
+    return round(error, 4), table
 
 
 def summary(asked: Asked) -> dict[str, Any]:
@@ -205,7 +193,7 @@ def summary(asked: Asked) -> dict[str, Any]:
         for kind in (sorted(set(asked.kinds)) if len(set(asked.kinds)) <= MOST_KINDS else ())
     }
     return {
-        "rows": {name: intervals(values) for name, values in tables.items()},
+        "rows": {name: common.intervals(values, METRICS) for name, values in tables.items()},
         "milliseconds": {name: common.percentiles(each) for name, each in asked.seconds.items()},
         "candidates": {
             "mean": round(float(np.mean(asked.candidates)), 1),
@@ -219,43 +207,25 @@ def summary(asked: Asked) -> dict[str, Any]:
 def run(folder: Path, sample: int | None, cache: Path | None, form: str | None) -> dict[str, Any]:
     """Import one folder, ask its questions, return the figures."""
     corpus = corpora.read_corpus(folder)
-    form = form or ("talk" if corpus.is_talk else "memory")
-    queries = corpus.queries
-    if sample is not None and sample < len(queries):
-        queries = Random(0).sample(queries, sample)
-    now: dict[str, datetime] = {}
-    for document, at in zip(corpus.documents, corpora.times(corpus), strict=True):
-        space = document.get("scope") or "default"
-        now[space] = max(now.get(space, at), at + timedelta(days=1))
+    form = form or corpus.form
+    queries = corpora.sample(corpus, sample)
     asked = Asked()
-    current: list[Callable[[], datetime]] = [lambda: datetime.now(UTC)]
-    with corpora.data_folder(corpus, form, cache) as (data, took):
-        config = Config(data, background=False)
-        with Hippocampe.open(config, clock=lambda: current[0]()) as hippo:
-            questions = Questions(hippo, corpus, form, now)
-            current[0] = questions.clock
-            for space in now:  # word counts are loaded at the first question of a space
-                hippo.recall("?", scope=Scope(space=space))
-            for number, query in enumerate(queries, 1):
-                questions.ask(query, asked)
-                if number % 200 == 0:
-                    print(f"{corpus.name}: {number}/{len(queries)}", file=sys.stderr)
+    with corpora.loaded(corpus, form, cache) as loaded:
+        questions = Questions(loaded, corpora.COLLECTION[form])
+        for number, query in enumerate(queries, 1):
+            questions.ask(query, asked)
+            if number % 200 == 0:
+                print(f"{corpus.name}: {number}/{len(queries)}", file=sys.stderr)
     head = {"form": form, "documents": len(corpus.documents), "questions": len(queries)}
-    return head | {"import_seconds": round(took, 1)} | summary(asked)
-
-
-def ranker() -> dict[str, Any]:
-    """Which weights ranked: the digest of their file, and what it says they were learnt from."""
-    content = (Path(hippocampe.__file__).parent / "data" / "rank.json").read_bytes()
-    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
-    return {"digest": digest, "provenance": json.loads(content).get("provenance")}
+    return head | {"import_seconds": round(loaded.seconds, 1)} | summary(asked)
 
 
 def show(name: str, figures: dict[str, Any]) -> None:
     """Print one folder's table."""
-    error = figures["calibration"]["error"]
+    errors = [str(each) for key, each in figures["calibration"].items() if key.startswith("error")]
     print(f"\n{name}: {figures['documents']} documents as {figures['form']}, ", end="")
-    print(f"{figures['questions']} questions, calibration error {error:.3f}, ", end="")
+    print(f"{figures['questions']} questions, calibration errors (all, the first, from {LEAST}) ")
+    print(", ".join(errors), end="; ")
     print(f"evidence among the candidates {figures['candidates']['share_of_evidence']:.3f}")
     print(f"{'':20}" + "".join(f"{metric:>11}" for metric in METRICS) + f"{'95 %':>15}{'ms':>7}")
     for row, values in figures["rows"].items():
@@ -278,7 +248,7 @@ def main() -> None:
         figures = run(folder, options.sample, options.cache, options.form)
         results[folder.resolve().name] = figures
         show(folder.resolve().name, figures)
-    common.save(options.out, "recall", {"ranker": ranker(), "folders": results})
+    common.save(options.out, "recall", {"ranker": corpora.ranker(), "folders": results})
 
 
 if __name__ == "__main__":

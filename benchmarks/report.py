@@ -51,7 +51,7 @@ def recall(results: dict[str, Any]) -> Iterator[str]:
             f"{folder['candidates']['mean']} candidates a question hold "
             f"{folder['candidates']['share_of_evidence']:.3f} of the evidence. Expected calibration "
             f"error over the first {folder['calibration']['results_per_question']}: "
-            f"{folder['calibration']['error']:.3f}."
+            f"{_errors(folder['calibration'])}."
         )
         metrics = list(next(iter(folder["rows"].values())))
         rows = [
@@ -73,7 +73,46 @@ def recall(results: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _interval(value: dict[str, float]) -> str:
+def _errors(calibration: dict[str, Any]) -> str:
+    """That over all, then those that older results do not have: of the first, from a threshold."""
+    more = [
+        f"{name.removeprefix('error_').replace('_', ' ')} {value:.3f}"
+        for name, value in calibration.items()
+        if name.startswith("error_") and value is not None
+    ]
+    return ", ".join([f"{calibration['error']:.3f}", *more])
+
+
+def injection(results: dict[str, Any]) -> Iterator[str]:
+    """What a turn is given: one table a folder."""
+    yield f"Weights of the ranker: {results['ranker']['digest']}."
+    for name, folder in results["folders"].items():
+        yield f"### {name}"
+        yield (
+            f"{folder['documents']:,} documents as {folder['form']}, {folder['questions']:,} "
+            f"questions, a budget of {folder['token_budget']} tokens."
+        )
+        if folder["unanswered"]:
+            yield f"Quiet: nothing found for {folder['unanswered']} messages that nothing answers."
+        head = ["hit rate", "precision", "recall", "items", "tokens", "empty"]
+        rows = [
+            [
+                row,
+                *(_interval(values[each]) for each in head[:3]),
+                *(f"{values[each]['mean']:.1f}" for each in head[3:5]),
+                f"{values['empty']['mean']:.1%}",
+                f"{values['quiet']:.1%}" if "quiet" in values else "",
+                f"{values['no_room']:.2f}",
+                values.get("missing", ""),
+            ]
+            for row, values in folder["rows"].items()
+        ]
+        yield table(["", *head, "quiet", "no room", "turns with something missing"], rows)
+
+
+def _interval(value: dict[str, float] | None) -> str:
+    if value is None:
+        return "–"
     return f"{value['mean']:.3f} [{value['low']:.3f}–{value['high']:.3f}]"
 
 
@@ -90,16 +129,18 @@ def latency(results: dict[str, Any]) -> Iterator[str]:
             for what in ("recall", "before_turn", "remember"):
                 if figures := size.get(phase, {}).get(what):
                     quantiles = [f"{figures[each]:.1f}" for each in ("p50", "p95", "p99")]
-                    rows.append([f"{size['size']:,}", size["spaces"], what, name, *quantiles])
-    yield table(["memories", "spaces", "", "", "p50 ms", "p95 ms", "p99 ms"], rows)
-    yield table(
-        ["memories", "spaces", "stage of a recall", "p50 ms", "p95 ms"],
-        [
-            [f"{size['size']:,}", size["spaces"], stage, f"{of['p50']:.2f}", f"{of['p95']:.2f}"]
-            for size in results["sizes"]
-            for stage, of in (size.get("after_graph") or size["before_graph"])["stages"].items()
-        ],
-    )
+                    sizes = [f"{size['size']:,}", f"{size['turns']:,}", size["spaces"]]
+                    rows.append([*sizes, what, name, *quantiles])
+    yield table(["memories", "turns", "spaces", "", "", "p50 ms", "p95 ms", "p99 ms"], rows)
+    for what, stages in (("a recall", "stages"), ("before_turn", "before_turn_stages")):
+        yield table(
+            ["memories", "spaces", f"stage of {what}", "p50 ms", "p95 ms"],
+            [
+                [f"{size['size']:,}", size["spaces"], stage, f"{of['p50']:.2f}", f"{of['p95']:.2f}"]
+                for size in results["sizes"]
+                for stage, of in (size.get("after_graph") or size["before_graph"])[stages].items()
+            ],
+        )
     opened = [
         [
             *(f"{size['size']:,}", size["spaces"], *size["cold"].values()),
@@ -151,7 +192,13 @@ def pairs(report: dict[str, Any]) -> Iterator[str]:
     )
 
 
-SECTIONS = {"recall": recall, "latency": latency, "bulk": bulk, "crash": crash}
+SECTIONS = {
+    "recall": recall,
+    "injection": injection,
+    "latency": latency,
+    "bulk": bulk,
+    "crash": crash,
+}
 
 
 def markdown(reports: dict[str, dict[str, Any]]) -> str:
@@ -171,6 +218,7 @@ def plot(reports: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
     import matplotlib
 
     matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "hippocampe"  # the same figures make the same file
     from matplotlib import pyplot
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -180,7 +228,7 @@ def plot(reports: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
             figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
             draw(axes, report["results"])
             made.append(folder / f"{name}-{draw.__name__.strip('_')}.svg")
-            figure.savefig(made[-1])
+            figure.savefig(made[-1], metadata={"Date": None})
             pyplot.close(figure)
     return made
 
@@ -204,28 +252,65 @@ def _reliability(axes: Any, results: dict[str, Any]) -> None:
     axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
     for name, folder in results["folders"].items():
         bins = folder["calibration"]["reliability"]
-        error = folder["calibration"]["error"]
-        label = f"{name} (error {error:.3f})"
+        label = f"{name} (error {_errors(folder['calibration'])})"
         axes.plot([b["score"] for b in bins], [b["share"] for b in bins], marker="o", label=label)
     axes.set(xlabel="score given", ylabel="share relevant", xlim=(0, 1), ylim=(0, 1))
     axes.legend(fontsize="small")
 
 
-def _latency(axes: Any, results: dict[str, Any]) -> None:
-    for phase, name in PHASES.items():
-        for quantile, line in (("p50", "--"), ("p95", "-")):
+def _hits(axes: Any, results: dict[str, Any]) -> None:
+    """Hit rate against tokens: the thresholds as a line, what they are compared with as points."""
+    marks = {"as shipped": "*", "last": "s", "BM25": "^", "hybrid": "v"}
+    for number, (name, folder) in enumerate(results["folders"].items()):
+        points = {
+            row: (values["tokens"]["mean"], values["hit rate"]["mean"])
+            for row, values in folder["rows"].items()
+        }
+        line = [point for row, point in points.items() if row.startswith("relevance")]
+        axes.plot(*zip(*line, strict=True), marker="o", color=f"C{number}", label=name)
+        for start, mark in marks.items():
+            for row, point in points.items():
+                if row.startswith(start):
+                    label = row if number == 0 else None
+                    axes.scatter(*point, 60, f"C{number}", marker=mark, label=label)
+    axes.set(xlabel="tokens a turn", ylabel="hit rate", ylim=(0, 1))
+    axes.legend(fontsize="small")
+
+
+def _recall_latency(axes: Any, results: dict[str, Any]) -> None:
+    _latency(axes, results, "recall")
+
+
+def _before_turn_latency(axes: Any, results: dict[str, Any]) -> None:
+    _latency(axes, results, "before_turn")
+
+
+def _latency(axes: Any, results: dict[str, Any], what: str) -> None:
+    for number, (phase, name) in enumerate(PHASES.items()):
+        for quantile, line in (("p50", ":"), ("p95", "-")):
             points = [
-                (size["size"], size[phase]["recall"][quantile])
+                (size["size"], size[phase][what][quantile])
                 for size in results["sizes"]
                 if phase in size
             ]
             if points:
-                axes.plot(*zip(*points, strict=True), line, marker="o", label=f"{name}, {quantile}")
-    axes.set(xscale="log", yscale="log", xlabel="memories", ylabel="recall, ms")
+                label = f"{name}, {quantile}"
+                axes.plot(
+                    *zip(*points, strict=True), line, marker="o", color=f"C{number}", label=label
+                )
+    axes.set(xscale="log", xlabel="memories, and in how many spaces", ylabel=f"{what}, ms")
+    marks = {size["size"]: f"{size['size']:,} in {size['spaces']}" for size in results["sizes"]}
+    axes.set_xticks(list(marks), list(marks.values()))
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
     axes.legend(fontsize="small")
 
 
-_DRAWN = {"recall": (_quality, _reliability), "latency": (_latency,)}
+_DRAWN = {
+    "recall": (_quality, _reliability),
+    "injection": (_hits,),
+    "latency": (_recall_latency, _before_turn_latency),
+}
 
 
 def main() -> None:

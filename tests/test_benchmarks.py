@@ -65,18 +65,59 @@ def test_recall_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
         assert each["rows"]["BM25"]["hit@1"]["mean"] == 1
         assert {"dense", "fused candidates", "hybrid (the whole)"} <= set(each["rows"])
         assert each["kinds"]["easy"]["questions"] == 3
+        for error in ("error", "error_of_the_first"):
+            assert 0 <= each["calibration"][error] <= 1
+        assert sum(bin["count"] for bin in each["calibration"]["reliability"]) > 3
     markdown = run("report", None, results / "recall.json")["printed"]
     assert "### talk" in markdown
     assert "| BM25 |" in markdown
 
 
+def test_injection_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
+    talk = corpus(tmp_path / "talk", scope="one", speaker="Maud", date="1:56 pm on 8 May, 2023")
+    notes = corpus(tmp_path / "notes")
+    with (notes / "queries.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps({"id": "none", "text": "zzyzx", "type": "none"}) + "\n")
+    report = run("injection", results / "injection.json", talk, notes, "--questions", 2)
+    said = json.dumps(report, ensure_ascii=False)
+    assert not any(text in said for text in (*TEXTS, *QUESTIONS.values(), str(tmp_path)))
+    found = report["results"]["folders"]
+    assert {name: each["form"] for name, each in found.items()} == {
+        "talk": "talk",
+        "notes": "memory",
+    }
+    assert [each["unanswered"] for each in found.values()] == [0, 1]
+    assert found["notes"]["rows"]["BM25, first 10"]["quiet"] == 1
+    assert found["notes"]["rows"]["last 20 messages"]["quiet"] == 0
+    for each in found.values():
+        assert each["questions"] == 2
+        for row in ("hybrid, first 10", "BM25, first 10", "last 20 messages"):
+            assert each["rows"][row]["hit rate"]["mean"] == 1
+        # All eight are among the last twenty, and one of them is right.
+        assert each["rows"]["last 20 messages"]["precision"]["mean"] == 1 / 8
+        turns = {name: row for name, row in each["rows"].items() if "missing" in row}
+        assert len(turns) == 7
+        assert not any(row["missing"] or row["unsearched"] for row in turns.values())
+        items = [row["items"]["mean"] for name, row in turns.items() if name != "as shipped"]
+        assert items == sorted(items, reverse=True)
+        for row in each["rows"].values():
+            assert row["tokens"]["high"] <= each["token_budget"]
+            assert (row["precision"] is None) == (row["empty"]["mean"] == 1)
+    markdown = run("report", None, results / "injection.json")["printed"]
+    assert "| BM25, first 10 |" in markdown
+
+
 def test_latency(results: Path) -> None:
-    small = ("--sizes", 60, "--spaces", 2, "--queries", 5, "--graph-threshold", 50, "--openings", 1)
+    small = ("--sizes", 60, "--spaces", 2, "--turns", 30, "--queries", 5)
+    small += ("--graph-threshold", 50, "--openings", 1)
     report = run("latency", results / "latency.json", *small)
     [found] = report["results"]["sizes"]
     for phase in ("before_graph", "while_building", "after_graph"):
         assert found[phase]["recall"]["count"] > 0
         assert "embedding" in found[phase]["stages"]
+        assert {"understand", "search", "render"} <= set(found[phase]["before_turn_stages"])
+        assert found[phase]["before_turn"]["items"] > 0
+        assert found[phase]["before_turn"]["missing"] == 0
     remembered = found["after_graph"]["remember"]
     assert remembered["findable"] == remembered["count"] == 5
     assert found["cold"]["open_ms"] > 0
