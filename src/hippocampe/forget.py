@@ -259,6 +259,7 @@ def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
         _scrub_backup(path, order, doomed)
     parts.lexicon.forget()
     parts.given.forget(order.space)
+    parts.changes += 1
     for kind in KINDS:
         rebuild.new_generation(parts, kind, graph=False)
     parts.index.flush()

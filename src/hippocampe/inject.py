@@ -44,7 +44,7 @@ from hippocampe.types import (
 from hippocampe.warming import warm
 from hippocampe.windows import TimeWindow, read_window
 
-FOUND = 24
+FOUND = 20
 """How much of what a search finds is considered."""
 STANDING = 6
 """How many memories of each kind need not be searched for; twice as many for an open question."""
@@ -315,6 +315,25 @@ class _Turn:
     def _standing(self) -> _Gathered:
         """Who is who, what is important, what is recent; and what answers an open question."""
         laps = Laps()
+        name = self._person()
+        plain = name is None and self.asked is None
+        changes = self.parts.changes
+        key = (
+            self.scope.space,
+            self._channel(),
+            self.chosen.important_threshold,
+            self.chosen.recent_hours,
+        )
+        found = self.parts.standing.get(key, changes, self.now) if plain else None
+        if found is None:
+            found = self._read_standing(name)
+            if plain:
+                self.parts.standing.keep(key, changes, self.now, found)
+        candidates = [_Candidate(item, path, vector) for path, item, vector in found]
+        laps.end("standing")
+        return _Gathered(candidates, laps.spent)
+
+    def _read_standing(self, name: str | None) -> list[tuple[Path, Recollection, Vector | None]]:
         is_open = self.asked is not None and self.asked.is_open
         since = self.now - timedelta(hours=self.chosen.recent_hours)
         if is_open:
@@ -331,9 +350,9 @@ class _Turn:
                 limit=2 * STANDING if is_open else STANDING,
             )
             said = self._talk(connection)
-            known = self._known_of_person(connection)
+            known = self._known_of_person(connection, name) if name else []
             of_path = {
-                name: [recall.of_memory(memory) for memory in each] for name, each in listed.items()
+                path: [recall.of_memory(memory) for memory in each] for path, each in listed.items()
             }
             order = ("identity", "important", "recent")
             if is_open and not known:
@@ -341,17 +360,20 @@ class _Turn:
                 order = ("recent", "important", "identity")
             found = [("recent", item) for item in said]
             found += [("identity", item) for item in known]
-            found += [(name, item) for name in order for item in of_path[name]]
+            found += [(path, item) for path in order for item in of_path[path]]
             ids = [item.id for _, item in found]
             vectors = derived.vectors(connection, self.parts.embedder.model, ids)
-        candidates = [
-            _Candidate(
-                item, cast("Path", path), vectors[item.id].dense if item.id in vectors else None
-            )
+        return [
+            (cast("Path", path), item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found
         ]
-        laps.end("standing")
-        return _Gathered(candidates, laps.spent)
+
+    def _person(self) -> str | None:
+        """Whoever asks what is known of them, or says who they are."""
+        name = asking.introduced(self.text, companions=self.chosen.companion_names)
+        if name is None and self.asked and self.asked.is_open and self.asked.about == "person":
+            return self.scope.user
+        return name
 
     def _talk(self, connection: Connection) -> list[Recollection]:
         """The talk that is asked about: the latest, or that of a time, and then of its topic."""
@@ -382,13 +404,7 @@ class _Turn:
         ]
         return sorted(found, key=lambda item: item.at or self.now, reverse=True)
 
-    def _known_of_person(self, connection: Connection) -> list[Recollection]:
-        """What is known of whoever asks what is known of them, or says who they are."""
-        name = asking.introduced(self.text, companions=self.chosen.companion_names)
-        if name is None and self.asked and self.asked.is_open and self.asked.about == "person":
-            name = self.scope.user
-        if name is None:
-            return []
+    def _known_of_person(self, connection: Connection, name: str) -> list[Recollection]:
         names = set(fold_subjects([name]))
         others = memories.aliases(connection, self.scope.space)
         names |= {other for each in names for other in others.get(each, ())}

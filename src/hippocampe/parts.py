@@ -26,6 +26,7 @@ from hippocampe.given import Given
 from hippocampe.health import Outages
 from hippocampe.lexicon import Lexicon, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
+from hippocampe.standing import Standing
 from hippocampe.store import derived
 from hippocampe.store.derived import Embedded
 from hippocampe.store.store import Store
@@ -129,6 +130,10 @@ class Parts:
     accesses: dict[str, int] = field(default_factory=dict[str, int])
     """Recalls not yet counted in the store, by memory id."""
     accesses_lock: threading.Lock = field(default_factory=threading.Lock)
+    changes: int = 0
+    """How often this process has changed memories: what was read before may be old after."""
+    standing: Standing = field(default_factory=Standing)
+    """What stands whatever is asked."""
     settings: dict[str, tuple[float, Settings]] = field(
         default_factory=dict[str, tuple[float, Settings]]
     )
@@ -182,6 +187,8 @@ class Parts:
                     # Read at the next open, should this process not live to index them.
                     derived.set_meta(connection, WAITING, "1")
                     self.waiting.update(change.later)
+            if "memory" in change.kinds():
+                self.changes += 1
             for space, words, by in change.counted:
                 self.lexicon.count(space, words, by)
             if position:

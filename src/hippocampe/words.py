@@ -193,11 +193,12 @@ def _cosines(
     query: Floats, literal: NDArray[np.bool_], vectors: NDArray[np.floating], ids: Integers
 ) -> Floats:
     """Shape (query words, all words): cosines, 0 under the floor or where a literal differs."""
-    # Marking is linear in the vocabulary, and several times faster than sorting the ids.
-    place = np.zeros(len(vectors), dtype=np.int32)
-    place[ids] = 1
-    distinct = np.flatnonzero(place)
-    place[distinct] = np.arange(len(distinct), dtype=np.int32)
+    # Of the places of a word, the one written last stays: several times faster than sorting ids.
+    place = np.empty(len(vectors), dtype=np.int32)
+    order = np.arange(len(ids), dtype=np.int32)
+    place[ids] = order
+    distinct = ids[place[ids] == order]
+    place[distinct] = order[: len(distinct)]
     cosines = query @ vectors[distinct].astype(np.float32, copy=False).T
     floors = np.where(literal, SAME, FLOOR)[:, None]
     cosines[cosines < floors] = 0.0

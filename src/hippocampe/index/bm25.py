@@ -38,8 +38,10 @@ def sparse_document(text: str) -> Sparse:
     return list(counts), weights
 
 
+# One question is asked of several kinds of points.
+@functools.lru_cache(maxsize=64)
 def sparse_query(text: str) -> Sparse:
-    """The sparse vector of a question."""
+    """The sparse vector of a question; not to be changed."""
     weights: dict[int, float] = {}
     for word in content_words(text):
         terms = _terms(word)

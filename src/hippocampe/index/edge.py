@@ -128,11 +128,15 @@ class EdgeIndex:
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest cosine, best first, equals by id."""
+        if self._is_empty(kind):
+            return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
         return self._search(kind, query, limit, where)
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest BM25 score, best first, equals by id."""
+        if self._is_empty(kind):
+            return []
         indices, values = sparse_query(text)
         sparse = engine.SparseVector(list(indices), list(values))
         return self._search(kind, engine.Query.Nearest(sparse, using="bm25"), limit, where)
@@ -297,6 +301,10 @@ class EdgeIndex:
             if not adopted:
                 fresh.close()
 
+    def _is_empty(self, kind: str) -> bool:
+        self._check_open()
+        return self._shards[kind].serving is None
+
     def _search(self, kind: str, query: engine.Query, limit: int, where: Filter) -> list[Hit]:
         condition = shards.condition(where)
         if condition is None or limit < 1:
@@ -307,7 +315,7 @@ class EdgeIndex:
             query=query,
             filter=condition,
             params=engine.SearchParams(
-                hnsw_ef=max(shards.SEARCH_WIDTH, 2 * limit), acorn=shards.NARROW
+                hnsw_ef=max(shards.SEARCH_WIDTH, 3 * limit // 2), acorn=shards.NARROW
             ),
             with_payload=False,
             with_vector=False,
