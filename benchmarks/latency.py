@@ -137,7 +137,7 @@ class Probe:
         self._served += 1
         scope = Scope(space=space, user="camille", channel=f"channel {self._served}")
         watch = common.Stopwatch(served.stages)
-        with common.watched((inject._Turn, "standing", watch.of(STANDING))):
+        with common.watched((inject._Turn, "_standing", watch.of(STANDING))):
             started = time.perf_counter()
             injection = self._hippo.before_turn(text, scope=scope)
             served.note(injection, time.perf_counter() - started)
