@@ -302,7 +302,7 @@ def test_a_time_that_no_calendar_has_is_told(vault: Path, monkeypatch: pytest.Mo
     source.listing()
     # Not every file system can hold such a time.
     there = (vault / "Recette.md").stat()
-    monkeypatch.setattr(os, "fstat", lambda _: os.stat_result(there[:8] + (10**12,) + there[9:]))
+    monkeypatch.setattr(os, "fstat", lambda _: os.stat_result((*there[:8], 10**12, *there[9:])))
     with pytest.raises(UnreadableFile, match="calendar"):
         source.read("Recette.md")
 
