@@ -36,6 +36,7 @@ from hippocampe.types import (
     Outcome,
     Path,
     Recollection,
+    Retrieved,
     Scope,
     Settings,
     Signal,
@@ -111,8 +112,8 @@ def _serve(
         said, laps = joined, Laps()
     text = cut(" ".join(said), recall.MAX_QUERY_CHARACTERS)
     turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
-    injection = turn.serve(channel)
-    journal.note(parts, injection, scope=scope, message=text)
+    injection, told = turn.serve(channel)
+    journal.note(parts, injection, scope=scope, message=text, items=told.logged)
     return injection
 
 
@@ -167,12 +168,18 @@ class _Candidate:
     vector: Vector | None
     outcome: Outcome = "injected"
     why: Callable[[str], tuple[Signal, ...]] | None = None
+    values: Callable[[str], dict[str, float]] | None = None
 
     def told(self) -> Considered:
         item = self.item
         if self.why is not None:
             item = replace(item, why=self.why(item.id))
         return Considered(item, self.path, self.outcome)
+
+    def logged(self) -> Retrieved:
+        item = self.item
+        values = {} if self.values is None else self.values(item.id)
+        return Retrieved(item.id, item.kind, item.score, self.path, self.outcome, values)
 
 
 class _Told(Sequence[Considered]):
@@ -181,6 +188,12 @@ class _Told(Sequence[Considered]):
     def __init__(self, candidates: Sequence[_Candidate]) -> None:
         self._candidates = candidates
         self._told: tuple[Considered, ...] | None = None
+
+    def logged(self) -> tuple[Retrieved, ...]:
+        """The same for the log, which needs no more than the values of the signals."""
+        if self._told is not None:
+            return tuple(journal.retrieved(each) for each in self._told)
+        return tuple(each.logged() for each in self._candidates)
 
     def _all(self) -> tuple[Considered, ...]:
         told = self._told
@@ -234,7 +247,8 @@ class _Turn:
     window: TimeWindow | None = None
     stages: dict[str, float] = field(default_factory=dict[str, float])
 
-    def serve(self, channel: Channel) -> Injection:
+    def serve(self, channel: Channel) -> tuple[Injection, _Told]:
+        """The injection, and what was considered for it."""
         searching = self.parts.searching.submit(self._search)
         self._read()
         standing = self.parts.reading.submit(self._standing)
@@ -270,14 +284,16 @@ class _Turn:
                 each.outcome = "no_room"
         self.parts.note_access([item.id for item in rendered.shown if item.memory is not None])
         self.laps.end("render")
-        return Injection(
+        told = _Told(ordered)
+        injection = Injection(
             str(uuid7()),
             rendered.text,
             rendered.shown,
             rendered.tokens,
             self.laps.total(),
-            Trace(_Told(ordered), self.stages | self.laps.spent, tuple(self.missing)),
+            Trace(told, self.stages | self.laps.spent, tuple(self.missing)),
         )
+        return injection, told
 
     def _read(self) -> None:
         """Read whether the message asks of memory, and of which time."""
@@ -454,7 +470,9 @@ class _Turn:
             outages.failed("index", exc)
             return _Gathered([], laps.spent, (*missing, "index down"))
         candidates = [
-            _Candidate(item, "search", found.vectors.get(item.id), why=found.why)
+            _Candidate(
+                item, "search", found.vectors.get(item.id), why=found.why, values=found.values
+            )
             for item in found.items
         ]
         return _Gathered(candidates, laps.spent, tuple(missing))
@@ -507,7 +525,7 @@ def _once_each(candidates: Sequence[_Candidate], least: float) -> list[_Candidat
         found = searched.get(id)
         if found is not None and found is not each:
             scored = replace(each.item, score=found.item.score)
-            candidate = replace(each, item=scored, why=found.why)
+            candidate = replace(each, item=scored, why=found.why, values=found.values)
         first = kept.get(id)
         if first is not None and first.path == "search" and first.item.score < least:
             del kept[id]

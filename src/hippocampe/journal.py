@@ -4,8 +4,9 @@ An injection is noted in memory, which costs the turn nothing, and written with 
 was considered is logged by id, with its signals; its content never is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from hippocampe import settings
 from hippocampe.parts import Noted, Parts
@@ -18,13 +19,29 @@ from hippocampe.types import Considered, Injection, Retrieval, Retrieved, Scope
 _KEPT_CHARACTERS = 10_000
 
 
-def note(parts: Parts, injection: Injection, *, scope: Scope, message: str) -> None:
-    """Keep an injection for the log; the oldest that waits is dropped when too many do."""
-    noted = Noted(injection, scope, message[:_KEPT_CHARACTERS], parts.now())
+def note(
+    parts: Parts,
+    injection: Injection,
+    *,
+    scope: Scope,
+    message: str,
+    items: Callable[[], tuple[Retrieved, ...]] | None = None,
+) -> None:
+    """Keep an injection for the log; the oldest that waits is dropped when too many do.
+
+    Args:
+        items: Makes the lines of the log; default: from what the trace says was considered.
+    """
+    lines = items or partial(_lines, injection)
+    noted = Noted(injection, scope, message[:_KEPT_CHARACTERS], parts.now(), lines)
     with parts.noted_lock:
         if len(parts.noted) == parts.noted.maxlen:
             parts.dropped += 1
         parts.noted.append(noted)
+
+
+def _lines(injection: Injection) -> tuple[Retrieved, ...]:
+    return tuple(retrieved(each) for each in injection.trace.considered)
 
 
 def write(parts: Parts) -> None:
@@ -73,11 +90,12 @@ def _entry(noted: Noted) -> Retrieval:
         missing=trace.missing,
         skipped=trace.skipped,
         created_at=noted.at,
-        items=tuple(_retrieved(each) for each in trace.considered),
+        items=noted.items(),
     )
 
 
-def _retrieved(considered: Considered) -> Retrieved:
+def retrieved(considered: Considered) -> Retrieved:
+    """What was considered, as a line of the log."""
     found = considered.recollection
     return Retrieved(
         id=found.id,

@@ -32,7 +32,7 @@ from hippocampe.store.derived import Embedded
 from hippocampe.store.store import Store
 from hippocampe.text import traits
 from hippocampe.tracing import Tracer
-from hippocampe.types import Injection, Scope, Settings
+from hippocampe.types import Injection, Retrieved, Scope, Settings
 
 MOST_NOTED = 500
 """Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
@@ -93,12 +93,13 @@ class Retired(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """An injection that waits to be logged: of which turn, and when."""
+    """An injection that waits to be logged: of which turn, and when; `items` makes its lines."""
 
     injection: Injection
     scope: Scope
     message: str
     at: datetime
+    items: Callable[[], tuple[Retrieved, ...]]
 
 
 @dataclass(slots=True)

@@ -191,11 +191,13 @@ class Found:
         items: Without their `why`.
         vectors: The vectors of what was ranked, by id; empty for one search alone.
         why: The signals of an item, by id.
+        values: Their values alone, by name, which cost a tenth.
     """
 
     items: list[Recollection]
     vectors: Mapping[str, Vector]
     why: Callable[[str], tuple[Signal, ...]]
+    values: Callable[[str], dict[str, float]]
 
 
 def search(
@@ -220,7 +222,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     laps.end("search")
     with parts.store.read() as connection:
         if wanted.mode != "hybrid":
-            return Found(_plain(connection, hits, wanted, now), {}, lambda _: ())
+            return Found(_plain(connection, hits, wanted, now), {}, lambda _: (), lambda _: {})
         fused = _fuse(connection, question, hits, wanted, now)
         laps.end("fuse")
         candidates = evidence.load(
@@ -235,7 +237,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         laps.end("evidence")
         if not candidates.ids:
             parts.check_serving()
-            return Found([], {}, lambda _: ())
+            return Found([], {}, lambda _: (), lambda _: {})
         scored = rank.signals(question.ranked, candidates.measures)
         scores = relevance.probability(scored)
         order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
@@ -249,6 +251,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         items,
         {item.id: candidates.vectors[rows[item.id]] for item in items},
         lambda id: relevance.explain(scored, rows[id]),
+        lambda id: rank.values(scored, rows[id]),
     )
 
 

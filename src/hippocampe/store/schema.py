@@ -229,7 +229,7 @@ word = Table(
     Column("id", _Number, primary_key=True),
     Column("model", String(200), nullable=False),
     Column("text", String(200), nullable=False),
-    Column("vector", LargeBinary, nullable=False),  # float16, as embedded
+    Column("vector", LargeBinary, nullable=False),  # float16, placed in the word space
     UniqueConstraint("model", "text"),
 )
 
