@@ -24,8 +24,8 @@ LARGE_BATCH = 1000
 SMALL_BATCH = 100
 # Beyond these rounds writes come faster than they are copied; the rest is copied under the lock.
 CATCH_UP_ROUNDS = 20
-# What a filter leaves is scanned, exactly, up to this many points (2-6 ms).
-_SCAN_POINTS = 10_000
+# What a filter leaves is scanned, exactly, up to this many points (2-4 ms).
+_SCAN_POINTS = 16_000
 # Of clustered points, a filter that leaves less than half breaks the paths of a graph: recall@20 of
 # a space of 22,000 in 60,000 was .66. ACORN looks one neighbour further there (.999, 5 ms).
 NARROW = engine.AcornSearchParams(enable=True, max_selectivity=0.5)
