@@ -412,12 +412,7 @@ class _Turn:
         turns = talk.latest(connection, space, limit=TALK, **where)
         live = talk.latest_live(connection, space, limit=self.chosen.live_limit, **where)
         found = [recall.of_turn(turn) for turn in turns]
-        found += [
-            Recollection(
-                each.id, "live", each.content, 0.0, None, each.channel, each.author, each.at
-            )
-            for each in live
-        ]
+        found += [recall.of_live(each) for each in live]
         return sorted(found, key=lambda item: item.at or self.now, reverse=True)
 
     def _known_of_person(self, connection: Connection, name: str) -> list[Recollection]:
@@ -444,13 +439,6 @@ class _Turn:
             scope=self.scope,
             limit=FOUND,
             collections=tuple(kept),
-            types=None,
-            subjects=None,
-            category=None,
-            since=None,
-            until=None,
-            min_score=None,
-            mode="hybrid",
             channel=self._channel(),
         )
         outages, laps = self.parts.outages, Laps()

@@ -205,16 +205,15 @@ def messages(
 ) -> list[Message]:
     """The latest messages of the scope's channel (of all, if it names none), oldest first."""
     limit = check_limit(limit)
-    conditions = [schema.message.c.space == scope.space]
-    if scope.channel is not None:
-        conditions.append(schema.message.c.channel == scope.channel)
-    after, before = as_utc(since, name="since"), as_utc(until, name="until")
-    if after is not None:
-        conditions.append(schema.message.c.at >= after)
-    if before is not None:
-        conditions.append(schema.message.c.at < before)
+    said = talk.said_in(
+        schema.message,
+        scope.space,
+        channel=scope.channel,
+        since=as_utc(since, name="since"),
+        until=as_utc(until, name="until"),
+    )
     with parts.store.read() as connection:
-        found = talk.find_messages(connection, *conditions, newest_first=True, limit=limit)
+        found = talk.find_messages(connection, *said, newest_first=True, limit=limit)
     return found[::-1]
 
 

@@ -30,6 +30,7 @@ from hippocampe.types import (
     MEMORY_COLLECTIONS,
     RECALL_COLLECTIONS,
     Memory,
+    Message,
     Mode,
     Recollection,
     Scope,
@@ -468,16 +469,7 @@ def _rows(
                 rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
     if "live" in of_kind:
         for message in talk.live(connection, space, of_kind["live"]):
-            rows[message.id] = Recollection(
-                message.id,
-                "live",
-                message.content,
-                0.0,
-                channel=message.channel,
-                author=message.author,
-                at=message.at,
-                external_ids=(message.external_id,) if message.external_id else (),
-            )
+            rows[message.id] = of_live(message)
     if "note" in of_kind:
         for piece in notes.get(connection, space, of_kind["note"]):
             rows[piece.id] = Recollection(
@@ -497,6 +489,20 @@ def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
         channel=memory.channel,
         author=memory.user,
         at=memory.occurred_at or memory.created_at,
+    )
+
+
+def of_live(message: Message) -> Recollection:
+    """A live message as something found."""
+    return Recollection(
+        message.id,
+        "live",
+        message.content,
+        0.0,
+        channel=message.channel,
+        author=message.author,
+        at=message.at,
+        external_ids=(message.external_id,) if message.external_id else (),
     )
 
 

@@ -118,9 +118,7 @@ def recent(
     *,
     limit: options.Limit = 10,
     since: options.Since = None,
-    channel_only: Annotated[
-        bool, typer.Option("--channel-only", help="Only those of --channel.")
-    ] = False,
+    channel_only: options.ChannelOnly = False,
 ) -> None:
     """Show the newest memories, newest first."""
     with call.open() as hippo:

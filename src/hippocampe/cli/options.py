@@ -88,6 +88,7 @@ Until = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only before this time, ISO 8601.")
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="At most this many.")]
+ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the history.")]

@@ -128,9 +128,7 @@ def retrievals(
     *,
     limit: options.Limit = 20,
     since: options.Since = None,
-    channel_only: Annotated[
-        bool, typer.Option("--channel-only", help="Only those of --channel.")
-    ] = False,
+    channel_only: options.ChannelOnly = False,
 ) -> None:
     """Show what turns were given, what was left out and why, newest first."""
     with call.open() as hippo:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    Table,
     bindparam,
     delete,
     insert,
@@ -190,6 +191,25 @@ def turns(connection: Connection, space: str, ids: Collection[str]) -> dict[str,
     return {row.id: Turn(*row) for row in rows if row.space == space}
 
 
+def said_in(
+    table: Table,
+    space: str,
+    *,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> list[ColumnElement[bool]]:
+    """The conditions on turns or messages for where and when they were said; `until` exclusive."""
+    conditions = [table.c.space == space]
+    if channel is not None:
+        conditions.append(table.c.channel == channel)
+    if since is not None:
+        conditions.append(table.c.at >= since)
+    if until is not None:
+        conditions.append(table.c.at < until)
+    return conditions
+
+
 def latest(
     connection: Connection,
     space: str,
@@ -200,13 +220,8 @@ def latest(
     limit: int,
 ) -> list[Turn]:
     """The latest turns of a space, newest first, forgotten ones left out."""
-    query = select(turn).where(turn.c.space == space, turn.c.forgotten_at.is_(None))
-    if channel is not None:
-        query = query.where(turn.c.channel == channel)
-    if since is not None:
-        query = query.where(turn.c.at >= since)
-    if until is not None:
-        query = query.where(turn.c.at < until)
+    said = said_in(turn, space, channel=channel, since=since, until=until)
+    query = select(turn).where(*said, turn.c.forgotten_at.is_(None))
     rows = connection.execute(query.order_by(turn.c.at.desc(), turn.c.id.desc()).limit(limit))
     return [Turn(*row) for row in rows]
 
@@ -221,14 +236,10 @@ def latest_live(
     limit: int,
 ) -> list[Message]:
     """The latest live messages of a space, newest first."""
-    conditions = [message.c.space == space, message.c.live.is_(True)]
-    if channel is not None:
-        conditions.append(message.c.channel == channel)
-    if since is not None:
-        conditions.append(message.c.at >= since)
-    if until is not None:
-        conditions.append(message.c.at < until)
-    return find_messages(connection, *conditions, newest_first=True, limit=limit)
+    said = said_in(message, space, channel=channel, since=since, until=until)
+    return find_messages(
+        connection, *said, message.c.live.is_(True), newest_first=True, limit=limit
+    )
 
 
 def forget_turns(
@@ -326,17 +337,12 @@ def search_text(
     if not parameters["full_text"]:
         return []
     shown = or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None))
+    said = said_in(message, space, channel=channel, since=since, until=until)
     statement = (
         select(*_MESSAGE)
         .select_from(message.outerjoin(turn, turn.c.id == message.c.turn_id))
-        .where(message.c.space == space, text(condition), shown)
+        .where(*said, text(condition), shown)
     )
-    if channel is not None:
-        statement = statement.where(message.c.channel == channel)
-    if since is not None:
-        statement = statement.where(message.c.at >= since)
-    if until is not None:
-        statement = statement.where(message.c.at < until)
     statement = statement.order_by(message.c.at.desc(), message.c.number.desc()).limit(limit)
     return [message_of_row(row) for row in connection.execute(statement, parameters)]
 
