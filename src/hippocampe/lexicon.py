@@ -80,7 +80,7 @@ class Lexicon:
         """
         with self._lock:
             self._replace_outdated()
-            with self.store.read() as connection:
+            with self.store.read(whole=True) as connection:
                 self._take(connection)
 
     def _replace_outdated(self) -> None:
@@ -202,7 +202,7 @@ class Lexicon:
     def _load(self, space: str) -> _Counts:
         width = max(len(self._matrix), 1)
         counts = _Counts(0, np.zeros(width, np.int32))
-        with self.store.read() as connection:
+        with self.store.read(whole=True) as connection:
             for lists in derived.word_lists(connection, self.embedder.model, space):
                 joined = np.frombuffer(b"".join(lists), derived.WORD_IDS)
                 lengths = [len(words) // derived.WORD_IDS.itemsize for words in lists]

@@ -116,7 +116,7 @@ def catch_up(parts: Parts, progress: Progress | None = None) -> None:
 
 def _agree_in_number(parts: Parts) -> bool:
     """Whether store and index hold as many of each kind: some damage to an index is silent."""
-    with parts.store.read() as connection:
+    with parts.store.read(whole=True) as connection:
         return all(
             parts.index.count(kind) == rebuild.count_shown(connection, kind) for kind in KINDS
         )

@@ -253,11 +253,15 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
 def refill(parts: Parts, progress: Progress | None = None) -> None:
     """Build every kind anew from the store in this process, without a graph, and swap it in.
 
-    Reading goes on with the old generation meanwhile.
+    Reading goes on with the old generation meanwhile. A kind that nothing is of has none: each takes
+    some 35 MB of memory.
     """
     embed_missing(parts, progress)
     for kind in _TABLES:
-        new_generation(parts, kind, graph=False, progress=progress)
+        with parts.store.read(whole=True) as connection:
+            kept = count_shown(connection, kind)
+        if kept or parts.index.count(kind):
+            new_generation(parts, kind, graph=False, progress=progress)
 
 
 def new_generation(

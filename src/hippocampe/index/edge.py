@@ -315,7 +315,9 @@ class EdgeIndex:
             query=query,
             filter=condition,
             params=engine.SearchParams(
-                hnsw_ef=max(shards.SEARCH_WIDTH, 3 * limit // 2), acorn=shards.NARROW
+                hnsw_ef=max(shards.SEARCH_WIDTH, 3 * limit // 2),
+                acorn=shards.NARROW,
+                quantization=shards.BY_OWN_VECTOR,
             ),
             with_payload=False,
             with_vector=False,

@@ -2,7 +2,8 @@
 
 import re
 import sqlite3
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from hippocampe.errors import StoreCorrupt
 
 BUSY_MILLISECONDS = 10_000
+MAPPED_BYTES = 1 << 30
 
 _FULL_TEXT = (
     """CREATE VIRTUAL TABLE message_fts USING fts5(
@@ -52,7 +54,7 @@ def make_engine(url: str) -> Engine:
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.execute("PRAGMA temp_store = MEMORY")
         cursor.execute("PRAGMA cache_size = -16384")
-        cursor.execute("PRAGMA mmap_size = 1073741824")
+        cursor.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -68,6 +70,16 @@ def make_engine(url: str) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
+
+
+@contextmanager
+def unmapped(connection: Connection) -> Generator[None]:
+    """Read past the memory map, whose pages stay in the process once they were read."""
+    connection.exec_driver_sql("PRAGMA mmap_size = 0")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA mmap_size = {MAPPED_BYTES}")
 
 
 def create_extras(connection: Connection) -> None:

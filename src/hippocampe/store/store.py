@@ -69,10 +69,18 @@ class Store:
         return Path(database) if self.is_sqlite and database else None
 
     @contextmanager
-    def read(self) -> Generator[Connection]:
-        """A consistent view; nothing is written."""
+    def read(self, *, whole: bool = False) -> Generator[Connection]:
+        """A consistent view; nothing is written.
+
+        Args:
+            whole: Tables are read from end to end, so what was read is not kept in memory.
+        """
         with translated(), self.engine.connect() as connection, connection.begin():
-            yield connection
+            if whole and self.is_sqlite:
+                with sqlite.unmapped(connection):
+                    yield connection
+            else:
+                yield connection
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[Connection]:
