@@ -23,14 +23,11 @@ LONGEST_LABEL: Final = 80
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 # What draws nothing in spite of its category: fillers, blanks and variation selectors.
 _BLANK: Final = frozenset(
-    map(
-        chr,
-        (
-            *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
-            *range(0x180B, 0x1810),
-            *range(0xFE00, 0xFE10),
-            *range(0xE0100, 0xE01F0),
-        ),
+    (
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+        *range(0x180B, 0x1810),
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
     )
 )
 _LOOK_ALIKES: Final = {
@@ -51,6 +48,16 @@ _LOOK_ALIKES: Final = {
 }  # fmt: skip
 
 
+class _Visible(dict[int, int | None]):
+    """For each character itself, or nothing if nothing of it is seen."""
+
+    def __missing__(self, code: int) -> int | None:
+        character = chr(code)
+        unseen = code in _BLANK or unicodedata.category(character) in _INVISIBLE
+        self[code] = found = None if unseen and not character.isspace() else code
+        return found
+
+
 class _Shapes(dict[int, str]):
     """For each character, the plain lowercase one that it could be taken for."""
 
@@ -68,6 +75,7 @@ class _Shapes(dict[int, str]):
 
 _SHAPE_OF: Final = {alike: shape for shape, alikes in _LOOK_ALIKES.items() for alike in alikes}
 _SHAPES: Final = _Shapes()
+_VISIBLE: Final = _Visible()
 
 _ROLE: Final = (
     "(?:system|assistant|user|human|developer|tool|function|model|bot|ai|instructions?|response"
@@ -108,6 +116,8 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
         lambda said: f"({said}) ",
     ),
 )
+# Without one of these none of the above, nor of what follows, finds anything.
+_ARMED: Final = re.compile(r"[`~#•‣⁃∙●▪◦・<‹|\[:]|hippocampe")
 # Inside a sentence only a capital gives a speaker away: "le système : on redémarre" is talk.
 _SPEAKS_INSIDE: Final = re.compile(
     rf"(?<![\w'’])(Human|Assistant|System|User|HUMAN|ASSISTANT|SYSTEM|USER){_COLON}"
@@ -131,17 +141,13 @@ def quote_label(text: str) -> str:
 
 def _visible(line: str) -> str:
     """What can be seen of a line, with single spaces."""
-    if not (line.isascii() and line.isprintable()):
-        line = "".join(
-            each
-            for each in line
-            if each.isspace() or not (each in _BLANK or unicodedata.category(each) in _INVISIBLE)
-        )
-    return " ".join(line.split())
+    return " ".join(line.translate(_VISIBLE).split())
 
 
 def _disarm(text: str) -> str:
     shape = text.translate(_SHAPES)
+    if not _ARMED.search(shape):
+        return text.strip()
     for pattern, change in _RULES:
         changed = _rewrite(text, shape, pattern, change)
         if changed is not None:

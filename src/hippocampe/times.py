@@ -5,8 +5,9 @@ instant that leaves is UTC.
 """
 
 import re
-from datetime import UTC, datetime, timedelta
-from typing import overload
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import Literal, overload
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hippocampe.errors import InvalidInput
@@ -129,8 +130,6 @@ def relative_time(
     Raises:
         InvalidInput: a naive datetime, or an unknown timezone.
     """
-    from babel.dates import format_date, format_timedelta
-
     zone = as_zone(timezone)
     there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
     gap = there.astimezone(UTC) - here.astimezone(UTC)
@@ -149,12 +148,26 @@ def relative_time(
         pattern = {"fr": "d MMMM", "en": "MMMM d"}[language]
         if there.year != here.year:
             pattern += {"fr": " y", "en": ", y"}[language]
-        date = format_date(there.date(), pattern, locale=language)
+        day = _date(there.date(), pattern, language)
         if language == "en":
-            return f"on {date}"
-        return "le " + (date.replace("1 ", "1er ", 1) if there.day == 1 else date)
-    # The threshold keeps the unit chosen above: 18 days are not "3 weeks".
-    return format_timedelta(whole, unit, threshold=99, add_direction=True, locale=language)
+            return f"on {day}"
+        return "le " + (day.replace("1 ", "1er ", 1) if there.day == 1 else day)
+    return _ago(whole, unit, language)
+
+
+@lru_cache(maxsize=4_096)
+def _date(day: date, pattern: str, language: Language) -> str:
+    from babel.dates import format_date
+
+    return format_date(day, pattern, locale=language)
+
+
+@lru_cache(maxsize=1_024)
+def _ago(gap: timedelta, unit: Literal["day", "hour", "minute"], language: Language) -> str:
+    from babel.dates import format_timedelta
+
+    # The threshold keeps the unit that was chosen: 18 days are not "3 weeks".
+    return format_timedelta(gap, unit, threshold=99, add_direction=True, locale=language)
 
 
 def clock_label(at: datetime, timezone: str | ZoneInfo, language: Language = "fr") -> str:
