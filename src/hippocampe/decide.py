@@ -8,7 +8,6 @@ table in the design: the same, negated or replaced, more detailed, different, un
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,7 +25,6 @@ from hippocampe.statement import (
     read,
     spelling,
 )
-from hippocampe.text import STOP_WORDS
 
 __all__ = ["Decision", "Relation", "Verdict", "decide", "relation_of", "subjects_of"]
 
@@ -103,7 +101,7 @@ def subjects_of(text: str) -> frozenset[str]:
             found.add(relation.subject)
     if statement.lowercase and statement.core:
         first = statement.core[0].norm
-        if first.isalpha() and first not in STOP_WORDS and not _is_function(first):
+        if first.isalpha() and first in statement.weighty:
             found.add(first)
     return frozenset(found)
 
@@ -187,8 +185,11 @@ def _stem(word: str) -> str:
 
 def _relation(new: Statement, old: Statement) -> Decision | None:
     """Both state one single-valued relation of one subject."""
+    stated = relations(new)
+    if not stated:
+        return None
     before = {relation.name: relation for relation in relations(old)}
-    for now in relations(new):
+    for now in stated:
         then = before.get(now.name)
         if then is None or not _same_subject(now, new, then, old):
             continue
@@ -272,17 +273,15 @@ def _difference(new: Statement, old: Statement) -> Decision | None:
     """Both say something alike, but a name, a number, a date or a role differs."""
     if not _shared(new, old):
         return None
-    ours, theirs = Counter(new.norms), Counter(old.norms)
-    more, fewer = ours - theirs, theirs - ours
-    only_new = [w for w in new.words if w.norm in more]
-    only_old = [w for w in old.words if w.norm in fewer]
+    only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
     for kind, pick in (
         ("name", _names),
         ("number", _numbers),
         ("date", _dated),
         ("subject", _persons),
     ):
-        left, right = pick(only_new, new), pick(only_old, old)
+        left = pick(only_new, new)
+        right = pick(only_old, old) if left else []
         if left and right:
             return Decision(
                 Verdict.RELATED, f"different {kind}: {' '.join(right)} / {' '.join(left)}"
@@ -290,6 +289,13 @@ def _difference(new: Statement, old: Statement) -> Decision | None:
     if not only_new and not only_old and len(new.words) == len(old.words):
         return Decision(Verdict.RELATED, "roles swapped")
     return None
+
+
+def _words_beyond(statement: Statement, other: Statement) -> list[Word]:
+    """The words that occur in it more often than in the other."""
+    theirs = other.counts
+    more = {norm for norm, count in statement.counts.items() if count > theirs.get(norm, 0)}
+    return [word for word in statement.words if word.norm in more]
 
 
 def _names(words: Sequence[Word], statement: Statement) -> list[str]:
@@ -338,13 +344,10 @@ def _overlap(new: Statement, old: Statement) -> Decision:
     return Decision(Verdict.APART, "nothing shared but the subject")
 
 
-def _shared(new: Statement, old: Statement) -> set[str]:
+def _shared(new: Statement, old: Statement) -> frozenset[str]:
     """The words of weight that both have, the subject they begin with left out."""
-    ours, theirs = (
-        {w for w in s.norms if w not in STOP_WORDS and not _is_function(w)} for s in (new, old)
-    )
-    first = set(_leading(new)) & set(_leading(old))
-    return (ours & theirs) - first
+    shared = new.weighty & old.weighty
+    return shared.difference(set(_leading(new)).intersection(_leading(old))) if shared else shared
 
 
 def _leading(statement: Statement) -> Iterator[str]:
@@ -353,8 +356,3 @@ def _leading(statement: Statement) -> Iterator[str]:
         if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
             return
         yield word.norm
-
-
-def _is_function(norm: str) -> bool:
-    lex = lexicon()
-    return lex.has("not_names", norm) or lex.has("pronouns", norm)

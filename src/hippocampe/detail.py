@@ -38,6 +38,8 @@ def additions(longer: list[Word], shorter: list[Word]) -> list[Addition]:
     if len(shorter) < 2:
         return []
     ours, theirs = [w.norm for w in longer], [w.norm for w in shorter]
+    if not set(ours).issuperset(theirs):
+        return []
     if ours[: len(theirs)] == theirs:
         return [Addition(tuple(longer[len(theirs) :]), longer[len(theirs) - 1], None)]
     if ours[-len(theirs) :] == theirs:
