@@ -108,7 +108,10 @@ def subjects_of(text: str) -> frozenset[str]:
 
 def _same(new: Statement, old: Statement) -> Decision | None:
     if new.norms or old.norms:
-        same = new.norms == old.norms or spelling(new.text) == spelling(old.text)
+        # Letters rule out most before they are spelt.
+        same = new.norms == old.norms or (
+            new.letters == old.letters and spelling(new.text) == spelling(old.text)
+        )
     else:
         same = new.text.strip() == old.text.strip()
     if not same:
@@ -299,20 +302,21 @@ def _words_beyond(statement: Statement, other: Statement) -> list[Word]:
 
 
 def _names(words: Sequence[Word], statement: Statement) -> list[str]:
-    lex = lexicon()
-    found: list[str] = []
-    for word in words:
-        if not is_name(statement, word):
-            continue
-        at = statement.words.index(word)
-        following = statement.words[at + 1 : at + 2]
-        # "Habite à …", "Aime le …": a capital that only opens the sentence.
-        if word.opens and following and following[0].surface.lower() != "a":
-            after = following[0].norm
-            if lex.has("adjunct", after) or after in _ARTICLES:
-                continue
-        found.append(word.norm)
-    return found
+    return [word.norm for word in words if _is_named(word, statement)]
+
+
+def _is_named(word: Word, statement: Statement) -> bool:
+    """Whether it is a name, and not a capital that only opens the sentence ("Habite à …")."""
+    if not is_name(statement, word):
+        return False
+    if not word.opens:
+        return True
+    at = statement.words.index(word)
+    following = statement.words[at + 1 : at + 2]
+    if not following or following[0].surface.lower() == "a":
+        return True
+    after = following[0].norm
+    return not (lexicon().has("adjunct", after) or after in _ARTICLES)
 
 
 def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:
@@ -331,11 +335,11 @@ _NUMBER_WORDS: Final = frozenset(
 
 
 def _dated(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [word.norm for word in words if lexicon().has("time", word.norm)]
+    return [word.norm for word in words if word.norm in lexicon().times]
 
 
 def _persons(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [w.norm for w in words if w.norm in _PERSONS or w.norm in _names([w], statement)]
+    return [w.norm for w in words if w.norm in _PERSONS or _is_named(w, statement)]
 
 
 def _overlap(new: Statement, old: Statement) -> Decision:

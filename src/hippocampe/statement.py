@@ -33,6 +33,7 @@ _IS_AFTER: Final = frozenset("he she it that there what who where here".split())
 _WHOLE: Final = frozenset(["aujourd'hui", "quelqu'un", "presqu'ile", "o'clock"])
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
 _THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})+")
+_NO_LETTERS: Final = re.compile("[^a-z]+")
 _NOT_BETWEEN_DIGITS: Final = re.compile(r"(?<!\d) | (?!\d)")
 _NEGATING: Final = frozenset(
     "ne pas plus jamais aucun aucune guere ni rien personne sans no not never nor nothing nobody".split()
@@ -66,7 +67,7 @@ class Statement:
     `words` are all its words; `core` those left without openers, "now" and the like, and the
     negation; `negations` counts it, and `unclear` says that it is none the rules may touch
     ("not only", "ne … que"). `counts` says how often each word occurs, and `weighty` are those
-    that mean something by themselves.
+    that mean something by themselves; `letters` are those of the alphabet, in order.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Statement:
     norms: tuple[str, ...]
     counts: Mapping[str, int]
     weighty: frozenset[str]
+    letters: str
     core: tuple[Word, ...]
     negations: int
     unclear: bool
@@ -101,8 +103,10 @@ class Lexicon:
         self._lengths: Final[dict[str, dict[str, tuple[int, ...]]]] = {
             name: _lengths(entries) for name, entries in self._classes.items()
         }
-        self.functions: Final = self._single("not_names", "pronouns")
-        self.never_names: Final = self.functions | self._single("time")
+        functions = self._single("not_names", "pronouns")
+        self.weightless: Final = functions | STOP_WORDS
+        self.times: Final = self._single("time")
+        self.never_names: Final = functions | self.times
 
     def _single(self, *names: str) -> frozenset[str]:
         return frozenset(
@@ -220,6 +224,7 @@ def read(
 @lru_cache(maxsize=4096)
 def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Statement:
     one_name = dict(one_names)
+    folded = fold(text)
     words = _renamed(split(text), one_name)
     english = guess_language(text, default="en") == "en"
     kept = _without_openers(words)
@@ -232,12 +237,13 @@ def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Stateme
         words=tuple(words),
         norms=norms,
         counts=counts,
-        weighty=frozenset(counts).difference(STOP_WORDS, lexicon().functions),
+        weighty=frozenset(counts) - lexicon().weightless,
+        letters=_NO_LETTERS.sub("", folded),
         core=tuple(core),
         negations=negations,
         unclear=unclear,
         auxiliary=auxiliary,
-        question="?" in text or fold(text).lstrip().startswith(("est-ce ", "qu'est-ce ")),
+        question="?" in text or folded.lstrip().startswith(("est-ce ", "qu'est-ce ")),
         english=english,
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
     )
@@ -253,7 +259,7 @@ def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
 
 
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
-    if not names:
+    if not names or {name[0] for name in names}.isdisjoint(word.norm for word in words):
         return list(words)
     longest = max(map(len, names))
     result: list[Word] = []
@@ -366,7 +372,7 @@ _BEFORE_MONTH: Final = frozenset("in since last next until by of early late this
 
 def is_name(statement: Statement, word: Word) -> bool:
     """Whether `word` looks like a proper name: a capital, and no function or time word."""
-    if word.norm[:1].isdigit() or not (word.capital or " " in word.norm):
+    if not (word.capital or " " in word.norm) or word.norm[:1].isdigit():
         return False
     return word.norm not in lexicon().never_names
 

@@ -123,7 +123,7 @@ def fold(text: str) -> str:
     lowered = text.lower()
     if lowered.isascii():
         return lowered.replace("`", "'")
-    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold(lowered)
+    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold_text(lowered)
 
 
 def _fold(lowered: str) -> str:
@@ -144,6 +144,7 @@ def _ligature(match: re.Match[str]) -> str:
 
 _LONGEST_WORD: Final = 24
 _fold_word = lru_cache(maxsize=20_000)(_fold)
+_fold_text = lru_cache(maxsize=64)(_fold)  # what is read is folded again at once, for other tests
 
 
 def without_control(text: str) -> str:
