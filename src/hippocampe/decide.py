@@ -296,9 +296,8 @@ def _difference(new: Statement, old: Statement) -> Decision | None:
 
 def _words_beyond(statement: Statement, other: Statement) -> list[Word]:
     """The words that occur in it more often than in the other."""
-    theirs = other.counts
-    more = {norm for norm, count in statement.counts.items() if count > theirs.get(norm, 0)}
-    return [word for word in statement.words if word.norm in more]
+    ours, theirs = statement.counts, other.counts
+    return [word for word in statement.words if ours[word.norm] > theirs.get(word.norm, 0)]
 
 
 def _names(words: Sequence[Word], statement: Statement) -> list[str]:

@@ -81,8 +81,12 @@ class Statement:
     unclear: bool
     auxiliary: bool
     question: bool
-    english: bool
     subjects: frozenset[str]
+
+    @property
+    def english(self) -> bool:
+        """Whether it is rather English than French."""
+        return _is_english(self.text)
 
     @property
     def lowercase(self) -> bool:
@@ -157,7 +161,7 @@ def split(text: str) -> tuple[Word, ...]:
     pause, opens, end = False, True, -1
     for match in _TOKEN.finditer(plain):
         token = match.group()
-        if not token[-1].isalnum() and len(token) == 1 and not _is_meaningful(token):
+        if len(token) == 1 and not token.isalnum() and not _is_meaningful(token):
             pause = pause or token in ",;:()—–"
             opens = opens or (token in ".!?:" and _ends_sentence(plain, match.start(), found))
             continue
@@ -226,9 +230,8 @@ def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Stateme
     one_name = dict(one_names)
     folded = fold(text)
     words = _renamed(split(text), one_name)
-    english = guess_language(text, default="en") == "en"
     kept = _without_openers(words)
-    core, negations, unclear, auxiliary = _without_negation(kept, english=english)
+    core, negations, unclear, auxiliary = _without_negation(kept, text)
     tags = (_renamed(split(subject), one_name) for subject in subjects)
     norms = tuple([word.norm for word in words])
     counts = Counter(norms)
@@ -244,9 +247,13 @@ def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Stateme
         unclear=unclear,
         auxiliary=auxiliary,
         question="?" in text or folded.lstrip().startswith(("est-ce ", "qu'est-ce ")),
-        english=english,
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
     )
+
+
+@lru_cache(maxsize=4096)
+def _is_english(text: str) -> bool:
+    return guess_language(text, default="en") == "en"
 
 
 def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
@@ -301,9 +308,7 @@ def _without_openers(words: Sequence[Word]) -> list[Word]:
     return kept or list(words)
 
 
-def _without_negation(
-    words: Sequence[Word], *, english: bool
-) -> tuple[list[Word], int, bool, bool]:
+def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
     """The words that are no negation, how many negations, whether unclear, whether "do" went."""
     norms = [word.norm for word in words]
     unclear = lexicon().holds("not_quite", norms)
@@ -318,7 +323,7 @@ def _without_negation(
             unclear = unclear or not _closes(norms, at)
         elif norm == "no" and not at:  # "No student came", "No that's all"
             unclear = True
-        elif norm in ("not", "never") or (norm == "no" and english):
+        elif norm in ("not", "never") or (norm == "no" and _is_english(text)):
             longer = norm == "no" and norms[at + 1 : at + 2] == ["longer"]
             dropped |= {at, at + 1} if longer else {at}
             count += 1
