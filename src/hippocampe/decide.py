@@ -8,7 +8,6 @@ table in the design: the same, negated or replaced, more detailed, different, un
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,7 +25,6 @@ from hippocampe.statement import (
     read,
     spelling,
 )
-from hippocampe.text import STOP_WORDS
 
 __all__ = ["Decision", "Relation", "Verdict", "decide", "relation_of", "subjects_of"]
 
@@ -103,14 +101,17 @@ def subjects_of(text: str) -> frozenset[str]:
             found.add(relation.subject)
     if statement.lowercase and statement.core:
         first = statement.core[0].norm
-        if first.isalpha() and first not in STOP_WORDS and not _is_function(first):
+        if first.isalpha() and first in statement.weighty:
             found.add(first)
     return frozenset(found)
 
 
 def _same(new: Statement, old: Statement) -> Decision | None:
     if new.norms or old.norms:
-        same = new.norms == old.norms or spelling(new.text) == spelling(old.text)
+        # Letters rule out most before they are spelt.
+        same = new.norms == old.norms or (
+            new.letters == old.letters and spelling(new.text) == spelling(old.text)
+        )
     else:
         same = new.text.strip() == old.text.strip()
     if not same:
@@ -187,8 +188,11 @@ def _stem(word: str) -> str:
 
 def _relation(new: Statement, old: Statement) -> Decision | None:
     """Both state one single-valued relation of one subject."""
+    stated = relations(new)
+    if not stated:
+        return None
     before = {relation.name: relation for relation in relations(old)}
-    for now in relations(new):
+    for now in stated:
         then = before.get(now.name)
         if then is None or not _same_subject(now, new, then, old):
             continue
@@ -272,17 +276,15 @@ def _difference(new: Statement, old: Statement) -> Decision | None:
     """Both say something alike, but a name, a number, a date or a role differs."""
     if not _shared(new, old):
         return None
-    ours, theirs = Counter(new.norms), Counter(old.norms)
-    more, fewer = ours - theirs, theirs - ours
-    only_new = [w for w in new.words if w.norm in more]
-    only_old = [w for w in old.words if w.norm in fewer]
+    only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
     for kind, pick in (
         ("name", _names),
         ("number", _numbers),
         ("date", _dated),
         ("subject", _persons),
     ):
-        left, right = pick(only_new, new), pick(only_old, old)
+        left = pick(only_new, new)
+        right = pick(only_old, old) if left else []
         if left and right:
             return Decision(
                 Verdict.RELATED, f"different {kind}: {' '.join(right)} / {' '.join(left)}"
@@ -292,21 +294,28 @@ def _difference(new: Statement, old: Statement) -> Decision | None:
     return None
 
 
+def _words_beyond(statement: Statement, other: Statement) -> list[Word]:
+    """The words that occur in it more often than in the other."""
+    ours, theirs = statement.counts, other.counts
+    return [word for word in statement.words if ours[word.norm] > theirs.get(word.norm, 0)]
+
+
 def _names(words: Sequence[Word], statement: Statement) -> list[str]:
-    lex = lexicon()
-    found: list[str] = []
-    for word in words:
-        if not is_name(statement, word):
-            continue
-        at = statement.words.index(word)
-        following = statement.words[at + 1 : at + 2]
-        # "Habite à …", "Aime le …": a capital that only opens the sentence.
-        if word.opens and following and following[0].surface.lower() != "a":
-            after = following[0].norm
-            if lex.has("adjunct", after) or after in _ARTICLES:
-                continue
-        found.append(word.norm)
-    return found
+    return [word.norm for word in words if _is_named(word, statement)]
+
+
+def _is_named(word: Word, statement: Statement) -> bool:
+    """Whether it is a name, and not a capital that only opens the sentence ("Habite à …")."""
+    if not is_name(statement, word):
+        return False
+    if not word.opens:
+        return True
+    at = statement.words.index(word)
+    following = statement.words[at + 1 : at + 2]
+    if not following or following[0].surface.lower() == "a":
+        return True
+    after = following[0].norm
+    return not (lexicon().has("adjunct", after) or after in _ARTICLES)
 
 
 def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:
@@ -325,11 +334,11 @@ _NUMBER_WORDS: Final = frozenset(
 
 
 def _dated(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [word.norm for word in words if lexicon().has("time", word.norm)]
+    return [word.norm for word in words if word.norm in lexicon().times]
 
 
 def _persons(words: Sequence[Word], statement: Statement) -> list[str]:
-    return [w.norm for w in words if w.norm in _PERSONS or w.norm in _names([w], statement)]
+    return [w.norm for w in words if w.norm in _PERSONS or _is_named(w, statement)]
 
 
 def _overlap(new: Statement, old: Statement) -> Decision:
@@ -338,13 +347,10 @@ def _overlap(new: Statement, old: Statement) -> Decision:
     return Decision(Verdict.APART, "nothing shared but the subject")
 
 
-def _shared(new: Statement, old: Statement) -> set[str]:
+def _shared(new: Statement, old: Statement) -> frozenset[str]:
     """The words of weight that both have, the subject they begin with left out."""
-    ours, theirs = (
-        {w for w in s.norms if w not in STOP_WORDS and not _is_function(w)} for s in (new, old)
-    )
-    first = set(_leading(new)) & set(_leading(old))
-    return (ours & theirs) - first
+    shared = new.weighty & old.weighty
+    return shared.difference(set(_leading(new)).intersection(_leading(old))) if shared else shared
 
 
 def _leading(statement: Statement) -> Iterator[str]:
@@ -353,8 +359,3 @@ def _leading(statement: Statement) -> Iterator[str]:
         if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
             return
         yield word.norm
-
-
-def _is_function(norm: str) -> bool:
-    lex = lexicon()
-    return lex.has("not_names", norm) or lex.has("pronouns", norm)

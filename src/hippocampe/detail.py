@@ -7,7 +7,6 @@ or anything added to a negated or general claim does not.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
@@ -38,6 +37,8 @@ def additions(longer: list[Word], shorter: list[Word]) -> list[Addition]:
     if len(shorter) < 2:
         return []
     ours, theirs = [w.norm for w in longer], [w.norm for w in shorter]
+    if not set(ours).issuperset(theirs):
+        return []
     if ours[: len(theirs)] == theirs:
         return [Addition(tuple(longer[len(theirs) :]), longer[len(theirs) - 1], None)]
     if ours[-len(theirs) :] == theirs:
@@ -132,7 +133,7 @@ def _is_adjective(addition: Addition, base: Statement) -> bool:
 def is_moved(new: Statement, old: Statement) -> bool:
     """The same words, but when it happened is told first instead of last."""
     ours, theirs = [w.norm for w in new.core], [w.norm for w in old.core]
-    if Counter(ours) != Counter(theirs):
+    if sorted(ours) != sorted(theirs):
         return False
     for size in range(1, len(ours)):
         for moved, rest, other in (

@@ -126,13 +126,12 @@ def load(
     listed = [id for id in ids if id in own]
     near = _fetch(connection, "turn", model, _beside(own.values(), own))
     known = own | near
-    far = _fetch(connection, "turn", model, _beside(near.values(), known))
+    far = _fetch(connection, "turn two away", model, _beside(near.values(), known))
     rows = [own[id] for id in listed]
     around = [*near.values(), *far.values()]
     texts = [*rows, *around]
     places = {row.id: place for place, row in enumerate(texts)}
     neighbours = _neighbours(rows, places, known | far)
-    # Those two away are measured by their words alone.
     seen = [*rows, *near.values()]
     vectors = np.frombuffer(b"".join([row.dense for row in seen]), HALF).astype(np.float32)
     vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
@@ -140,7 +139,7 @@ def load(
     traits = np.array([row.traits for row in texts], np.int64)
     measures = rank.Candidates(
         dense=vectors[: len(rows)] @ dense,
-        window=_windows(vectors, neighbours) @ dense,
+        window=_window_cosines(vectors, neighbours, dense),
         bm25=np.array([bm25.get(row.id, 0.0) for row in rows], np.float32),
         vectors=parts.lexicon.vectors_of(spoken.ids),
         texts=spoken,
@@ -167,16 +166,22 @@ def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) 
     return {row[0]: _Row._make(row) for row in rows}
 
 
-def _statement(table: Any, columns: tuple[Any, ...]) -> Any:
+def _statement(table: Any, columns: tuple[Any, ...], dense: Any = vector.c.dense) -> Any:
     same = and_(vector.c.id == table.c.id, vector.c.model == bindparam("model"))
     return (
-        select(*columns, vector.c.dense, vector.c.words, vector.c.traits)
+        select(*columns, dense, vector.c.words, vector.c.traits)
         .select_from(table.join(vector, same))
         .where(table.c.id.in_(bindparam("ids", expanding=True)))
     )
 
 
 _NONE = literal(None)
+_OF_TURN = (
+    *(turn.c.id, turn.c.author, type_coerce(turn.c.at, BigInteger), turn.c.channel),
+    *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE),
+)
+# What was forgotten lends nothing to the turns beside it either.
+_NOT_FORGOTTEN = turn.c.forgotten_at.is_(None)
 _STATEMENTS: dict[str, Any] = {
     "memory": _statement(
         memory,
@@ -188,14 +193,9 @@ _STATEMENTS: dict[str, Any] = {
             *(memory.c.channel, _NONE, _NONE, _NONE, memory.c.importance, memory.c.access_count),
         ),
     ),
-    "turn": _statement(
-        turn,
-        (
-            *(turn.c.id, turn.c.author, type_coerce(turn.c.at, BigInteger), turn.c.channel),
-            *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE),
-        ),
-        # What was forgotten lends nothing to the turns beside it either.
-    ).where(turn.c.forgotten_at.is_(None)),
+    "turn": _statement(turn, _OF_TURN).where(_NOT_FORGOTTEN),
+    # Measured by their words alone.
+    "turn two away": _statement(turn, _OF_TURN, dense=_NONE).where(_NOT_FORGOTTEN),
     "live": _statement(
         message,
         (
@@ -235,13 +235,20 @@ def _neighbours(
     return found
 
 
-def _windows(vectors: Vectors, neighbours: NDArray[np.int64]) -> Vectors:
-    """The direction of each candidate's vector and those just around it; NaN if there are none."""
-    padded = np.vstack([vectors, np.zeros((1, vectors.shape[1]), np.float32)])
-    total = vectors[: len(neighbours)] + padded[neighbours[:, 1]] + padded[neighbours[:, 2]]
-    norms = np.linalg.norm(total, axis=1, keepdims=True)
-    alone = (neighbours[:, 1] < 0) & (neighbours[:, 2] < 0)
-    return np.where(alone[:, None], np.nan, total / np.maximum(norms, 1e-9))
+def _window_cosines(
+    vectors: Vectors, neighbours: NDArray[np.int64], dense: Vector
+) -> NDArray[np.float32]:
+    """Shape (candidates,): the cosine of the query with the sum of a candidate's vector and those
+    of the turns just around it; NaN if there are none."""
+    cosines = np.full(len(neighbours), np.nan, np.float32)
+    rows = np.flatnonzero((neighbours[:, 1:3] >= 0).any(axis=1))
+    total = vectors[rows]
+    for column in (1, 2):
+        beside = neighbours[rows, column]
+        there = beside >= 0
+        total[there] += vectors[beside[there]]
+    cosines[rows] = total @ dense / np.maximum(np.linalg.norm(total, axis=1), 1e-9)
+    return cosines
 
 
 def _numbers(values: Sequence[float | None]) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ only make them a little old, and they only weigh words.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,9 @@ class Lexicon:
         with self._lock:
             self._replace_outdated()
             with self.store.read(whole=True) as connection:
-                self._take(connection)
+                self._reserve(derived.last_word(connection) + 1)
+                for new in self._new(connection):
+                    self._take(new)
 
     def _replace_outdated(self) -> None:
         """Embed every word again if a new version of ours places them otherwise."""
@@ -97,13 +99,15 @@ class Lexicon:
             derived.replace_words(connection, ids, self.place(texts, vectors))
             derived.set_meta(connection, name, digest)
 
-    def _take(self, connection: Connection) -> None:
-        self._reserve(derived.last_word(connection) + 1)
-        for ids, texts, placed in derived.words_after(connection, self.embedder.model, self._last):
-            self._matrix[ids] = placed
-            self._topics[ids] = np.array([topics_of(word) for word in texts], np.uint64)
-            self._ids.update(zip(texts, ids, strict=True))
-            self._last = ids[-1]
+    def _new(self, connection: Connection) -> Iterator[derived.Words]:
+        return derived.words_after(connection, self.embedder.model, self._last)
+
+    def _take(self, new: derived.Words) -> None:
+        self._reserve(new.ids[-1] + 1)
+        self._matrix[new.ids] = new.placed
+        self._topics[new.ids] = np.array([topics_of(word) for word in new.texts], np.uint64)
+        self._ids.update(zip(new.texts, new.ids, strict=True))
+        self._last = new.ids[-1]
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._matrix):
@@ -156,8 +160,9 @@ class Lexicon:
                 return
             with self.store.write(durable=False) as connection:
                 derived.add_words(connection, model, [texts[n] for n in new], placed[new])
-            with self.store.read() as connection:
-                self._take(connection)
+                stored = list(self._new(connection))
+            for words in stored:
+                self._take(words)
 
     def place(self, texts: Sequence[str], vectors: Vectors) -> NDArray[np.float32]:
         """Words as the unit vectors that `vectors_of` gives.

@@ -114,8 +114,13 @@ def relation_of(text: str) -> Relation | None:
     return next(iter(relations(read(text))), None)
 
 
-def relations(statement: Statement) -> Iterator[Relation]:
+@lru_cache(maxsize=1024)
+def relations(statement: Statement) -> tuple[Relation, ...]:
     """Every single-valued relation that the whole `statement` can be read as."""
+    return tuple(_relations(statement))
+
+
+def _relations(statement: Statement) -> Iterator[Relation]:
     if statement.question or statement.unclear or not 0 < len(statement.core) <= _LONGEST_READ:
         return
     if any(word.opens for word in statement.core[1:]):  # two sentences are not one relation

@@ -19,6 +19,7 @@ from hippocampe.prompt import without_injection
 from hippocampe.protocols import Filter
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded
+from hippocampe.store.memories import Known
 from hippocampe.text import fold, is_first_person, keywords, without_control
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import (
@@ -252,8 +253,8 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embe
     if same is not None and _same_voice(memory, same):
         return _reinforce(change, draft, prepared, same, "same statement", 1.0)
     aliases = memories.aliases(connection, memory.space)
-    related: list[tuple[Memory, str, bool]] = []
-    updated: list[Memory] = []
+    related: list[tuple[str, str, bool]] = []
+    updated: list[str] = []
     reason = "new"
     nominated = _nominate(parts, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
@@ -266,19 +267,22 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embe
             aliases=aliases,
         )
         if decision.verdict is Verdict.REINFORCED and not updated:
-            return _reinforce(change, draft, prepared, old, decision.reason, cosine)
+            same = memories.get(connection, memory.space, [old.id])[old.id]
+            return _reinforce(change, draft, prepared, same, decision.reason, cosine)
         if decision.verdict is Verdict.UPDATED and not (updated and _is_vague(decision)):
             reason = reason if updated else decision.reason
-            updated.append(old)
+            updated.append(old.id)
         elif decision.verdict is Verdict.RELATED:
-            related.append((old, decision.reason, False))
+            related.append((old.id, decision.reason, False))
         elif decision.verdict is Verdict.UNSURE and cosine is not None:
-            related.append((old, decision.reason, True))
+            related.append((old.id, decision.reason, True))
     if updated:
-        return _update(change, draft, prepared, updated, reason, nearest)
+        found = memories.get(connection, memory.space, updated)
+        replaced = [found[id] for id in updated]
+        return _update(change, draft, prepared, replaced, reason, nearest)
     insert(change, draft.memory, draft.names, prepared)
     edges = [
-        (Association(memory.id, old.id, "related_to", why, memory.created_at), review)
+        (Association(memory.id, old, "related_to", why, memory.created_at), review)
         for old, why, review in related[:MAX_RELATED]
     ]
     memories.add_edges(connection, memory.space, edges)
@@ -293,7 +297,7 @@ def _is_vague(decision: Decision) -> bool:
     return decision.reason.startswith("choice:")
 
 
-def _same_voice(memory: Memory, old: Memory) -> bool:
+def _same_voice(memory: Memory, old: Memory | Known) -> bool:
     """Whether "I" is the same person in both: what one user says of themselves is not another's."""
     if memory.user is None or old.user is None or memory.user == old.user:
         return True
@@ -322,7 +326,7 @@ def _nominate(
     draft: Draft,
     prepared: Embedded,
     aliases: dict[str, frozenset[str]],
-) -> list[tuple[Memory, float | None]]:
+) -> list[tuple[Known, float | None]]:
     """Memories worth comparing, those near by vector first, each with its cosine if known."""
     memory, connection = draft.memory, change.connection
     where = Filter(
@@ -341,25 +345,21 @@ def _nominate(
         parts.outages.failed("index", exc)
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
-    found = memories.get(connection, memory.space, list(cosines))
+    where_known = (connection, memory.space, memory.collection)
+    found = {old.id: old for old in memories.known(*where_known, list(cosines))}
     claim = relation_of(memory.content)
     if claim is not None:
         subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
-        for old in memories.claiming(connection, memory.space, claim.name, subjects):
-            found.setdefault(old.id, old)
+        found |= {old.id: old for old in memories.claiming(*where_known, claim.name, subjects)}
     said = set(keywords(memory.content)).difference(*(name.split() for name in names))
-    for old in memories.about(
-        connection, memory.space, memory.collection, names, NOMINATED_BY_SUBJECT
-    ):
+    for old in memories.about(*where_known, names, NOMINATED_BY_SUBJECT):
         # Without a word in common but the name, no rule would have anything to say.
-        if not said.isdisjoint(keywords(old.content)):
-            found.setdefault(old.id, old)
+        if old.id not in found and not said.isdisjoint(keywords(old.content)):
+            found[old.id] = old
     comparable = [
         old
         for old in found.values()
-        if old.current
-        and old.collection == memory.collection
-        and (memory.category is None or old.category == memory.category)
+        if (memory.category is None or old.category == memory.category)
         and (memory.key is None or old.key is None)
         and _same_voice(memory, old)
         and (old.expires_at is None or old.expires_at > memory.created_at)

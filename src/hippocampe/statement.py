@@ -11,34 +11,40 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from hippocampe.text import fold, guess_language
+from hippocampe.text import STOP_WORDS, fold, guess_language
 
 _TOKEN: Final = re.compile(
     r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+)*\w*"  # a number, date or time keeps its inner signs
     r"|[^\W\d_]\w*(?:'\w+)*[+#]*"  # "C++" and "C#" are not "C"
     r"|[^\w\s]"
 )
-_APOSTROPHES: Final = str.maketrans(dict.fromkeys("’‘ʼ´`′", "'"))
+_APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
 _ELIDED: Final = re.compile(r"(c|d|j|l|m|n|s|t|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
 _ELIDED_TO: Final = {"l": "le", "qu": "que", "jusqu": "jusque", "lorsqu": "lorsque"}
 _CLITIC: Final = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}
 _IS_AFTER: Final = frozenset("he she it that there what who where here".split())
 _WHOLE: Final = frozenset(["aujourd'hui", "quelqu'un", "presqu'ile", "o'clock"])
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
+_THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})+")
+_NO_LETTERS: Final = re.compile("[^a-z]+")
+_NOT_BETWEEN_DIGITS: Final = re.compile(r"(?<!\d) | (?!\d)")
+_NEGATING: Final = frozenset(
+    "ne pas plus jamais aucun aucune guere ni rien personne sans no not never nor nothing nobody".split()
+)
 _BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
 
 _OneNames = tuple[tuple[tuple[str, ...], str], ...]
 """The names that have others, as words, each with the one that stands for all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word as compared (`norm`) and as written; `glued` by a hyphen, `pause`: after a comma."""
 
     norm: str
@@ -53,25 +59,34 @@ class Word:
         return self.surface[:1].isupper()
 
 
-@dataclass(frozen=True, slots=True)
+# Compared by identity: one text is read once, and what is found in it is kept by statement.
+@dataclass(frozen=True, slots=True, eq=False)
 class Statement:
     """A statement as read.
 
     `words` are all its words; `core` those left without openers, "now" and the like, and the
     negation; `negations` counts it, and `unclear` says that it is none the rules may touch
-    ("not only", "ne … que").
+    ("not only", "ne … que"). `counts` says how often each word occurs, and `weighty` are those
+    that mean something by themselves; `letters` are those of the alphabet, in order.
     """
 
     text: str
     words: tuple[Word, ...]
     norms: tuple[str, ...]
+    counts: Mapping[str, int]
+    weighty: frozenset[str]
+    letters: str
     core: tuple[Word, ...]
     negations: int
     unclear: bool
     auxiliary: bool
     question: bool
-    english: bool
     subjects: frozenset[str]
+
+    @property
+    def english(self) -> bool:
+        """Whether it is rather English than French."""
+        return _is_english(self.text)
 
     @property
     def lowercase(self) -> bool:
@@ -92,6 +107,15 @@ class Lexicon:
         self._lengths: Final[dict[str, dict[str, tuple[int, ...]]]] = {
             name: _lengths(entries) for name, entries in self._classes.items()
         }
+        functions = self._single("not_names", "pronouns")
+        self.weightless: Final = functions | STOP_WORDS
+        self.times: Final = self._single("time")
+        self.never_names: Final = functions | self.times
+
+    def _single(self, *names: str) -> frozenset[str]:
+        return frozenset(
+            entry[0] for name in names for entry in self._classes[name] if not entry[1:]
+        )
 
     def match(self, name: str, norms: Sequence[str], at: int) -> int:
         """How many words of class `name` begin at position `at`; 0 for none."""
@@ -102,7 +126,13 @@ class Lexicon:
 
     def holds(self, name: str, norms: Sequence[str]) -> bool:
         """Whether any entry of class `name` occurs in `norms`."""
-        return any(self.match(name, norms, at) for at in range(len(norms)))
+        return self.may_hold(name, norms) and any(
+            self.match(name, norms, at) for at in range(len(norms))
+        )
+
+    def may_hold(self, name: str, norms: Iterable[str]) -> bool:
+        """Whether an entry of class `name` could begin at one of `norms`: rules out most, fast."""
+        return not self._lengths[name].keys().isdisjoint(norms)
 
     def has(self, name: str, *norms: str) -> bool:
         """Whether the words are one entry of class `name`."""
@@ -127,11 +157,11 @@ def lexicon() -> Lexicon:
 def split(text: str) -> tuple[Word, ...]:
     """The words of `text`, punctuation dropped, elisions and contractions written out."""
     found: list[Word] = []
-    plain = text.translate(_APOSTROPHES)
+    plain = _APOSTROPHE.sub("'", text)
     pause, opens, end = False, True, -1
     for match in _TOKEN.finditer(plain):
         token = match.group()
-        if not token[-1].isalnum() and len(token) == 1 and not _is_meaningful(token):
+        if len(token) == 1 and not token.isalnum() and not _is_meaningful(token):
             pause = pause or token in ",;:()—–"
             opens = opens or (token in ".!?:" and _ends_sentence(plain, match.start(), found))
             continue
@@ -154,10 +184,16 @@ def _is_meaningful(sign: str) -> bool:
     return sign in _MEANINGFUL_SIGNS or unicodedata.category(sign) in ("So", "Sc")
 
 
-def _written_out(token: str) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=20_000)
+def _written_out(token: str) -> tuple[tuple[str, str], ...]:
+    """The words that one token stands for, each as it is written and as it is compared."""
+    return tuple(_parts(token))
+
+
+def _parts(token: str) -> Iterator[tuple[str, str]]:
     norm = fold(token)
     if norm[:1].isdigit() or norm[:1] in "-+":
-        thousands = re.fullmatch(r"[-+]?\d{1,3}(?:[.,]\d{3})+", norm)
+        thousands = _THOUSANDS.fullmatch(norm)
         yield token, re.sub(r"[.,]", "", norm) if thousands else norm.replace(",", ".")
         return
     while norm not in _WHOLE and (elided := _ELIDED.match(norm)):
@@ -192,23 +228,32 @@ def read(
 @lru_cache(maxsize=4096)
 def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Statement:
     one_name = dict(one_names)
+    folded = fold(text)
     words = _renamed(split(text), one_name)
-    english = guess_language(text, default="en") == "en"
     kept = _without_openers(words)
-    core, negations, unclear, auxiliary = _without_negation(kept, english=english)
+    core, negations, unclear, auxiliary = _without_negation(kept, text)
     tags = (_renamed(split(subject), one_name) for subject in subjects)
+    norms = tuple([word.norm for word in words])
+    counts = Counter(norms)
     return Statement(
         text=text,
         words=tuple(words),
-        norms=tuple(word.norm for word in words),
+        norms=norms,
+        counts=counts,
+        weighty=frozenset(counts) - lexicon().weightless,
+        letters=_NO_LETTERS.sub("", folded),
         core=tuple(core),
         negations=negations,
         unclear=unclear,
         auxiliary=auxiliary,
-        question="?" in text or fold(text).lstrip().startswith(("est-ce ", "qu'est-ce ")),
-        english=english,
+        question="?" in text or folded.lstrip().startswith(("est-ce ", "qu'est-ce ")),
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
     )
+
+
+@lru_cache(maxsize=4096)
+def _is_english(text: str) -> bool:
+    return guess_language(text, default="en") == "en"
 
 
 def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
@@ -221,7 +266,7 @@ def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
 
 
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
-    if not names:
+    if not names or {name[0] for name in names}.isdisjoint(word.norm for word in words):
         return list(words)
     longest = max(map(len, names))
     result: list[Word] = []
@@ -252,6 +297,8 @@ def _without_openers(words: Sequence[Word]) -> list[Word]:
         if not (apart or lex.match("openers", norms[at + length :] or [""], 0)):
             break
         at += length
+    if not lex.may_hold("neutral", norms):
+        return list(words[at:]) or list(words)
     kept: list[Word] = []
     while at < len(words):
         length = 0 if lex.match("kept", norms, at) else lex.match("neutral", norms, at)
@@ -261,13 +308,13 @@ def _without_openers(words: Sequence[Word]) -> list[Word]:
     return kept or list(words)
 
 
-def _without_negation(
-    words: Sequence[Word], *, english: bool
-) -> tuple[list[Word], int, bool, bool]:
+def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
     """The words that are no negation, how many negations, whether unclear, whether "do" went."""
     norms = [word.norm for word in words]
-    dropped: set[int] = set()
     unclear = lexicon().holds("not_quite", norms)
+    if _NEGATING.isdisjoint(norms):
+        return list(words), 0, unclear, False
+    dropped: set[int] = set()
     count = 0
     for at, norm in enumerate(norms):
         after_ne = bool(dropped.intersection(range(at - _BACK, at)))
@@ -276,7 +323,7 @@ def _without_negation(
             unclear = unclear or not _closes(norms, at)
         elif norm == "no" and not at:  # "No student came", "No that's all"
             unclear = True
-        elif norm in ("not", "never") or (norm == "no" and english):
+        elif norm in ("not", "never") or (norm == "no" and _is_english(text)):
             longer = norm == "no" and norms[at + 1 : at + 2] == ["longer"]
             dropped |= {at, at + 1} if longer else {at}
             count += 1
@@ -307,9 +354,9 @@ def _closes(norms: Sequence[str], at: int) -> bool:
 @lru_cache(maxsize=4096)
 def spelling(text: str) -> str:
     """`text` up to case, accents, punctuation and spaces; digits of two numbers never meet."""
-    found = _TOKEN.findall(fold(text.translate(_APOSTROPHES)))
+    found = _TOKEN.findall(fold(_APOSTROPHE.sub("'", text)))
     kept = (t.replace("'", "") for t in found if len(t) > 1 or t.isalnum() or _is_meaningful(t))
-    return re.sub(r"(?<!\d) | (?!\d)", "", " ".join(kept))
+    return _NOT_BETWEEN_DIGITS.sub("", " ".join(kept))
 
 
 def is_hedged(words: Sequence[Word]) -> bool:
@@ -330,10 +377,9 @@ _BEFORE_MONTH: Final = frozenset("in since last next until by of early late this
 
 def is_name(statement: Statement, word: Word) -> bool:
     """Whether `word` looks like a proper name: a capital, and no function or time word."""
-    lex = lexicon()
-    if word.norm[:1].isdigit() or not (word.capital or " " in word.norm):
+    if not (word.capital or " " in word.norm) or word.norm[:1].isdigit():
         return False
-    return not any(lex.has(name, word.norm) for name in ("not_names", "pronouns", "time"))
+    return word.norm not in lexicon().never_names
 
 
 def is_time(norms: Iterable[str]) -> bool:

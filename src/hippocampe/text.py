@@ -14,11 +14,14 @@ from typing import Final, Literal
 
 Language = Literal["fr", "en"]
 
-_LIGATURES: Final = str.maketrans(
-    {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys("’‘ʼ´`′", "'")
+_LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
+    "’‘ʼ´`′", "'"
 )
+_LIGATURE: Final = re.compile(f"[{''.join(_LIGATURES)}]")  # a tenth of the time of `translate`
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_ACCENTED: Final = re.compile("[àâçéèêëîïôùûœ]")
 _WORD: Final = re.compile(r"[^\W_]+")
 # The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
 # would otherwise become one-letter words.
@@ -120,22 +123,28 @@ def fold(text: str) -> str:
     lowered = text.lower()
     if lowered.isascii():
         return lowered.replace("`", "'")
-    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold(lowered)
+    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold_text(lowered)
 
 
 def _fold(lowered: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", lowered.translate(_LIGATURES))
+    unbound = _LIGATURE.sub(_ligature, lowered)
+    decomposed = unicodedata.normalize("NFKD", unbound)
     folded = _LATIN_MARKS.sub("", decomposed)
     if folded.isascii():
         # Decomposing may bring capitals and quotes back: "𝕊" is an "S".
         return folded.lower().replace("`", "'")
-    marks = {c for c in folded if not c.isascii() and unicodedata.combining(c)}
+    marks = {c for c in set(_BEYOND_ASCII.findall(folded)) if unicodedata.combining(c)}
     folded = "".join(c for c in folded if c not in marks) if marks else folded
     return folded if folded == lowered else fold(folded)
 
 
+def _ligature(match: re.Match[str]) -> str:
+    return _LIGATURES[match[0]]
+
+
 _LONGEST_WORD: Final = 24
 _fold_word = lru_cache(maxsize=20_000)(_fold)
+_fold_text = lru_cache(maxsize=64)(_fold)  # what is read is folded again at once, for other tests
 
 
 def without_control(text: str) -> str:
@@ -151,7 +160,8 @@ def words(text: str) -> list[str]:
     """
     folded = fold(text)
     if "'" in folded:
-        folded = _NEGATION.sub(r"\1 not", folded)
+        if "n't" in folded:
+            folded = _NEGATION.sub(r"\1 not", folded)
         folded = _ELISION.sub(" ", folded)
     return _WORD.findall(folded)
 
@@ -197,10 +207,10 @@ def has_place(text: str) -> bool:
 def guess_language(text: str, default: Language = "fr") -> Language:
     """French or English, from function words and accents; `default` when nothing tells."""
     found = words(text)
-    french = sum(word in _FRENCH_ONLY for word in found)
-    english = sum(word in _ENGLISH_ONLY for word in found)
+    french = sum(map(_FRENCH_ONLY.__contains__, found))
+    english = sum(map(_ENGLISH_ONLY.__contains__, found))
     # Accents are rare in English, and elisions ("l'", "j'") leave no word to count.
-    french += any(c in "àâçéèêëîïôùûœ" for c in text.lower())
+    french += _ACCENTED.search(text.lower()) is not None
     if french == english:
         return default
     return "fr" if french > english else "en"

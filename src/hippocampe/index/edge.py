@@ -323,8 +323,8 @@ class EdgeIndex:
             with_vector=False,
         )
         found = self._read(kind, lambda serving: serving.query(request)) or []
-        hits = [Hit(str(point.id), point.score) for point in found]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+        hits = sorted([(-point.score, str(point.id)) for point in found])
+        return [Hit(id, -below) for below, id in hits]
 
     def _read(self, kind: str, ask: Callable[[engine.EdgeShard], Answer]) -> Answer | None:
         """Ask the shard that serves; None without one."""

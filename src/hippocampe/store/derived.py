@@ -26,6 +26,14 @@ _LAST = select(func.max(outbox.c.seq))
 _REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE", dialect="sqlite")
 
 
+class Words(NamedTuple):
+    """Some words: their ids, ascending, and their placed vectors, shape (words, width)."""
+
+    ids: list[int]
+    texts: list[str]
+    placed: NDArray[np.float16]
+
+
 class Embedded(NamedTuple):
     """A stored embedding.
 
@@ -144,16 +152,14 @@ def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) 
         connection.execute(query.values(vector=bindparam("half")), rows)
 
 
-def words_after(
-    connection: Connection, model: str, after: int
-) -> Iterator[tuple[list[int], list[str], NDArray[np.float16]]]:
-    """Words with an id above `after`, some thousands at a time: ids, texts, and placed vectors of
-    shape (words, width)."""
+def words_after(connection: Connection, model: str, after: int) -> Iterator[Words]:
+    """Words with an id above `after`, some thousands at a time."""
     for rows in _in_batches(connection, _WORDS_AFTER, {"after": after}):
         own = [row for row in rows if row[1] == model]
         if own:
             vectors = np.frombuffer(b"".join([row[3] for row in own]), HALF)
-            yield [row[0] for row in own], [row[2] for row in own], vectors.reshape(len(own), -1)
+            placed = vectors.reshape(len(own), -1)
+            yield Words([row[0] for row in own], [row[2] for row in own], placed)
 
 
 def last_word(connection: Connection) -> int:

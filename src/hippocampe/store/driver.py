@@ -1,4 +1,4 @@
-"""Rows by id, read past the layers above the driver: recall reads some hundreds for each question.
+"""Rows read past the layers above the driver: recall reads some hundreds for each question.
 
 SQLAlchemy writes the SQL of a statement once for each size of the list of ids; sizes are powers of
 two, the last id repeated. Half of the time of such a read is spared.
@@ -36,10 +36,20 @@ def read_by_ids(
         ids: At least one; repeats do no harm.
     """
     size = max(SMALLEST, 1 << (len(ids) - 1).bit_length())
-    written = _written(statement, size, tuple(values), connection.dialect)
-    padded = [*ids, *[ids[-1]] * (size - len(ids))]
+    return _read(connection, statement, [*ids, *[ids[-1]] * (size - len(ids))], values)
+
+
+def read(connection: Connection, statement: ClauseElement, **values: Any) -> list[Any]:
+    """The driver's own tuples of a statement made once: no type is converted."""
+    return _read(connection, statement, (), values)
+
+
+def _read(
+    connection: Connection, statement: ClauseElement, ids: Sequence[str], values: dict[str, Any]
+) -> list[Any]:
+    written = _written(statement, len(ids), tuple(values), connection.dialect)
     given = written.fixed | values
-    given |= {name: padded[number] for name, number in written.numbers.items()}
+    given |= {name: ids[number] for name, number in written.numbers.items()}
     ordered = tuple([given[name] for name in written.order])
     cursor = connection.exec_driver_sql(
         written.sql, ordered if connection.dialect.positional else given

@@ -1,10 +1,11 @@
 """Rows of memories: their subjects, aliases and associations. Each function takes a connection."""
 
 import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
@@ -23,7 +24,8 @@ from sqlalchemy import (
 )
 
 from hippocampe.statement import spelling
-from hippocampe.store.schema import alias, association, claim, memory, subject
+from hippocampe.store.driver import read, read_by_ids
+from hippocampe.store.schema import alias, association, claim, instant, memory, subject
 from hippocampe.types import Association, Memory
 
 _COLUMNS = [column for column in memory.c if column.name != "equality"]
@@ -35,7 +37,7 @@ _IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
 # By id alone: beside a space, SQLite would rather read every row of the space.
 _GET = select(*_COLUMNS).where(memory.c.id.in_(_IDS))
 _SAME = (
-    select(*_COLUMNS).where(
+    select(memory.c.id).where(
         memory.c.space == bindparam("space"),
         memory.c.collection == bindparam("collection"),
         memory.c.equality == bindparam("equality"),
@@ -43,8 +45,16 @@ _SAME = (
     )
     # No order here: for its sake SQLite would read the whole space in the order of time.
 )
+_KNOWN = (
+    *(memory.c.id, memory.c.content, memory.c.category, memory.c.key, memory.c.user),
+    *(memory.c.expires_at, memory.c.subjects),
+)
+# By id alone, too: what else must hold is looked at afterwards.
+_KNOWN_BY_ID = select(
+    *_KNOWN, memory.c.space, memory.c.collection, memory.c.forgotten_at, memory.c.superseded_by
+).where(memory.c.id.in_(_IDS))
 _ABOUT = (
-    select(*_COLUMNS)
+    select(*_KNOWN)
     .select_from(subject.join(memory, memory.c.id == subject.c.memory_id))
     .where(
         subject.c.space == bindparam("space"),
@@ -56,12 +66,13 @@ _ABOUT = (
     .limit(bindparam("most"))
 )
 _CLAIMING = (
-    select(*_COLUMNS)
+    select(*_KNOWN)
     .select_from(claim.join(memory, memory.c.id == claim.c.memory_id))
     .where(
         claim.c.space == bindparam("space"),
         claim.c.relation == bindparam("relation"),
-        claim.c.subject.in_(bindparam("subjects", expanding=True)),
+        claim.c.subject.in_(_IDS),
+        memory.c.collection == bindparam("collection"),
         CURRENT,
     )
 )
@@ -70,6 +81,11 @@ _INSERTS = {table: insert(table) for table in (subject, claim, alias)}
 _ADD_EDGES = insert(association)
 _EDGES = (
     select(association)
+    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
+    .order_by(association.c.created_at)
+)
+_ENDS = (
+    select(association.c.space, association.c.source_id, association.c.target_id)
     .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
     .order_by(association.c.created_at)
 )
@@ -150,12 +166,40 @@ def replace_reading(connection: Connection, reading: Reading) -> None:
     add_readings(connection, [reading])
 
 
+class Known(NamedTuple):
+    """What of a memory is compared with a new statement."""
+
+    id: str
+    content: str
+    category: str | None
+    key: str | None
+    user: str | None
+    expires_at: datetime | None
+    subjects: tuple[str, ...]
+
+
+def _known(row: Sequence[Any]) -> Known:
+    """From the driver's tuple of a row that begins with these columns."""
+    id, content, category, key, user, ends, subjects = row[: len(_KNOWN)]
+    expires_at = None if ends is None else instant(ends)
+    # Some drivers read JSON themselves.
+    listed = json.loads(subjects) if isinstance(subjects, str) else subjects
+    return Known(id, content, category, key, user, expires_at, tuple(listed))
+
+
+def known(connection: Connection, space: str, collection: str, ids: Sequence[str]) -> list[Known]:
+    """The current memories among these."""
+    rows = read_by_ids(connection, _KNOWN_BY_ID, ids) if ids else []
+    wanted = (space, collection, None, None)
+    return [_known(row) for row in rows if tuple(row[len(_KNOWN) :]) == wanted]
+
+
 def claiming(
-    connection: Connection, space: str, relation: str, subjects: Collection[str]
-) -> list[Memory]:
+    connection: Connection, space: str, collection: str, relation: str, subjects: Collection[str]
+) -> list[Known]:
     """The current memories that state a single-valued relation of one of these subjects."""
-    values = {"space": space, "relation": relation, "subjects": sorted(subjects)}
-    return [of_row(row) for row in connection.execute(_CLAIMING, values)]
+    values = {"space": space, "collection": collection, "relation": relation}
+    return [_known(row) for row in read_by_ids(connection, _CLAIMING, sorted(subjects), **values)]
 
 
 def replace_row(connection: Connection, item: Memory) -> None:
@@ -245,8 +289,8 @@ def same_statement(connection: Connection, new: Memory) -> Memory | None:
         "collection": new.collection,
         "equality": equality_digest(new.content),
     }
-    found = [of_row(row) for row in connection.execute(_SAME, values)]
-    for item in sorted(found, key=_age, reverse=True):
+    found = get(connection, new.space, [id for (id,) in read(connection, _SAME, **values)])
+    for item in sorted(found.values(), key=_age, reverse=True):
         over = item.expires_at is not None and item.expires_at <= new.created_at
         other_key = new.key is not None and item.key not in (None, new.key)
         if not over and not other_key and new.category in (None, item.category):
@@ -266,14 +310,14 @@ def about(
     collection: str,
     names: Collection[str],
     limit: int,
-) -> list[Memory]:
+) -> list[Known]:
     """The newest current memories that carry one of these subjects."""
-    found: dict[str, Memory] = {}
-    for name in sorted(names):
+    found: dict[str, Any] = {}
+    for name in names:
         values = {"space": space, "name": name, "collection": collection, "most": limit}
-        found |= {row.id: of_row(row) for row in connection.execute(_ABOUT, values)}
+        found |= {row[0]: row for row in read(connection, _ABOUT, **values)}
     # Ids are in the order of time.
-    return [found[id] for id in sorted(found, reverse=True)[:limit]]
+    return [_known(found[id]) for id in sorted(found, reverse=True)[:limit]]
 
 
 def versions(connection: Connection, space: str, id: str) -> list[Memory]:
@@ -369,11 +413,24 @@ def aliases(connection: Connection, space: str) -> dict[str, frozenset[str]]:
     Only aliases stated by a current memory count; they are taken as transitive.
     """
     groups: dict[str, set[str]] = {}
-    for name, other in connection.execute(_ALIASES, {"space": space}):
+    for name, other in read(connection, _ALIASES, space=space):
         joined = groups.get(name, {name}) | groups.get(other, {other})
         for member in joined:
             groups[member] = joined
     return {name: frozenset(group - {name}) for name, group in groups.items()}
+
+
+def reach(connection: Connection, space: str, starts: Sequence[str], depth: int) -> list[str]:
+    """The ids that edges lead to, in both directions: the starts first, nearer ones before farther
+    ones."""
+    reached = dict.fromkeys(starts)
+    wave = list(reached)
+    for _ in range(depth):
+        rows = read_by_ids(connection, _ENDS, wave) if wave else []
+        ends = [id for row in rows if row[0] == space for id in row[1:]]
+        wave = list(dict.fromkeys(id for id in ends if id not in reached))
+        reached |= dict.fromkeys(wave)
+    return list(reached)
 
 
 def walk(
@@ -382,18 +439,12 @@ def walk(
     """Breadth first along edges, in both directions.
 
     Returns:
-        The ids reached, the starts first and nearer ones before farther ones, and the edges seen.
+        The ids reached, as by `reach`, and the edges seen, oldest first.
     """
-    reached = dict.fromkeys(starts)
-    seen: dict[tuple[str, str, str], Association] = {}
-    wave = list(starts)
-    for _ in range(depth):
-        found = edges(connection, space, wave) if wave else []
-        seen |= {(edge.source_id, edge.target_id, edge.kind): edge for edge in found}
-        ends = [id for edge in found for id in (edge.source_id, edge.target_id)]
-        wave = list(dict.fromkeys(id for id in ends if id not in reached))
-        reached |= dict.fromkeys(wave)
-    return list(reached), list(seen.values())
+    passed = reach(connection, space, starts, depth - 1)
+    seen = edges(connection, space, passed)
+    ends = (id for edge in seen for id in (edge.source_id, edge.target_id))
+    return list(dict.fromkeys((*passed, *ends))), seen
 
 
 def ids_by(

@@ -40,6 +40,11 @@ def microseconds(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
 
+def instant(microseconds: int) -> datetime:
+    """The time so many whole microseconds after the epoch."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
 class Instant(TypeDecorator[datetime]):
     """An aware datetime, as whole microseconds since the epoch."""
 
@@ -50,7 +55,7 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else microseconds(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else _EPOCH + timedelta(microseconds=value)
+        return None if value is None else instant(value)
 
 
 # SQLite only numbers rows by itself for INTEGER primary keys.
