@@ -25,11 +25,12 @@ from sqlalchemy import (
 
 from hippocampe.statement import spelling
 from hippocampe.store.driver import read, read_by_ids
-from hippocampe.store.schema import alias, association, claim, instant, memory, subject
+from hippocampe.store.schema import Instant, alias, association, claim, instant, memory, subject
 from hippocampe.types import Association, Memory
 
 _COLUMNS = [column for column in memory.c if column.name != "equality"]
 _NAMES = [column.name for column in _COLUMNS]
+_INSTANTS = [column.name for column in _COLUMNS if isinstance(column.type, Instant)]
 CURRENT = and_(memory.c.forgotten_at.is_(None), memory.c.superseded_by.is_(None))
 
 # The statements of recall are built once: building one costs more than running it.
@@ -109,6 +110,21 @@ def of_row(row: Row[Any]) -> Memory:
     return Memory(**values)
 
 
+def _of_driver(row: Sequence[Any]) -> Memory:
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    for name in _INSTANTS:
+        if values[name] is not None:
+            values[name] = instant(values[name])
+    values["subjects"] = _listed(values["subjects"])
+    values["evidence"] = _listed(values["evidence"])
+    return Memory(**values)
+
+
+def _listed(value: Any) -> tuple[str, ...]:
+    # Some drivers read JSON themselves.
+    return tuple(json.loads(value) if isinstance(value, str) else value)
+
+
 def to_row(item: Memory) -> dict[str, Any]:
     """The columns of a memory."""
     values = {name: getattr(item, name) for name in _NAMES}
@@ -182,9 +198,7 @@ def _known(row: Sequence[Any]) -> Known:
     """From the driver's tuple of a row that begins with these columns."""
     id, content, category, key, user, ends, subjects = row[: len(_KNOWN)]
     expires_at = None if ends is None else instant(ends)
-    # Some drivers read JSON themselves.
-    listed = json.loads(subjects) if isinstance(subjects, str) else subjects
-    return Known(id, content, category, key, user, expires_at, tuple(listed))
+    return Known(id, content, category, key, user, expires_at, _listed(subjects))
 
 
 def known(connection: Connection, space: str, collection: str, ids: Sequence[str]) -> list[Known]:
@@ -218,8 +232,8 @@ def get(connection: Connection, space: str, ids: Collection[str]) -> dict[str, M
     """Memories of a space by id; ids that it lacks are absent."""
     if not ids:
         return {}
-    rows = connection.execute(_GET, {"ids": list(ids)})
-    return {row.id: of_row(row) for row in rows if row.space == space}
+    rows = read_by_ids(connection, _GET, list(ids))
+    return {row[0]: _of_driver(row) for row in rows if row[1] == space}
 
 
 def find(

@@ -266,6 +266,14 @@ def remove_turns(connection: Connection, items: Collection[Turn]) -> None:
         connection.execute(delete(turn).where(turn.c.id == item.id))
 
 
+_EXTERNAL = (
+    select(message.c.turn_id, message.c.external_id)
+    .where(
+        message.c.turn_id.in_(bindparam("ids", expanding=True)),
+        message.c.external_id.is_not(None),
+    )
+    .order_by(message.c.at, message.c.number)
+)
 _BESIDE = select(turn.c.id, turn.c.previous_id, turn.c.next_id).where(
     turn.c.id.in_(bindparam("ids", expanding=True))
 )
@@ -294,16 +302,8 @@ def beside(
 
 def external_ids(connection: Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The external ids of the messages of each turn, in the order they were said."""
-    query = (
-        select(message.c.turn_id, message.c.external_id)
-        .where(
-            message.c.turn_id.in_(bindparam("ids", expanding=True)),
-            message.c.external_id.is_not(None),
-        )
-        .order_by(message.c.at, message.c.number)
-    )
     found: dict[str, tuple[str, ...]] = {}
-    for turn_id, external_id in connection.execute(query, {"ids": list(turn_ids)}):
+    for turn_id, external_id in read_by_ids(connection, _EXTERNAL, list(turn_ids)):
         found[turn_id] = (*found.get(turn_id, ()), external_id)
     return found
 
