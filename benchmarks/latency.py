@@ -167,7 +167,7 @@ class Probe:
             (recall_step, "_fuse", watch.of("fuse")),
             (evidence, "load", watch.of("evidence")),
             (rank, "signals", watch.of("signals")),
-            (relevance, "probability", watch.of("relevance")),
+            (relevance, "judged", watch.of("relevance")),
             (recall_step, "_read", watch.of("read")),
         ]
 

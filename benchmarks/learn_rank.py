@@ -11,7 +11,8 @@ answer, and those whose split is "held out" are only measured, never learnt from
 
 Every collection weighs the same. The loss is the binary cross-entropy of each candidate, which
 calibrates, plus the cross-entropy of the softmax over a query's candidates, which orders. Weights of
-matches are bounded below by 0: what a better match adds carries over to talk of other kinds.
+matches are bounded below by 0: what a better match adds carries over to talk of other kinds. What
+rivals take is then learnt from the log-odds of questions that the weights had not seen.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import json
 import platform
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,19 @@ from scipy.optimize import minimize
 from hippocampe import rank, text
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.index.bm25 import sparse_document, sparse_query
-from hippocampe.relevance import FORMS, KINDS, Model, blend, contributions, features, start
+from hippocampe.relevance import (
+    FORMS,
+    KINDS,
+    REFERENCE,
+    Model,
+    against_rivals,
+    alone,
+    blend,
+    features,
+    rivals,
+    sigmoid,
+    start,
+)
 from hippocampe.topics import topics_of
 from hippocampe.windows import read_window
 from hippocampe.words import Texts, shipped
@@ -43,6 +56,7 @@ from hippocampe.words import Texts, shipped
 DEPTH, POOL, BESIDE = 100, 120, 25
 ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
+NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
 DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%d")
 
 MATCHES: Final = rank.SIGNALS[: rank.SIGNALS.index("length")]
@@ -346,7 +360,8 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     probabilities also hold in a store of a few memories.
     """
     usual = _usual([case.measured for questions in collections for case in questions])
-    empty = Model(usual, np.zeros((len(FORMS), len(rank.SIGNALS), len(KINDS)), np.float32), 0.0)
+    nothing = np.zeros((len(FORMS), len(rank.SIGNALS), len(KINDS)), np.float32)
+    empty = Model(usual, nothing, 0.0, NO_RIVALS)
     chance = np.random.default_rng(0)
     blocks: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
@@ -370,7 +385,71 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
         for number, kind in enumerate(KINDS):
             if (name, kind) not in LEARNT:
                 learnt[0, rank.SIGNALS.index(name), number] = entry["value"][number]
-    return Model(usual, learnt, float(solved[-1]))
+    return Model(usual, learnt, float(solved[-1]), NO_RIVALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A question, and the log-odds of its candidates by weights that saw nothing of its fold: of
+    all of them, and of `few`, as in a store that holds no more."""
+
+    fold: int
+    case: Case
+    odds: NDArray[np.float32]
+    few: NDArray[np.int64]
+    few_odds: NDArray[np.float32]
+
+
+def unseen(collections: dict[str, list[Case]], folds: int) -> dict[str, list[Unseen]]:
+    """The questions of each collection as seen by weights learnt on the other folds."""
+    groups = sorted({case.group for questions in collections.values() for case in questions})
+    fold = {group: number % folds for number, group in enumerate(groups)}
+    chance = np.random.default_rng(1)
+    found: dict[str, list[Unseen]] = {name: [] for name in collections}
+    for left in range(folds):
+        model = learn([[c for c in q if fold[c.group] != left] for q in collections.values()])
+        for name, questions in collections.items():
+            mine = [case for case in questions if fold[case.group] == left]
+            found[name] += [_seen_by(model, case, left, chance) for case in mine]
+    return found
+
+
+def _seen_by(model: Model, case: Case, fold: int, chance: np.random.Generator) -> Unseen:
+    few = chance.permutation(len(case.right))[:FEW]
+    if chance.random() < 0.5:
+        # In half of the small stores, the answer is there.
+        few = np.unique(np.append(np.flatnonzero(case.right)[:2], few[:-2]))
+    return Unseen(fold, case, alone(model, case.measured), few, alone(model, case.measured[few]))
+
+
+def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]:
+    """What rivals take and what makes up for it, as in `Model.rivals`."""
+    columns: list[NDArray[np.float64]] = []
+    odds: list[NDArray[np.float32]] = []
+    right: list[NDArray[np.bool_]] = []
+    weights: list[NDArray[np.float64]] = []
+    for questions in collections:
+        for each in questions:
+            measured, answers = each.case.measured, each.case.right
+            for rows, own, weight in (
+                (np.arange(len(answers)), each.odds, 1.0),
+                (each.few, each.few_odds, 0.25),
+            ):
+                shares = blend(measured[rows]) * min(len(rows) / REFERENCE, 1.0)
+                columns.append(np.hstack([-rivals(own)[:, None] * shares, shares]))
+                odds.append(own)
+                right.append(answers[rows])
+                weights.append(np.full(len(rows), weight / len(questions)))
+    values, before = np.concatenate(columns), np.concatenate(odds)
+    truth, each = np.concatenate(right).astype(np.float64), np.concatenate(weights)
+
+    def loss(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        after = before + values @ point
+        slope = each * (1 / (1 + np.exp(-after)) - truth)
+        return float((each * (np.logaddexp(0, after) - truth * after)).sum()), values.T @ slope
+
+    solved = minimize(loss, np.zeros(2 * len(KINDS)), jac=True, method="L-BFGS-B")
+    return solved.x.reshape(2, len(KINDS)).astype(np.float32)
 
 
 def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -440,13 +519,14 @@ def _minimise(
 
 def probabilities(model: Model, measured: NDArray[np.float32]) -> NDArray[np.float32]:
     """What a model says of one question's candidates."""
-    odds = contributions(model, measured).sum(axis=1) + start(model, len(measured))
-    return 1 / (1 + np.exp(-odds))
+    odds = alone(model, measured)
+    return sigmoid(odds + against_rivals(model.rivals, measured, rivals(odds)))
 
 
 def figures(questions: Sequence[Case], scores: Sequence[NDArray[np.float64]]) -> dict[str, float]:
     """nDCG@10, recall@10, hit@1 and `found` (an answer scores .5) of the questions with an answer,
-    `quiet` (nothing scores .5) of those without, and the calibration error over the twenty best."""
+    `quiet` (nothing scores .5) of those without, and the calibration error over the twenty best and
+    of the best alone."""
     gains: list[float] = []
     recalls: list[float] = []
     hits: list[float] = []
@@ -454,6 +534,7 @@ def figures(questions: Sequence[Case], scores: Sequence[NDArray[np.float64]]) ->
     quiet: list[float] = []
     said: list[float] = []
     true: list[bool] = []
+    first: list[float] = []
     for case, score in zip(questions, scores, strict=True):
         order = np.argsort(-score, kind="stable")
         said += score[order[:20]].tolist()
@@ -464,32 +545,36 @@ def figures(questions: Sequence[Case], scores: Sequence[NDArray[np.float64]]) ->
         gains.append(ndcg(case.right[order[:10]].tolist(), case.answers))
         recalls.append(case.right[order[:10]].sum() / case.answers)
         hits.append(case.right[order[0]])
+        first.append(float(score[order[0]]))
         found.append(score[case.right].max(initial=0.0) >= 0.5)
-    bins = np.minimum((np.array(said) * 10).astype(int), 9)
-    errors = np.bincount(bins, np.array(said) - np.array(true), 10)
     measured = {
         "ndcg@10": gains,
         "recall@10": recalls,
         "hit@1": hits,
         "found": found,
         "quiet": quiet,
-        "calibration_error": np.abs(errors).sum() / len(said),
+        "calibration_error": calibration_error(said, true),
+        "calibration_error_of_first": calibration_error(first, hits),
     }
     return {name: round(float(np.mean(v)), 4) for name, v in measured.items() if np.size(v)}
 
 
-def cross_validated(collections: dict[str, list[Case]], folds: int) -> dict[str, dict[str, float]]:
-    """Figures of each collection, every question scored by weights that saw nothing of its group."""
-    groups = sorted({case.group for questions in collections.values() for case in questions})
-    fold = {group: number % folds for number, group in enumerate(groups)}
-    scores: dict[int, NDArray[np.float64]] = {}
-    for left in range(folds):
-        model = learn([[c for c in q if fold[c.group] != left] for q in collections.values()])
-        for questions in collections.values():
-            for case in questions:
-                if fold[case.group] == left:
-                    scores[id(case)] = probabilities(model, case.measured)
-    return {n: figures(q, [scores[id(c)] for c in q]) for n, q in collections.items()}
+def calibration_error(said: Sequence[float], true: Sequence[float]) -> float:
+    """Expected calibration error over ten bins."""
+    bins = np.minimum((np.array(said) * 10).astype(int), 9)
+    errors = np.bincount(bins, np.array(said) - np.array(true), 10)
+    return float(np.abs(errors).sum() / len(said))
+
+
+def cross_validated(seen: dict[str, list[Unseen]]) -> dict[str, dict[str, float]]:
+    """Figures of each collection, every question scored by weights that saw nothing of its fold."""
+    scores: dict[int, NDArray[np.float32]] = {}
+    for left in {each.fold for questions in seen.values() for each in questions}:
+        taught = learn_rivals([[e for e in q if e.fold != left] for q in seen.values()])
+        for each in (each for q in seen.values() for each in q if each.fold == left):
+            change = against_rivals(taught, each.case.measured, rivals(each.odds))
+            scores[id(each)] = sigmoid(each.odds + change)
+    return {n: figures([e.case for e in q], [scores[id(e)] for e in q]) for n, q in seen.items()}
 
 
 def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float]]:
@@ -538,9 +623,11 @@ def main() -> None:
             np.mean([getattr(c, k) for c in questions if c.answers]) for k in ("bm25", "dense")
         )
         print(f"{name}: {len(questions)} bm25 {bm25:.4f} dense {dense:.4f} ceiling {ceiling:.4f}")
-    measured = cross_validated(collections, wanted.folds)
+    seen = unseen(collections, wanted.folds)
+    measured = cross_validated(seen)
     print(json.dumps(measured, indent=1), flush=True)
-    model = learn(list(collections.values()))
+    taught = learn_rivals(list(seen.values()))
+    model = replace(learn(list(collections.values())), rivals=taught)
     held_out = {
         name: figures(kept, [probabilities(model, case.measured) for case in kept])
         for name, q in everything.items()
@@ -558,7 +645,13 @@ def main() -> None:
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
-    entries = {"provenance": provenance, "bias": model.bias, "signals": _entries(model)}
+    taken, given = ([float(f"{weight:.4g}") for weight in row] for row in model.rivals)
+    entries = {
+        "provenance": provenance,
+        "bias": model.bias,
+        "rivals": {"taken": taken, "given": given},
+        "signals": _entries(model),
+    }
     wanted.output.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
     if wanted.transfer:
         print(json.dumps(transferred(collections), indent=1))

@@ -98,7 +98,7 @@ class Questions:
         seen: dict[str, Any] = {}
         with common.watched(
             (evidence, "load", lambda args, result, _: seen.update(fused=args[3], loaded=result)),
-            (relevance, "probability", lambda args, _result, _: seen.update(signals=args[0])),
+            (relevance, "judged", lambda args, _result, _: seen.update(signals=args[0])),
         ):
             found, seconds = self._recall(query, "hybrid")
         asked.seconds.setdefault(WHOLE, []).append(seconds)

@@ -191,9 +191,33 @@ def test_memories_are_weighed_as_statements() -> None:
     assert shares.sum(axis=1) == pytest.approx([1, 1, 1])
     statement = relevance.KINDS.index("statement")
     assert (shares[:, statement] > 0).tolist() == [False, True, False]
-    apart = relevance.probability(kept) - relevance.probability(alone)
-    assert apart[[0, 2]] == pytest.approx([0, 0], abs=1e-6)
-    assert apart[1] != pytest.approx(0, abs=1e-6)
+    model = relevance.learnt()
+    apart = relevance.alone(model, kept) - relevance.alone(model, alone)
+    assert apart[[0, 2]] == pytest.approx([0, 0], abs=1e-5)
+    assert apart[1] != pytest.approx(0, abs=1e-5)
+
+
+def test_the_best_of_equals_is_less_sure_than_one_clear_answer() -> None:
+    model = relevance.learnt()
+    added: list[float] = []
+    for found in (candidates([0, 1], *[[4]] * 119), candidates(*[[0, 1]] * 40, *[[4]] * 80)):
+        measured = rank.signals(query(0, 1), found)
+        odds = relevance.alone(model, measured)
+        others = np.log(np.exp(odds[1:]).sum() + np.exp(relevance.NOBODY))
+        assert relevance.rivals(odds)[0] == pytest.approx(others, abs=1e-4)
+        reason = {each.name: each for each in relevance.explain(measured, 0)}["rivals"]
+        assert reason.value == pytest.approx(others, abs=1e-4)
+        score = relevance.probability(measured)[0]
+        assert np.log(score / (1 - score)) == pytest.approx(odds[0] + reason.contribution, abs=1e-3)
+        added.append(reason.contribution)
+    clear, equals = added
+    assert clear > equals + 0.5
+
+
+def test_a_few_rivals_change_little() -> None:
+    measured = rank.signals(query(0, 1), candidates([0, 1], [4]))
+    taken = relevance.explain(measured, 0)
+    assert abs({each.name: each for each in taken}["rivals"].contribution) < 0.1
 
 
 def test_the_time_spoken_of_lifts_what_was_then() -> None:

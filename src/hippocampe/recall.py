@@ -240,7 +240,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
             parts.check_serving()
             return Found([], {}, lambda _: (), lambda _: {})
         scored = rank.signals(question.ranked, candidates.measures)
-        scores = relevance.probability(scored)
+        scores, rivals = relevance.judged(scored)
         order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
         picked = [(candidates.ids[i], candidates.kinds[i], float(scores[i])) for i in order]
         laps.end("rank")
@@ -252,7 +252,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         items,
         {item.id: candidates.vectors[rows[item.id]] for item in items},
         lambda id: relevance.explain(scored, rows[id]),
-        lambda id: rank.values(scored, rows[id]),
+        lambda id: rank.values(scored, rows[id]) | {"rivals": round(float(rivals[rows[id]]), 4)},
     )
 
 

@@ -4,9 +4,14 @@ A logistic model, linear over the signals. Each signal is taken as it is, relati
 candidates, and as its distance to the best of them; each of these has three weights: for talk, for
 long texts and for statements, blended by how long the candidates are. A memory is a statement, said
 outright and alone; a turn leans on those around it, so the same match is worth less in it. A better
-match never counts against a candidate: the weights of matches are not negative. So `explain` can
-say exactly what every signal added, and weights learnt on some texts carry over to others. They are
-data, `data/rank.json`, learnt by `benchmarks/learn_rank.py`.
+match never counts against a candidate: the weights of matches are not negative.
+
+Then each candidate's rivals are heard, the more the more there are: the likelier it is that another
+one is the answer, the less likely this one is. That changes no order among candidates of a kind, and
+lets the best of a list with one clear answer score higher than the best of a list of equals.
+
+So `explain` can say exactly what every signal added, and weights learnt on some texts carry over to
+others. They are data, `data/rank.json`, learnt by `benchmarks/learn_rank.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +38,8 @@ SHORTEST, LONGEST = -1.5, 1.5
 """The range of the signal `typical_length` over which the weights of long texts gain on the others."""
 KINDS: Final = ("talk", "long", "statement")
 """What has weights of its own."""
+NOBODY: Final = -3.0
+"""Log-odds of a rival who is always there: that nothing else was found says little for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +50,51 @@ class Model:
         usual: Shape (2, signals): mean and deviation of each signal where the model was learnt.
         weights: Shape (forms, signals, kinds).
         bias: Log-odds of a candidate of which nothing is measured.
+        rivals: Shape (2, kinds): what the log-odds that a rival is the answer take from those of a
+            candidate, and what every candidate is given to make up for it, both where there are
+            `REFERENCE` candidates.
     """
 
     usual: Floats
     weights: Floats
     bias: float
+    rivals: Floats
 
 
 def probability(measured: Floats) -> Floats:
-    """Probability, 0 to 1, that each candidate answers the query.
+    """Probability, 0 to 1, that each candidate answers the query: shape (n,).
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
+    """
+    return judged(measured)[0]
+
+
+def judged(measured: Floats) -> tuple[Floats, Floats]:
+    """What `probability` and `rivals` say of each candidate.
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
     """
     model = learnt()
-    odds = contributions(model, measured).sum(axis=1) + start(model, len(measured))
-    return (1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0)))).astype(np.float32)
+    odds = alone(model, measured)
+    others = rivals(odds)
+    return sigmoid(odds + against_rivals(model.rivals, measured, others)), others
 
 
 def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     """The signals that one candidate has, those that moved its log-odds most first.
 
+    The last of what moved them is the signal `rivals`: the log-odds that another is the answer.
+
     Args:
         measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
         row: Which candidate.
     """
-    added = contributions(learnt(), measured)[row]
+    model = learnt()
+    added = contributions(model, measured)[row]
+    others = rivals(alone(model, measured))
+    taken = against_rivals(model.rivals, measured, others)
     values = measured[row]
     with np.errstate(invalid="ignore"):
         ranks = (measured > values).sum(axis=0) + 1
@@ -77,7 +103,46 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
         for column, name in enumerate(SIGNALS)
         if not np.isnan(values[column])
     ]
+    place = int((others < others[row]).sum()) + 1
+    reasons.append(Signal("rivals", float(others[row]), place, float(taken[row])))
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
+
+
+def sigmoid(odds: Floats) -> Floats:
+    """Probabilities from log-odds."""
+    return (1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0)))).astype(np.float32)
+
+
+def alone(model: Model, measured: Floats) -> Floats:
+    """The log-odds of each candidate by its own signals: shape (n,)."""
+    return contributions(model, measured).sum(axis=1) + start(model, len(measured))
+
+
+def rivals(odds: Floats) -> Floats:
+    """For each candidate, the log-odds that another one is the answer: shape (n,).
+
+    The logarithm of the sum of the odds of all others.
+    """
+    if not len(odds):
+        return odds
+    highest = max(float(odds.max()), NOBODY)
+    shares = np.exp(odds - highest)
+    others = np.maximum(shares.sum() - shares, 0.0) + np.exp(NOBODY - highest)
+    return np.log(others) + highest
+
+
+def against_rivals(weights: Floats, measured: Floats, others: Floats) -> Floats:
+    """What its rivals add to the log-odds of each candidate: shape (n,).
+
+    Args:
+        weights: `Model.rivals`.
+        measured: Shape (n, len(SIGNALS)).
+        others: From `rivals`.
+    """
+    if not len(measured):
+        return others
+    taken, given = weights @ blend(measured).T * min(len(measured) / REFERENCE, 1.0)
+    return given - taken * others
 
 
 def start(model: Model, candidates: int) -> float:
@@ -157,4 +222,5 @@ def learnt() -> Model:
         usual[:, column] = entry["mean"], entry["deviation"]
         for number, form in enumerate(FORMS):
             weights[number, column] = entry.get(form, (0.0,) * len(KINDS))
-    return Model(usual, weights, float(entries["bias"]))
+    rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
+    return Model(usual, weights, float(entries["bias"]), rivals)
