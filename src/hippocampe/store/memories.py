@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.statement import spelling
-from hippocampe.store.driver import read, read_by_ids
+from hippocampe.store.driver import read, read_by_ids, write
 from hippocampe.store.schema import alias, association, claim, instant, memory, subject
 from hippocampe.types import Association, Memory
 
@@ -115,9 +115,7 @@ def to_row(item: Memory) -> dict[str, Any]:
 
 def add(connection: Connection, items: Sequence[Memory]) -> None:
     """Insert new memories with their subjects."""
-    if not items:
-        return
-    connection.execute(_INSERT, [to_row(item) for item in items])
+    write(connection, _INSERT, [to_row(item) for item in items])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +148,7 @@ def add_readings(connection: Connection, readings: Sequence[Reading]) -> None:
         if reading.alias:
             aliases.append(of | {"name": reading.alias[0], "other": reading.alias[1]})
     for table, rows in ((subject, subjects), (claim, claims), (alias, aliases)):
-        if rows:
-            connection.execute(_INSERTS[table], rows)
+        write(connection, _INSERTS[table], rows)
 
 
 def replace_reading(connection: Connection, reading: Reading) -> None:
@@ -371,8 +368,7 @@ def add_edges(
         }
         for edge, review in edges
     ]
-    if rows:
-        connection.execute(_ADD_EDGES, rows)
+    write(connection, _ADD_EDGES, rows)
 
 
 def _edge(row: Row[Any]) -> Association:
