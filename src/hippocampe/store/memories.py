@@ -159,31 +159,32 @@ def replace_reading(connection: Connection, reading: Reading) -> None:
 
 
 class Known(NamedTuple):
-    """What of a memory is compared with a new statement."""
+    """What of a memory is compared with a new statement, as the driver gives it."""
 
     id: str
     content: str
     category: str | None
     key: str | None
     user: str | None
-    expires_at: datetime | None
-    subjects: tuple[str, ...]
+    ends: int | None
+    tags: Any
 
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it ends, if ever."""
+        return None if self.ends is None else instant(self.ends)
 
-def _known(row: Sequence[Any]) -> Known:
-    """From the driver's tuple of a row that begins with these columns."""
-    id, content, category, key, user, ends, subjects = row[: len(_KNOWN)]
-    expires_at = None if ends is None else instant(ends)
-    # Some drivers read JSON themselves.
-    listed = json.loads(subjects) if isinstance(subjects, str) else subjects
-    return Known(id, content, category, key, user, expires_at, tuple(listed))
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Its tags; some drivers read JSON themselves."""
+        return tuple(json.loads(self.tags) if isinstance(self.tags, str) else self.tags)
 
 
 def known(connection: Connection, space: str, collection: str, ids: Sequence[str]) -> list[Known]:
     """The current memories among these."""
     rows = read_by_ids(connection, _KNOWN_BY_ID, ids) if ids else []
-    wanted = (space, collection, None, None)
-    return [_known(row) for row in rows if tuple(row[len(_KNOWN) :]) == wanted]
+    wanted, width = (space, collection, None, None), len(_KNOWN)
+    return [Known(*row[:width]) for row in rows if tuple(row[width:]) == wanted]
 
 
 def claiming(
@@ -191,7 +192,8 @@ def claiming(
 ) -> list[Known]:
     """The current memories that state a single-valued relation of one of these subjects."""
     values = {"space": space, "collection": collection, "relation": relation}
-    return [_known(row) for row in read_by_ids(connection, _CLAIMING, sorted(subjects), **values)]
+    rows = read_by_ids(connection, _CLAIMING, sorted(subjects), **values)
+    return [Known(*row) for row in rows]
 
 
 def replace_row(connection: Connection, item: Memory) -> None:
@@ -309,7 +311,7 @@ def about(
         values = {"space": space, "name": name, "collection": collection, "most": limit}
         found |= {row[0]: row for row in read(connection, _ABOUT, **values)}
     # Ids are in the order of time.
-    return [_known(found[id]) for id in sorted(found, reverse=True)[:limit]]
+    return [Known(*found[id]) for id in sorted(found, reverse=True)[:limit]]
 
 
 def versions(connection: Connection, space: str, id: str) -> list[Memory]:
