@@ -40,8 +40,8 @@ _NEGATING: Final = frozenset(
 )
 _BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
 
-_OneNames = tuple[tuple[tuple[str, ...], str], ...]
-"""The names that have others, as words, each with the one that stands for all."""
+_Renaming = tuple[tuple[str, ...], str]
+"""A name that has others, as words, and the one that stands for all."""
 
 
 class Word(NamedTuple):
@@ -217,17 +217,39 @@ def _parts(token: str) -> Iterator[tuple[str, str]]:
             yield part, _CLITIC.get(part, part)
 
 
-def read(
-    text: str, *, subjects: Sequence[str] = (), aliases: Mapping[str, frozenset[str]] | None = None
-) -> Statement:
-    """Read `text`; names that are `aliases` of each other become one."""
-    return _read(text, tuple(subjects), _canonical(aliases) if aliases else ())
+class OneNames:
+    """For each name that has others, the one that stands for all."""
+
+    def __init__(self, aliases: Mapping[str, frozenset[str]]) -> None:
+        found: dict[tuple[str, ...], str] = {}
+        for name, others in aliases.items():
+            group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
+            found |= {member: " ".join(group[0]) for member in group if member}
+        self._by_first: Final[dict[str, list[_Renaming]]] = {}
+        for renaming in sorted(found.items()):
+            self._by_first.setdefault(renaming[0][0], []).append(renaming)
+
+    def within(self, texts: Iterable[str]) -> tuple[_Renaming, ...]:
+        """Those that may occur in one of the texts."""
+        if not self._by_first:
+            return ()
+        said = {word.norm for text in texts for word in split(text)}
+        firsts = sorted(said.intersection(self._by_first))
+        return tuple(renaming for first in firsts for renaming in self._by_first[first])
+
+
+NO_NAMES: Final = OneNames({})
+
+
+def read(text: str, *, subjects: Sequence[str] = (), names: OneNames = NO_NAMES) -> Statement:
+    """Read `text`; names that are aliases of each other become one."""
+    return _read(text, tuple(subjects), names.within((text, *subjects)))
 
 
 # An old statement is read again with each new one that it is compared with.
 @lru_cache(maxsize=4096)
-def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Statement:
-    one_name = dict(one_names)
+def _read(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -> Statement:
+    one_name = dict(names)
     folded = fold(text)
     words = _renamed(split(text), one_name)
     kept = _without_openers(words)
@@ -256,17 +278,8 @@ def _is_english(text: str) -> bool:
     return guess_language(text, default="en") == "en"
 
 
-def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
-    names: dict[tuple[str, ...], str] = {}
-    for name, others in aliases.items():
-        group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
-        for member in group:
-            names[member] = " ".join(group[0])
-    return tuple(sorted((name, one) for name, one in names.items() if name))
-
-
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
-    if not names or {name[0] for name in names}.isdisjoint(word.norm for word in words):
+    if not names:
         return list(words)
     longest = max(map(len, names))
     result: list[Word] = []
