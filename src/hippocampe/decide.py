@@ -18,6 +18,7 @@ from hippocampe.detail import additions, is_cause, is_detail, is_moved
 from hippocampe.relations import Relation, relation_of, relations
 from hippocampe.replacement import Outcome, compared
 from hippocampe.statement import (
+    OneNames,
     Statement,
     Word,
     is_name,
@@ -26,7 +27,7 @@ from hippocampe.statement import (
     spelling,
 )
 
-__all__ = ["Decision", "Relation", "Verdict", "decide", "relation_of", "subjects_of"]
+__all__ = ["Decision", "Relation", "Verdict", "compare", "decide", "relation_of", "subjects_of"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _PERSONS: Final = frozenset("je tu il elle on nous vous ils elles i you he she we they".split())
@@ -80,8 +81,14 @@ def decide(
     `new_subjects` and `old_subjects` are their tags; they only say whom a statement is about that
     names nobody ("works at Google", "il habite à Pau"). `aliases` maps a name to its other names.
     """
-    fresh = read(new, subjects=new_subjects, aliases=aliases)
-    known = read(old, subjects=old_subjects, aliases=aliases)
+    names = OneNames(aliases)
+    return compare(
+        read(new, subjects=new_subjects, names=names), read(old, subjects=old_subjects, names=names)
+    )
+
+
+def compare(fresh: Statement, known: Statement) -> Decision:
+    """`decide` between two statements that were read, both with the same aliases."""
     for rule in (_same, _negation, _relation, _detail, _difference):
         decision = rule(fresh, known)
         if decision is not None:

@@ -190,7 +190,7 @@ class Lexicon:
                 grown = np.zeros(max(len(self._matrix), int(words.max()) + 1), np.int32)
                 grown[: len(counts.of_word)] = counts.of_word
                 counts.of_word = grown
-            counts.of_word[np.unique(words)] += by
+            counts.of_word[list(set(words.tolist()))] += by
             counts.items += by
 
     def frequencies(self, space: str, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:

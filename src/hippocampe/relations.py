@@ -114,7 +114,7 @@ def relation_of(text: str) -> Relation | None:
     return next(iter(relations(read(text))), None)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def relations(statement: Statement) -> tuple[Relation, ...]:
     """Every single-valued relation that the whole `statement` can be read as."""
     return tuple(_relations(statement))

@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from uuid6 import uuid7
 
 from hippocampe import secret
-from hippocampe.decide import Decision, Verdict, decide, relation_of, subjects_of
+from hippocampe.decide import Decision, Verdict, compare, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, InvalidInput, NotFound
 from hippocampe.parts import Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
 from hippocampe.prompt import without_injection
 from hippocampe.protocols import Filter
+from hippocampe.statement import OneNames, read
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded
 from hippocampe.store.memories import Known
@@ -258,14 +259,10 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embe
     reason = "new"
     nominated = _nominate(parts, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
+    names = OneNames(aliases)
+    statement = read(memory.content, subjects=memory.subjects, names=names)
     for old, cosine in nominated:
-        decision = decide(
-            memory.content,
-            old.content,
-            new_subjects=memory.subjects,
-            old_subjects=old.subjects,
-            aliases=aliases,
-        )
+        decision = compare(statement, read(old.content, subjects=old.subjects, names=names))
         if decision.verdict is Verdict.REINFORCED and not updated:
             same = memories.get(connection, memory.space, [old.id])[old.id]
             return _reinforce(change, draft, prepared, same, decision.reason, cosine)

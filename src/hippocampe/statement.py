@@ -40,8 +40,8 @@ _NEGATING: Final = frozenset(
 )
 _BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
 
-_OneNames = tuple[tuple[tuple[str, ...], str], ...]
-"""The names that have others, as words, each with the one that stands for all."""
+_Renaming = tuple[tuple[str, ...], str]
+"""A name that has others, as words, and the one that stands for all."""
 
 
 class Word(NamedTuple):
@@ -153,7 +153,7 @@ def lexicon() -> Lexicon:
     return Lexicon(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def split(text: str) -> tuple[Word, ...]:
     """The words of `text`, punctuation dropped, elisions and contractions written out."""
     found: list[Word] = []
@@ -165,8 +165,14 @@ def split(text: str) -> tuple[Word, ...]:
             pause = pause or token in ",;:()—–"
             opens = opens or (token in ".!?:" and _ends_sentence(plain, match.start(), found))
             continue
-        glued = match.start() == end + 1 and plain[end : end + 1] == "-"
+        start, last = match.start(), end
         end = match.end()
+        glued = start == last + 1 and plain[last : last + 1] == "-"
+        norm = fold(token)
+        if norm.isalpha() and norm != "cannot":
+            found.append(Word(norm, token, glued, pause, opens))
+            pause = opens = False
+            continue
         for surface, norm in _written_out(token):
             found.append(Word(norm, surface, glued, pause, opens))
             pause = opens = glued = False
@@ -184,13 +190,8 @@ def _is_meaningful(sign: str) -> bool:
     return sign in _MEANINGFUL_SIGNS or unicodedata.category(sign) in ("So", "Sc")
 
 
-@lru_cache(maxsize=20_000)
-def _written_out(token: str) -> tuple[tuple[str, str], ...]:
+def _written_out(token: str) -> Iterator[tuple[str, str]]:
     """The words that one token stands for, each as it is written and as it is compared."""
-    return tuple(_parts(token))
-
-
-def _parts(token: str) -> Iterator[tuple[str, str]]:
     norm = fold(token)
     if norm[:1].isdigit() or norm[:1] in "-+":
         thousands = _THOUSANDS.fullmatch(norm)
@@ -217,23 +218,46 @@ def _parts(token: str) -> Iterator[tuple[str, str]]:
             yield part, _CLITIC.get(part, part)
 
 
-def read(
-    text: str, *, subjects: Sequence[str] = (), aliases: Mapping[str, frozenset[str]] | None = None
-) -> Statement:
-    """Read `text`; names that are `aliases` of each other become one."""
-    return _read(text, tuple(subjects), _canonical(aliases) if aliases else ())
+class OneNames:
+    """For each name that has others, the one that stands for all."""
+
+    def __init__(self, aliases: Mapping[str, frozenset[str]]) -> None:
+        found: dict[tuple[str, ...], str] = {}
+        for name, others in aliases.items():
+            group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
+            found |= {member: " ".join(group[0]) for member in group if member}
+        self._by_first: Final[dict[str, list[_Renaming]]] = {}
+        for renaming in sorted(found.items()):
+            self._by_first.setdefault(renaming[0][0], []).append(renaming)
+
+    def within(self, texts: Iterable[str]) -> tuple[_Renaming, ...]:
+        """Those that may occur in one of the texts."""
+        if not self._by_first:
+            return ()
+        said = {word.norm for text in texts for word in split(text)}
+        firsts = sorted(said.intersection(self._by_first))
+        return tuple(renaming for first in firsts for renaming in self._by_first[first])
 
 
-# An old statement is read again with each new one that it is compared with.
-@lru_cache(maxsize=4096)
-def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Statement:
-    one_name = dict(one_names)
+NO_NAMES: Final = OneNames({})
+
+
+def read(text: str, *, subjects: Sequence[str] = (), names: OneNames = NO_NAMES) -> Statement:
+    """Read `text`; names that are aliases of each other become one."""
+    return _read(text, tuple(subjects), names.within((text, *subjects)))
+
+
+# An old statement is read again with each new one that it is compared with. Four times as many kept
+# made every reading an eighth slower, for the garbage collector looks at all that their words are.
+@lru_cache(maxsize=1024)
+def _read(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -> Statement:
+    one_name = dict(names)
     folded = fold(text)
     words = _renamed(split(text), one_name)
-    kept = _without_openers(words)
+    norms = tuple([word.norm for word in words])
+    kept = _without_openers(words, norms)
     core, negations, unclear, auxiliary = _without_negation(kept, text)
     tags = (_renamed(split(subject), one_name) for subject in subjects)
-    norms = tuple([word.norm for word in words])
     counts = Counter(norms)
     return Statement(
         text=text,
@@ -251,22 +275,13 @@ def _read(text: str, subjects: tuple[str, ...], one_names: _OneNames) -> Stateme
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _is_english(text: str) -> bool:
     return guess_language(text, default="en") == "en"
 
 
-def _canonical(aliases: Mapping[str, frozenset[str]]) -> _OneNames:
-    names: dict[tuple[str, ...], str] = {}
-    for name, others in aliases.items():
-        group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
-        for member in group:
-            names[member] = " ".join(group[0])
-    return tuple(sorted((name, one) for name, one in names.items() if name))
-
-
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
-    if not names or {name[0] for name in names}.isdisjoint(word.norm for word in words):
+    if not names:
         return list(words)
     longest = max(map(len, names))
     result: list[Word] = []
@@ -286,15 +301,14 @@ def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> lis
     return result
 
 
-def _without_openers(words: Sequence[Word]) -> list[Word]:
+def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
     lex = lexicon()
-    norms = [word.norm for word in words]
     at = 0
     while at < len(words) and (length := lex.match("openers", norms, at)):
         # "No, she came" but not "No student came".
         follows = words[at + length : at + length + 1]
         apart = length > 1 or any(w.pause or w.opens for w in follows)
-        if not (apart or lex.match("openers", norms[at + length :] or [""], 0)):
+        if not (apart or lex.match("openers", norms[at + length :] or ("",), 0)):
             break
         at += length
     if not lex.may_hold("neutral", norms):
@@ -351,7 +365,7 @@ def _closes(norms: Sequence[str], at: int) -> bool:
     return bool(negators.intersection(norms[at + 1 : at + 1 + _BACK + 1]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def spelling(text: str) -> str:
     """`text` up to case, accents, punctuation and spaces; digits of two numbers never meet."""
     found = _TOKEN.findall(fold(_APOSTROPHE.sub("'", text)))

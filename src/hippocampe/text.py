@@ -144,7 +144,7 @@ def _ligature(match: re.Match[str]) -> str:
 
 _LONGEST_WORD: Final = 24
 _fold_word = lru_cache(maxsize=20_000)(_fold)
-_fold_text = lru_cache(maxsize=64)(_fold)  # what is read is folded again at once, for other tests
+_fold_text = lru_cache(maxsize=16)(_fold)  # a text is folded several times in a row
 
 
 def without_control(text: str) -> str:

@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from hippocampe.protocols import Vectors
+from hippocampe.store.driver import read, read_in_batches, write
 from hippocampe.store.schema import meta, outbox, vector, word
 
 HALF = np.dtype("<f2")
 WORD_IDS = np.dtype("<i4")
+BATCH = 5_000
+"""Rows read at a time where there may be hundreds of thousands."""
 
 
 _ADD_WORDS = insert(word)
@@ -20,6 +23,9 @@ _WORDS_AFTER = (
     select(word.c.id, word.c.model, word.c.text, word.c.vector)
     .where(word.c.id > bindparam("after"))
     .order_by(word.c.id)
+)
+_WORD_LISTS = select(vector.c.words).where(
+    vector.c.model == bindparam("model"), vector.c.space == bindparam("space")
 )
 _QUEUE = insert(outbox)
 _LAST = select(func.max(outbox.c.seq))
@@ -73,7 +79,7 @@ def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
     if not rows:
         return
     if connection.dialect.name == "sqlite":
-        connection.execute(_REPLACE_VECTOR, list(rows))
+        write(connection, _REPLACE_VECTOR, rows)
         return
     from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -110,19 +116,8 @@ def unpack(dense: bytes) -> NDArray[np.float32]:
 
 def word_lists(connection: Connection, model: str, space: str) -> Iterator[list[bytes]]:
     """The word ids of every item of a space, as `WORD_IDS`, some thousands at a time."""
-    query = select(vector.c.words).where(vector.c.model == model, vector.c.space == space)
-    for rows in _in_batches(connection, query, {}):
+    for rows in read_in_batches(connection, _WORD_LISTS, BATCH, model=model, space=space):
         yield [row[0] for row in rows]
-
-
-def _in_batches(
-    connection: Connection, query: Any, values: Mapping[str, Any]
-) -> Iterator[list[tuple[Any, ...]]]:
-    """The driver's own tuples, few at a time: there may be hundreds of thousands."""
-    cursor = connection.execute(query, values).cursor
-    assert cursor is not None
-    while rows := cursor.fetchmany(5_000):
-        yield list(rows)
 
 
 def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
@@ -134,13 +129,11 @@ def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
 
 def add_words(connection: Connection, model: str, texts: Sequence[str], vectors: Vectors) -> None:
     """Insert words that are new, with their placed vectors."""
-    if texts:
-        halves = vectors.astype(HALF)
-        rows = [
-            {"model": model, "text": text, "vector": half.tobytes()}
-            for text, half in zip(texts, halves, strict=True)
-        ]
-        connection.execute(_ADD_WORDS, rows)
+    rows = [
+        {"model": model, "text": text, "vector": half.tobytes()}
+        for text, half in zip(texts, vectors.astype(HALF), strict=True)
+    ]
+    write(connection, _ADD_WORDS, rows)
 
 
 def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) -> None:
@@ -154,7 +147,7 @@ def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) 
 
 def words_after(connection: Connection, model: str, after: int) -> Iterator[Words]:
     """Words with an id above `after`, some thousands at a time."""
-    for rows in _in_batches(connection, _WORDS_AFTER, {"after": after}):
+    for rows in read_in_batches(connection, _WORDS_AFTER, BATCH, after=after):
         own = [row for row in rows if row[1] == model]
         if own:
             vectors = np.frombuffer(b"".join([row[3] for row in own]), HALF)
@@ -169,9 +162,8 @@ def last_word(connection: Connection) -> int:
 
 def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
     """Write outbox rows for (kind, item id, space)."""
-    if items:
-        rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
-        connection.execute(_QUEUE, rows)
+    rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
+    write(connection, _QUEUE, rows)
 
 
 def pending(connection: Connection, after: int = 0, limit: int | None = None) -> list[Pending]:
@@ -186,7 +178,7 @@ def pending_count(connection: Connection) -> int:
 
 def position(connection: Connection) -> int:
     """The last outbox position given out."""
-    return connection.execute(_LAST).scalar() or 0
+    return read(connection, _LAST)[0][0] or 0
 
 
 def acknowledge(connection: Connection, upto: int) -> None:

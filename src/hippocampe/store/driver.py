@@ -1,15 +1,17 @@
-"""Rows read past the layers above the driver: recall reads some hundreds for each question.
+"""Rows read and written past the layers above the driver, where most of the time was theirs.
 
+Recall reads some hundreds of rows for each question, and every memory is a handful of inserts.
 SQLAlchemy writes the SQL of a statement once for each size of the list of ids; sizes are powers of
-two, the last id repeated. Half of the time of such a read is spared.
+two, the last id repeated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from sqlalchemy import ClauseElement, Connection, Dialect
+from sqlalchemy import ClauseElement, Connection, Dialect, Insert
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.sql.compiler import SQLCompiler
 
 SMALLEST = 8
@@ -36,17 +38,42 @@ def read_by_ids(
         ids: At least one; repeats do no harm.
     """
     size = max(SMALLEST, 1 << (len(ids) - 1).bit_length())
-    return _read(connection, statement, [*ids, *[ids[-1]] * (size - len(ids))], values)
+    padded = [*ids, *[ids[-1]] * (size - len(ids))]
+    return list(_cursor(connection, statement, padded, values).fetchall())
 
 
 def read(connection: Connection, statement: ClauseElement, **values: Any) -> list[Any]:
     """The driver's own tuples of a statement made once: no type is converted."""
-    return _read(connection, statement, (), values)
+    return list(_cursor(connection, statement, (), values).fetchall())
 
 
-def _read(
+def read_in_batches(
+    connection: Connection, statement: ClauseElement, size: int, **values: Any
+) -> Iterator[list[Any]]:
+    """The same, no more than `size` at a time: there may be hundreds of thousands."""
+    cursor = _cursor(connection, statement, (), values)
+    while rows := cursor.fetchmany(size):
+        yield list(rows)
+
+
+def write(connection: Connection, statement: Insert, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all name the same columns, and every column that has a default of ours."""
+    if not rows:
+        return
+    sql, columns = _insertion(statement, tuple(rows[0]), connection.dialect)
+    given = [
+        {name: convert(row[name]) if convert else row[name] for name, convert in columns}
+        for row in rows
+    ]
+    if connection.dialect.positional:
+        connection.exec_driver_sql(sql, [tuple(values.values()) for values in given])
+    else:
+        connection.exec_driver_sql(sql, given)
+
+
+def _cursor(
     connection: Connection, statement: ClauseElement, ids: Sequence[str], values: dict[str, Any]
-) -> list[Any]:
+) -> DBAPICursor:
     written = _written(statement, len(ids), tuple(values), connection.dialect)
     given = written.fixed | values
     given |= {name: ids[number] for name, number in written.numbers.items()}
@@ -55,7 +82,7 @@ def _read(
         written.sql, ordered if connection.dialect.positional else given
     ).cursor
     assert cursor is not None
-    return list(cursor.fetchall())
+    return cursor
 
 
 @lru_cache(maxsize=256)
@@ -70,3 +97,14 @@ def _written(
     numbers = {name: at[value] for name, value in held.items() if value in at}
     fixed = {name: value for name, value in held.items() if name not in (*names, *numbers)}
     return _Written(state.statement, tuple(state.positiontup or held), numbers, fixed)
+
+
+@lru_cache(maxsize=64)
+def _insertion(
+    statement: Insert, names: tuple[str, ...], dialect: Dialect
+) -> tuple[str, tuple[tuple[str, Callable[[Any], Any] | None], ...]]:
+    """SQL that inserts these columns, and what makes the driver's value of each, in its order."""
+    compiled = statement.compile(dialect=dialect, column_keys=names)
+    types = {column.name: column.type.dialect_impl(dialect) for column in statement.table.c}
+    order = compiled.positiontup or names
+    return str(compiled), tuple((name, types[name].bind_processor(dialect)) for name in order)

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from hippocampe.statement import spelling
-from hippocampe.store.driver import read, read_by_ids
+from hippocampe.store.driver import read, read_by_ids, write
 from hippocampe.store.schema import Instant, alias, association, claim, instant, memory, subject
 from hippocampe.types import Association, Memory
 
@@ -136,9 +136,7 @@ def to_row(item: Memory) -> dict[str, Any]:
 
 def add(connection: Connection, items: Sequence[Memory]) -> None:
     """Insert new memories with their subjects."""
-    if not items:
-        return
-    connection.execute(_INSERT, [to_row(item) for item in items])
+    write(connection, _INSERT, [to_row(item) for item in items])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +169,7 @@ def add_readings(connection: Connection, readings: Sequence[Reading]) -> None:
         if reading.alias:
             aliases.append(of | {"name": reading.alias[0], "other": reading.alias[1]})
     for table, rows in ((subject, subjects), (claim, claims), (alias, aliases)):
-        if rows:
-            connection.execute(_INSERTS[table], rows)
+        write(connection, _INSERTS[table], rows)
 
 
 def replace_reading(connection: Connection, reading: Reading) -> None:
@@ -183,29 +180,32 @@ def replace_reading(connection: Connection, reading: Reading) -> None:
 
 
 class Known(NamedTuple):
-    """What of a memory is compared with a new statement."""
+    """What of a memory is compared with a new statement, as the driver gives it."""
 
     id: str
     content: str
     category: str | None
     key: str | None
     user: str | None
-    expires_at: datetime | None
-    subjects: tuple[str, ...]
+    ends: int | None
+    tags: Any
 
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it ends, if ever."""
+        return None if self.ends is None else instant(self.ends)
 
-def _known(row: Sequence[Any]) -> Known:
-    """From the driver's tuple of a row that begins with these columns."""
-    id, content, category, key, user, ends, subjects = row[: len(_KNOWN)]
-    expires_at = None if ends is None else instant(ends)
-    return Known(id, content, category, key, user, expires_at, _listed(subjects))
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Its tags."""
+        return _listed(self.tags)
 
 
 def known(connection: Connection, space: str, collection: str, ids: Sequence[str]) -> list[Known]:
     """The current memories among these."""
     rows = read_by_ids(connection, _KNOWN_BY_ID, ids) if ids else []
-    wanted = (space, collection, None, None)
-    return [_known(row) for row in rows if tuple(row[len(_KNOWN) :]) == wanted]
+    wanted, width = (space, collection, None, None), len(_KNOWN)
+    return [Known(*row[:width]) for row in rows if tuple(row[width:]) == wanted]
 
 
 def claiming(
@@ -213,7 +213,8 @@ def claiming(
 ) -> list[Known]:
     """The current memories that state a single-valued relation of one of these subjects."""
     values = {"space": space, "collection": collection, "relation": relation}
-    return [_known(row) for row in read_by_ids(connection, _CLAIMING, sorted(subjects), **values)]
+    rows = read_by_ids(connection, _CLAIMING, sorted(subjects), **values)
+    return [Known(*row) for row in rows]
 
 
 def replace_row(connection: Connection, item: Memory) -> None:
@@ -331,7 +332,7 @@ def about(
         values = {"space": space, "name": name, "collection": collection, "most": limit}
         found |= {row[0]: row for row in read(connection, _ABOUT, **values)}
     # Ids are in the order of time.
-    return [_known(found[id]) for id in sorted(found, reverse=True)[:limit]]
+    return [Known(*found[id]) for id in sorted(found, reverse=True)[:limit]]
 
 
 def versions(connection: Connection, space: str, id: str) -> list[Memory]:
@@ -390,8 +391,7 @@ def add_edges(
         }
         for edge, review in edges
     ]
-    if rows:
-        connection.execute(_ADD_EDGES, rows)
+    write(connection, _ADD_EDGES, rows)
 
 
 def _edge(row: Row[Any]) -> Association:

@@ -60,14 +60,15 @@ def make_engine(url: str) -> Engine:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
         options = connection.get_execution_options()
+        cursor = connection.connection.cursor()
         if not options.get("writing"):
-            connection.exec_driver_sql("BEGIN")
+            cursor.execute("BEGIN")
             return
         # FULL: an acknowledged write survives a power cut, for half a millisecond. The log is in
         # order, so what is written without it is safe with the next write that has it.
         level = "FULL" if options["durable"] else "NORMAL"
-        connection.exec_driver_sql(f"PRAGMA synchronous = {level}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        cursor.execute(f"PRAGMA synchronous = {level}")
+        cursor.execute("BEGIN IMMEDIATE")
 
     return engine
 
