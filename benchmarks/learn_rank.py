@@ -423,7 +423,10 @@ def _seen_by(model: Model, case: Case, fold: int, chance: np.random.Generator) -
 
 
 def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]:
-    """What rivals take and what makes up for it, as in `Model.rivals`."""
+    """What rivals take and what makes up for it, as in `Model.rivals`.
+
+    Nothing of statements: answers to held-out memories were found less often with it than without.
+    """
     columns: list[NDArray[np.float64]] = []
     odds: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
@@ -448,7 +451,9 @@ def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]
         slope = each * (1 / (1 + np.exp(-after)) - truth)
         return float((each * (np.logaddexp(0, after) - truth * after)).sum()), values.T @ slope
 
-    solved = minimize(loss, np.zeros(2 * len(KINDS)), jac=True, method="L-BFGS-B")
+    bounds = 2 * [(0.0, 0.0) if kind == "statement" else (None, None) for kind in KINDS]
+    first = np.zeros(len(bounds))
+    solved = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds)
     return solved.x.reshape(2, len(KINDS)).astype(np.float32)
 
 
