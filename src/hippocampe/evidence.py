@@ -223,16 +223,19 @@ def _neighbours(
 ) -> NDArray[np.int64]:
     """Shape (rows, 4): places of the turns two before, just before, just after and two after in
     the same session; -1 for none."""
-    found = np.full((len(rows), 4), -1, np.int64)
-    for number, row in enumerate(rows):
-        for ends, columns in (("previous_id", (1, 0)), ("next_id", (2, 3))):
-            beside = row
-            for column in columns:
-                beside = known.get(getattr(beside, ends) or "")
-                if beside is None or beside.session != row.session:
-                    break
-                found[number, column] = places[beside.id]
-    return found
+    found: list[list[int]] = []
+    for row in rows:
+        beside = [-1, -1, -1, -1]
+        if (before := known.get(row.previous_id or "")) and before.session == row.session:
+            beside[1] = places[before.id]
+            if (second := known.get(before.previous_id or "")) and second.session == row.session:
+                beside[0] = places[second.id]
+        if (after := known.get(row.next_id or "")) and after.session == row.session:
+            beside[2] = places[after.id]
+            if (second := known.get(after.next_id or "")) and second.session == row.session:
+                beside[3] = places[second.id]
+        found.append(beside)
+    return np.array(found, np.int64).reshape(len(rows), 4)
 
 
 def _window_cosines(

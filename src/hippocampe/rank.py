@@ -246,17 +246,24 @@ def _place_signals(
 
 def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
     """Per candidate, the best other candidate of its session, and the mean of the best four."""
-    other = np.full(len(session), np.nan, dtype=np.float32)
-    top = other.copy()
+    second = np.full(len(session), np.nan, dtype=np.float32)
+    top = second.copy()
     order = np.lexsort((-strength, session))
     order = order[session[order] >= 0]
-    for rows in np.split(order, np.flatnonzero(np.diff(session[order])) + 1):
-        ranked = strength[rows]
-        alone = len(rows) < 2
-        other[rows] = 0.0 if alone else ranked[0]
-        other[rows[:1]] = 0.0 if alone else ranked[1]
-        top[rows] = 0.0 if alone else ranked[:4].mean()
-    return other, top
+    if not len(order):
+        return second, top
+    _, starts, sizes = np.unique(session[order], return_index=True, return_counts=True)
+    ranked = strength[order]
+    total = np.append(0.0, np.cumsum(ranked, dtype=np.float64))
+    alone = sizes < 2
+    best_four = (total[np.minimum(starts + 4, starts + sizes)] - total[starts]) / np.minimum(
+        sizes, 4
+    )
+    best = np.repeat(ranked[starts], sizes)
+    best[starts] = ranked[np.minimum(starts + 1, len(ranked) - 1)]
+    second[order] = np.where(np.repeat(alone, sizes), 0.0, best)
+    top[order] = np.where(np.repeat(alone, sizes), 0.0, np.repeat(best_four, sizes))
+    return second, top
 
 
 def _topic_signals(

@@ -78,10 +78,8 @@ def _cursor(
     given = written.fixed | values
     given |= {name: ids[number] for name, number in written.numbers.items()}
     ordered = tuple([given[name] for name in written.order])
-    cursor = connection.exec_driver_sql(
-        written.sql, ordered if connection.dialect.positional else given
-    ).cursor
-    assert cursor is not None
+    cursor = connection.connection.cursor()
+    cursor.execute(written.sql, ordered if connection.dialect.positional else given)
     return cursor
 
 
