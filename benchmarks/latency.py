@@ -5,7 +5,8 @@
                                  [--out results.json]
 
 Each size is filled in bulk, then measured in a process of its own: before there is a graph, while
-one is built (only past the size from which the product builds one), and after. Texts beyond those
+one is built (only past the size from which the product builds one), just after, and when it was
+used for as many questions. Texts beyond those
 given are repeated in other spaces, their vectors turned a little. The embedding of the query is
 part of every figure; the first question of each space, which loads its word counts, is apart.
 Each turn is served on a channel of its own, so that nothing was given before, and without haste: a
@@ -125,7 +126,7 @@ class Probe:
             "memory_mib": common.memory_mib(),
         }
         if builder is None:
-            seconds, findable = self._remember(min(HELD // 3, self._plan.queries))
+            seconds, findable = self._remember(min(HELD // 4, self._plan.queries))
             found["remember"] = common.percentiles(seconds) | {"findable": findable}
         return found
 
@@ -196,6 +197,7 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
             builder.join()
             parts.config = config
             found["graph_seconds"] = round(time.perf_counter() - started, 1)
+            found["just_after_graph"] = probe.phase()  # its files were not read from yet
             found["after_graph"] = probe.phase()
             found["ratios"] = _ratios(found)
         found["peak_memory_mib"] = common.memory_mib(peak=True)
@@ -209,7 +211,7 @@ def _ratios(found: dict[str, Any]) -> dict[str, float]:
         f"{phase} / before_graph, {quantile}": round(
             found[phase]["recall"][quantile] / before[quantile], 3
         )
-        for phase in ("while_building", "after_graph")
+        for phase in ("while_building", "just_after_graph", "after_graph")
         for quantile in ("p50", "p95")
     }
 
@@ -258,14 +260,14 @@ def show(found: dict[str, Any]) -> None:
         end="",
     )
     print(f"disk {found['disk_mib']} MiB")
-    for phase in ("before_graph", "while_building", "after_graph"):
+    for phase in ("before_graph", "while_building", "just_after_graph", "after_graph"):
         for what in ("recall", "before_turn", "remember"):
             if figures := found.get(phase, {}).get(what):
                 quantiles = "".join(f"{figures[name]:9.2f}" for name in ("p50", "p95", "p99"))
                 told = ("findable", "items", "tokens", "missing")
                 more = "".join(f"  {name} {figures[name]}" for name in told if name in figures)
                 print(
-                    f"  {phase:15} {what:12} p50 p95 p99 ms {quantiles}  of {figures['count']}{more}"
+                    f"  {phase:16} {what:12} p50 p95 p99 ms {quantiles}  of {figures['count']}{more}"
                 )
     last = found.get("after_graph") or found["before_graph"]
     for what, stages in (("recall", "stages"), ("before_turn", "before_turn_stages")):

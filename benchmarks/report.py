@@ -17,6 +17,7 @@ WHOLE = "hybrid (the whole)"
 PHASES = {
     "before_graph": "exact scan",
     "while_building": "while a graph is built",
+    "just_after_graph": "with the graph, just built",
     "after_graph": "with the graph",
 }
 

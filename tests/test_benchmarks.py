@@ -112,7 +112,7 @@ def test_latency(results: Path) -> None:
     small += ("--graph-threshold", 50, "--openings", 1)
     report = run("latency", results / "latency.json", *small)
     [found] = report["results"]["sizes"]
-    for phase in ("before_graph", "while_building", "after_graph"):
+    for phase in ("before_graph", "while_building", "just_after_graph", "after_graph"):
         assert found[phase]["recall"]["count"] > 0
         assert "embedding" in found[phase]["stages"]
         assert {"understand", "search", "render"} <= set(found[phase]["before_turn_stages"])

@@ -199,10 +199,10 @@ def _cosines(
     place[ids] = order
     distinct = ids[place[ids] == order]
     place[distinct] = order[: len(distinct)]
-    cosines = query @ vectors[distinct].astype(np.float32, copy=False).T
+    spoken = vectors.take(distinct, axis=0).astype(np.float32, copy=False)
+    cosines = query @ spoken.T
     floors = np.where(literal, SAME, FLOOR)[:, None]
-    cosines[cosines < floors] = 0.0
-    return np.take(np.minimum(cosines, 1.0), place[ids], axis=1)
+    return np.take(np.where(cosines < floors, 0.0, np.minimum(cosines, 1.0)), place[ids], axis=1)
 
 
 def _cubed(values: Floats) -> Floats:
