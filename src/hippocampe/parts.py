@@ -67,7 +67,7 @@ class Change:
         self.removed[kind, id] = space
 
     def index_later(self, kind: str, id: str, space: str) -> None:
-        """Leave a new row to be embedded and indexed after the commit, by `rebuild.embed_waiting`."""
+        """Leave a new row to be embedded and indexed after the commit, by `rebuild.embed_or_wait`."""
         self.later[kind, id] = space
 
     def finish(self) -> int:

@@ -137,31 +137,6 @@ def embed_imported(parts: Parts, progress: Progress | None = None) -> None:
             derived.set_meta(connection, name, "")
 
 
-def embed_waiting(parts: Parts) -> None:
-    """Embed and index the talk that was stored and waits for it.
-
-    Raises:
-        EmbedderUnavailable: It waits on.
-    """
-    with parts.embedding:
-        while True:
-            with parts.store.exclusive():
-                kind = next(iter(parts.waiting), ("", ""))[0]
-                ids = [id for of, id in parts.waiting if of == kind][:64]
-            if not ids:
-                return
-            with parts.store.read() as connection:
-                rows = unembedded(connection, kind, parts.embedder.model, len(ids), ids)
-            if rows:
-                _embed_rows(parts, kind, rows, index=True)
-            with parts.store.exclusive():
-                for id in ids:
-                    parts.waiting.pop((kind, id), None)
-                if not parts.waiting:
-                    with parts.store.write() as connection:
-                        derived.set_meta(connection, WAITING, "")
-
-
 def embed_soon(parts: Parts) -> None:
     """Have what waits embedded and indexed: in the background if there is one, else now.
 
@@ -174,17 +149,39 @@ def embed_soon(parts: Parts) -> None:
 
 
 def embed_or_wait(parts: Parts) -> None:
-    """Embed what waits now; when that is not possible it waits on, and the outage is noted."""
-    try:
-        embed_waiting(parts)
-        parts.outages.works("embedder")
-    except EmbedderUnavailable as exc:
-        parts.outages.failed("embedder", exc)
-    except StoreError as exc:
-        parts.outages.failed("store", exc)
-    except Retired:
-        # The parts that took over embed it with their own embedder.
-        return
+    """Embed and index the talk that was stored and waits for it; when that is not possible it waits
+    on, and the outage is noted."""
+    # Held until the outcome is noted, so that an old failure never follows a new success.
+    with parts.embedding:
+        try:
+            _embed_waiting(parts)
+            parts.outages.works("embedder")
+        except EmbedderUnavailable as exc:
+            parts.outages.failed("embedder", exc)
+        except StoreError as exc:
+            parts.outages.failed("store", exc)
+        except Retired:
+            # The parts that took over embed it with their own embedder.
+            return
+
+
+def _embed_waiting(parts: Parts) -> None:
+    while True:
+        with parts.store.exclusive():
+            kind = next(iter(parts.waiting), ("", ""))[0]
+            ids = [id for of, id in parts.waiting if of == kind][:64]
+        if not ids:
+            return
+        with parts.store.read() as connection:
+            rows = unembedded(connection, kind, parts.embedder.model, len(ids), ids)
+        if rows:
+            _embed_rows(parts, kind, rows, index=True)
+        with parts.store.exclusive():
+            for id in ids:
+                parts.waiting.pop((kind, id), None)
+            if not parts.waiting:
+                with parts.store.write() as connection:
+                    derived.set_meta(connection, WAITING, "")
 
 
 def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
