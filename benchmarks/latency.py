@@ -6,7 +6,7 @@
 
 Each size is filled in bulk, then measured in a process of its own: before there is a graph, while
 one is built (only past the size from which the product builds one), just after, and when it was
-used for as many questions. Texts beyond those
+used for as many questions; a folder that was kept with its graph is only measured after. Texts beyond those
 given are repeated in other spaces, their vectors turned a little. The embedding of the query is
 part of every figure; the first question of each space, which loads its word counts, is apart.
 Each turn is served on a channel of its own, so that nothing was given before, and without haste: a
@@ -187,7 +187,8 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
         probe = Probe(hippo, plan)
         found: dict[str, Any] = {"first_in_a_space": probe.first_in_each_space()}
         probe.phase()  # the first questions also warm the caches of the database
-        found["before_graph"] = probe.phase()
+        whole = parts.index.count("memory") >= threshold and not parts.index.unindexed("memory")
+        found["after_graph" if whole else "before_graph"] = probe.phase()
         if parts.index.unindexed("memory") >= threshold:
             started = time.perf_counter()
             parts.config = replace(config, graph_threshold=threshold)

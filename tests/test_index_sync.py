@@ -258,6 +258,19 @@ def test_accesses_are_counted_once_over_a_change_of_embedder(
     assert hippo.get(memory.id, scope=scope).access_count == 2
 
 
+def test_a_kind_that_nothing_is_of_stays_without_a_shard(
+    opener: Callable[..., Hippocampe], scope: Scope, folder: Path
+) -> None:
+    hippo = opener()
+    hippo.remember("le colis0 attend", scope=scope)
+    hippo.reindex()
+    shards = {path.parent.name for path in folder.glob("index/*/*/*") if path.is_dir()}
+    assert shards == {"memory"}
+    fill(hippo, scope, range(3))
+    hippo.reindex()
+    everything(hippo, scope, range(3))
+
+
 def test_the_same_embedder_again_is_a_reindex(
     opener: Callable[..., Hippocampe], scope: Scope
 ) -> None:
