@@ -16,19 +16,16 @@ A wrong merge is a pair that differs and comes out as ``updated`` or ``reinforce
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import json
-import platform
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import common
 from hippocampe.decide import Verdict, decide
 
 MERGED = {Verdict.UPDATED, Verdict.REINFORCED}
@@ -115,24 +112,12 @@ def measure(path: Path, show: int) -> dict[str, object]:
 
 def main() -> None:
     """Measure the files named on the command line, print the figures, write them as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = common.arguments(__doc__)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/pairs.json"))
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print per group")
     options = parser.parse_args()
     results = [measure(path, options.show) for path in options.files]
-    try:
-        package = version("hippocampe")
-    except PackageNotFoundError:
-        package = "source"
-    report = {
-        "hippocampe": package,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "results": results,
-    }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    common.save(options.out, "pairs", {"files": results})
     for result in results:
         print(f"{result['file']}: {result['microseconds_per_decision']} µs a decision")
         for name, group in dict(result["groups"]).items():  # type: ignore[call-overload]
@@ -144,4 +129,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

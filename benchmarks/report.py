@@ -180,12 +180,12 @@ def crash(results: dict[str, Any]) -> Iterator[str]:
     yield table(["", "count"], counted)
 
 
-def pairs(report: dict[str, Any]) -> Iterator[str]:
+def pairs(results: dict[str, Any]) -> Iterator[str]:
     """Wrong merges and missed updates, in both orders."""
     rows = [
         [f"{each['file']}: {name}", group["pairs"]]
         + [f"{order['count']} ({order['share']:.2%})" for order in group["merged"].values()]
-        for each in report["results"]
+        for each in results["files"]
         for name, group in each["groups"].items()
     ]
     yield table(
@@ -199,18 +199,16 @@ SECTIONS = {
     "latency": latency,
     "bulk": bulk,
     "crash": crash,
+    "pairs": pairs,
 }
 
 
 def markdown(reports: dict[str, dict[str, Any]]) -> str:
-    """All tables; results of other benchmarks are left out."""
+    """All tables."""
     parts: list[str] = []
     for name, report in reports.items():
-        section = SECTIONS.get(report.get("benchmark", ""))
-        if section:
-            parts += [f"## {name}", provenance(report), *section(report["results"])]
-        elif name.startswith("pairs"):
-            parts += [f"## {name}", *pairs(report)]
+        section = SECTIONS[report["benchmark"]]
+        parts += [f"## {name}", provenance(report), *section(report["results"])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -225,7 +223,7 @@ def plot(reports: dict[str, dict[str, Any]], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     made: list[Path] = []
     for name, report in reports.items():
-        for draw in _DRAWN.get(report.get("benchmark", ""), ()):
+        for draw in _DRAWN.get(report["benchmark"], ()):
             figure, axes = pyplot.subplots(figsize=(7, 4), layout="constrained")
             draw(axes, report["results"])
             made.append(folder / f"{name}-{draw.__name__.strip('_')}.svg")

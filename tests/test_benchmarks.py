@@ -133,6 +133,22 @@ def test_bulk(results: Path) -> None:
     assert "per second" in run("report", None, results / "bulk.json")["printed"]
 
 
+def test_pairs(tmp_path: Path, results: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    lines = [
+        {"a": "Owen habite à Gand.", "b": "Owen habite à Lille.", "label": "must_update"},
+        {"a": "Owen habite à Gand.", "b": "Maud habite à Gand.", "label": "other"},
+    ]
+    pairs.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    groups = run("pairs", results / "pairs.json", pairs)["results"]["files"][0]["groups"]
+    merged = {name: group["merged"]["second_after_first"] for name, group in groups.items()}
+    assert {name: each["count"] for name, each in merged.items()} == {
+        "fr differ": 0,
+        "fr must_update": 1,
+    }
+    assert "merged" in run("report", None, results / "pairs.json")["printed"]
+
+
 def test_crash(results: Path) -> None:
     report = run("crash", results / "crash.json", "--rounds", 2, "--block", 2)
     assert report["results"]["failures"] == 0
