@@ -282,6 +282,7 @@ def test_nothing_is_lost_while_generations_are_swapped(index: EdgeIndex) -> None
 
 def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hippocampe.index.shards._SCAN_POINTS", 200)
+    monkeypatch.setattr("hippocampe.index.shards._SCAN_POINTS_OF_MANY", 700)
     rng = np.random.default_rng(5)
     count, dimensions = 6000, 64
     centres = rng.normal(size=(60, dimensions))
@@ -306,8 +307,9 @@ def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.Monke
                 # Found by vectors of a byte per dimension, scored by their own: half precision.
                 exact = {point_id(int(n)): float(vectors[n] @ query) for n in inside}
                 assert all(abs(hit.score - exact[hit.id]) < 1e-3 for hit in hits)
-            # Two graphs of the same points differ: .97 to 1 was seen.
-            assert found >= 0.95 * 50 * 20, space
+            # Two graphs of the same points differ: .97 to 1 was seen. A scan misses nothing, but
+            # what lies nearer to each other than half precision tells apart.
+            assert found >= (0.995 if space == "small" else 0.95) * 50 * 20, space
 
 
 # Crashes and damage

@@ -131,7 +131,8 @@ class EdgeIndex:
         if self._is_empty(kind):
             return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
-        return self._search(kind, query, limit, where)
+        scan = self._read(kind, lambda serving: shards.better_scanned(serving, where)) or False
+        return self._search(kind, query, limit, where, scan=scan)
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest BM25 score, best first, equals by id."""
@@ -305,7 +306,9 @@ class EdgeIndex:
         self._check_open()
         return self._shards[kind].serving is None
 
-    def _search(self, kind: str, query: engine.Query, limit: int, where: Filter) -> list[Hit]:
+    def _search(
+        self, kind: str, query: engine.Query, limit: int, where: Filter, *, scan: bool = False
+    ) -> list[Hit]:
         condition = shards.condition(where)
         if condition is None or limit < 1:
             self._check_open()
@@ -315,6 +318,7 @@ class EdgeIndex:
             query=query,
             filter=condition,
             params=engine.SearchParams(
+                exact=scan,
                 hnsw_ef=max(shards.SEARCH_WIDTH, 3 * limit // 2),
                 acorn=shards.NARROW,
                 quantization=shards.BY_OWN_VECTOR,
