@@ -588,7 +588,8 @@ class TestDoctor:
 def test_every_reason_names_signals_that_exist() -> None:
     from hippocampe.cli.show import _REASONS
     from hippocampe.rank import SIGNALS
+    from hippocampe.relevance import RIVALS
 
     named = [name for names in _REASONS.values() for name in names]
-    assert set(named) <= set(SIGNALS)
+    assert set(named) <= {*SIGNALS, RIVALS}
     assert len(named) == len(set(named))

@@ -252,7 +252,9 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         items,
         {item.id: candidates.vectors[rows[item.id]] for item in items},
         lambda id: relevance.explain(scored, rows[id]),
-        lambda id: rank.values(scored, rows[id]) | {"rivals": round(float(rivals[rows[id]]), 4)},
+        lambda id: (
+            rank.values(scored, rows[id]) | {relevance.RIVALS: round(float(rivals[rows[id]]), 4)}
+        ),
     )
 
 

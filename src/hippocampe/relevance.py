@@ -38,6 +38,8 @@ SHORTEST, LONGEST = -1.5, 1.5
 """The range of the signal `typical_length` over which the weights of long texts gain on the others."""
 KINDS: Final = ("talk", "long", "statement")
 """What has weights of its own."""
+RIVALS: Final = "rivals"
+"""The signal that tells how likely it is that another candidate is the answer, as log-odds."""
 NOBODY: Final = -3.0
 """Log-odds of a rival who is always there: that nothing else was found says little for an answer."""
 
@@ -85,8 +87,6 @@ def judged(measured: Floats) -> tuple[Floats, Floats]:
 def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     """The signals that one candidate has, those that moved its log-odds most first.
 
-    The last of what moved them is the signal `rivals`: the log-odds that another is the answer.
-
     Args:
         measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
         row: Which candidate.
@@ -104,7 +104,7 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
         if not np.isnan(values[column])
     ]
     place = int((others < others[row]).sum()) + 1
-    reasons.append(Signal("rivals", float(others[row]), place, float(taken[row])))
+    reasons.append(Signal(RIVALS, float(others[row]), place, float(taken[row])))
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
 
 

@@ -122,6 +122,8 @@ _REASONS = {
     ),
     "it means the same as a whole": ("dense", "window", "meaning", "meaning_near"),
     "it has the same words": ("bm25", "exact", "exact_near", "phrase"),
+    "it speaks of what is asked about": ("covered",),
+    "it stands out among what was found": ("ahead", "rivals"),
     "what was said around it fits": (
         *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
     ),
@@ -129,6 +131,7 @@ _REASONS = {
     "the person asked about said it": ("named",),
     "it has a date": ("date_asked",),
     "it has a number": ("number_asked",),
+    "it says where": ("place_asked",),
     "it is of the time asked about": ("in_window",),
     "it is important": ("importance",),
     "it is often used": ("use",),
@@ -143,7 +146,7 @@ def reasons(item: Recollection, most: int = 3) -> str:
         for reason, names in _REASONS.items()
     }
     strongest = sorted(sums, key=lambda reason: -sums[reason])[:most]
-    named = [f"{reason} (+{sums[reason]:.1f})" for reason in strongest if sums[reason] > 0]
+    named = [f"{reason} (+{sums[reason]:.1f})" for reason in strongest if sums[reason] >= 0.05]
     return "why: " + "; ".join(named) if named else ""
 
 
