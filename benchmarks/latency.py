@@ -6,11 +6,11 @@
 
 Each size is filled in bulk, then measured in a process of its own: before there is a graph, while
 one is built (only past the size from which the product builds one), just after, and when it was
-used for as many questions; a folder that was kept with its graph is only measured after. Texts beyond those
-given are repeated in other spaces, their vectors turned a little. The embedding of the query is
-part of every figure; the first question of each space, which loads its word counts, is apart.
-Each turn is served on a channel of its own, so that nothing was given before, and without haste: a
-deadline would leave out what is slow.
+used for as many questions; a folder that was kept with its graph is only measured after. Texts
+beyond those given are repeated in other spaces, their vectors turned a little. The embedding of the
+query is part of every figure; the first question of each space, which loads its word counts, is
+apart. Each turn is served on a channel of its own, so that nothing was given before, and without
+haste: a deadline would leave out what is slow.
 """
 
 import json

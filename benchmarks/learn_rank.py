@@ -39,12 +39,12 @@ from hippocampe.index.bm25 import sparse_document, sparse_query
 from hippocampe.relevance import (
     FORMS,
     KINDS,
-    REFERENCE,
     Model,
     against_rivals,
     alone,
     blend,
     features,
+    judged,
     rivals,
     sigmoid,
     start,
@@ -57,6 +57,8 @@ DEPTH, POOL, BESIDE = 100, 120, 25
 ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
 NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
+UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
+"""`Model.rivals` with one weight of 1: what is added is linear in them."""
 DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%d")
 
 MATCHES: Final = rank.SIGNALS[: rank.SIGNALS.index("length")]
@@ -427,7 +429,7 @@ def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]
 
     Nothing of statements: answers to held-out memories were found less often with it than without.
     """
-    columns: list[NDArray[np.float64]] = []
+    columns: list[NDArray[np.float32]] = []
     odds: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
     weights: list[NDArray[np.float64]] = []
@@ -438,8 +440,9 @@ def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]
                 (np.arange(len(answers)), each.odds, 1.0),
                 (each.few, each.few_odds, 0.25),
             ):
-                shares = blend(measured[rows]) * min(len(rows) / REFERENCE, 1.0)
-                columns.append(np.hstack([-rivals(own)[:, None] * shares, shares]))
+                others = rivals(own)
+                changes = [against_rivals(unit, measured[rows], others) for unit in UNITS]
+                columns.append(np.stack(changes, axis=1))
                 odds.append(own)
                 right.append(answers[rows])
                 weights.append(np.full(len(rows), weight / len(questions)))
@@ -522,12 +525,6 @@ def _minimise(
     return solved.x
 
 
-def probabilities(model: Model, measured: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What a model says of one question's candidates."""
-    odds = alone(model, measured)
-    return sigmoid(odds + against_rivals(model.rivals, measured, rivals(odds)))
-
-
 def figures(questions: Sequence[Case], scores: Sequence[NDArray[np.float64]]) -> dict[str, float]:
     """nDCG@10, recall@10, hit@1 and `found` (an answer scores .5) of the questions with an answer,
     `quiet` (nothing scores .5) of those without, and the calibration error over the twenty best and
@@ -588,7 +585,7 @@ def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float
     for source, questions in collections.items():
         model = learn([questions])
         found[source] = {
-            name: figures(q, [probabilities(model, c.measured) for c in q])["ndcg@10"]
+            name: figures(q, [judged(c.measured, model)[0] for c in q])["ndcg@10"]
             for name, q in collections.items()
             if name != source
         }
@@ -634,7 +631,7 @@ def main() -> None:
     taught = learn_rivals(list(seen.values()))
     model = replace(learn(list(collections.values())), rivals=taught)
     held_out = {
-        name: figures(kept, [probabilities(model, case.measured) for case in kept])
+        name: figures(kept, [judged(case.measured, model)[0] for case in kept])
         for name, q in everything.items()
         if (kept := [case for case in q if case.held_out])
     }

@@ -72,13 +72,14 @@ def probability(measured: Floats) -> Floats:
     return judged(measured)[0]
 
 
-def judged(measured: Floats) -> tuple[Floats, Floats]:
+def judged(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]:
     """What `probability` and `rivals` say of each candidate.
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
+        model: Default: the one the package ships.
     """
-    model = learnt()
+    model = model or learnt()
     odds = alone(model, measured)
     others = rivals(odds)
     return sigmoid(odds + against_rivals(model.rivals, measured, others)), others
@@ -92,10 +93,10 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
         row: Which candidate.
     """
     model = learnt()
-    added = contributions(model, measured)[row]
-    others = rivals(alone(model, measured))
+    every = contributions(model, measured)
+    others = rivals(every.sum(axis=1) + start(model, len(measured)))
     taken = against_rivals(model.rivals, measured, others)
-    values = measured[row]
+    added, values = every[row], measured[row]
     with np.errstate(invalid="ignore"):
         ranks = (measured > values).sum(axis=0) + 1
     reasons = [

@@ -128,10 +128,10 @@ class EdgeIndex:
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest cosine, best first, equals by id."""
-        if self._is_empty(kind):
+        scan = self._read(kind, lambda serving: shards.better_scanned(serving, where))
+        if scan is None:
             return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
-        scan = self._read(kind, lambda serving: shards.better_scanned(serving, where)) or False
         return self._search(kind, query, limit, where, scan=scan)
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
