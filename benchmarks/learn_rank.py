@@ -36,6 +36,7 @@ from scipy.optimize import minimize
 from hippocampe import rank, text
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.index.bm25 import sparse_document, sparse_query
+from hippocampe.recall import BESIDE, DEPTH
 from hippocampe.relevance import (
     FORMS,
     KINDS,
@@ -53,7 +54,6 @@ from hippocampe.topics import topics_of
 from hippocampe.windows import read_window
 from hippocampe.words import Texts, shipped
 
-DEPTH, POOL, BESIDE = 100, 120, 25
 ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
 NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
@@ -197,7 +197,7 @@ class Scope:
         best = [int(row) for row in rank.fuse(rankings, {})[:BESIDE]]
         near = [self.beside(row, step) for row in best for step in (-1, 1)]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
-        return [int(row) for row in rank.fuse(rankings, {})[:POOL]]
+        return [int(row) for row in rank.fuse(rankings, {})[: rank.CANDIDATES]]
 
 
 def ndcg(right: Sequence[bool], answers: int) -> float:

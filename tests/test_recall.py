@@ -246,11 +246,12 @@ def test_what_happened_then_is_among_the_candidates(
         for number in range(150)
     ]
     then = {"author": "dev", "content": "Zoé repeint le garage", "external_id": "then"}
+    then["channel"] = "not beside them"
     talk.append(then | {"at": (clock.now - timedelta(days=days)).isoformat()})
     (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, talk)))
     hippo.import_from(tmp_path / "talk.jsonl", scope=scope)
     everywhen = "qu'a-t-on mangé ? what did we eat?"
-    without = hippo.recall(everywhen, scope=scope, limit=100, collections=["turn"])
+    without = hippo.recall(everywhen, scope=scope, limit=90, collections=["turn"])
     assert ("then",) not in {item.external_ids for item in without}
     found = hippo.recall(query, scope=scope, limit=120, collections=["turn"])
     assert ("then",) in {item.external_ids for item in found}

@@ -72,6 +72,8 @@ def open_parts(
     if config.background:
         warming = Thread(target=rehearse, args=(parts,), name="hippocampe-warming", daemon=True)
         warming.start()
+        if isinstance(parts.index, EdgeIndex):
+            Thread(target=parts.index.read_ahead, name="hippocampe-reading", daemon=True).start()
     return Opened(parts, owner, warming, Lock())
 
 

@@ -22,6 +22,9 @@ from hippocampe.words import SAME, Floats, Integers, Matches, Texts, is_literal,
 
 Flags = NDArray[np.bool_]
 
+CANDIDATES: Final = 90
+"""How many candidates a question has: with 120 nothing more is found, and it takes a third longer."""
+
 RRF_K: Final = 60
 """Cormack, Clarke and Büttcher (2009): how slowly a rank loses weight."""
 

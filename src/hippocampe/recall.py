@@ -1,7 +1,7 @@
 """How memories and talk are found: understand the query, gather candidates, rank, explain.
 
 No model is asked. The query is embedded once; aliases and time expressions are read by rules; each
-search gives a ranking; the rankings are fused; the best hundred or so are ranked by `hippocampe.rank`.
+search gives a ranking; the rankings are fused; the best ninety or so are ranked by `hippocampe.rank`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,15 +39,13 @@ from hippocampe.types import (
 from hippocampe.windows import TimeWindow, read_window
 
 MAX_QUERY_CHARACTERS = 4_000
-DEPTH = 100
+DEPTH = 80
 """How many hits each search gives."""
-DEPTH_OF_SEVERAL = 64
+DEPTH_OF_SEVERAL = 48
 """How many each gives when several kinds are searched."""
-CANDIDATES = 120
-"""How many candidates are ranked."""
 LINKED = 30
 """How many memories the associations of the best hits may bring."""
-BESIDE = 25
+BESIDE = 20
 """Of how many of the best, the turns just before and after are candidates too."""
 WEIGHTS = {
     "words": 1.0,
@@ -367,7 +365,7 @@ def _fuse(
         beside = talk.beside(connection, best, since=wanted.since, until=wanted.until)
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
-    return rank.fuse(hits.rankings, weights)[: max(CANDIDATES, wanted.limit)]
+    return rank.fuse(hits.rankings, weights)[: max(rank.CANDIDATES, wanted.limit)]
 
 
 def _of_memories(
@@ -381,7 +379,7 @@ def _of_memories(
     linked = reached[len(set(starts)) :][:LINKED]
     rows = memories.get(connection, wanted.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
-    if len(hits.kinds) >= CANDIDATES:
+    if len(hits.kinds) >= rank.CANDIDATES:
         # Their weight is too small to bring in what no search found.
         return found
     conditions = [

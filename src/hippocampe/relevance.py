@@ -24,12 +24,9 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.rank import SIGNALS
+from hippocampe.rank import CANDIDATES, SIGNALS
 from hippocampe.types import Signal
 from hippocampe.words import Floats
-
-REFERENCE: Final = 120
-"""How many candidates a query has where the model is learnt."""
 
 FORMS: Final = ("value", "relative", "gap")
 LIMIT: Final = 5.0
@@ -54,7 +51,7 @@ class Model:
         bias: Log-odds of a candidate of which nothing is measured.
         rivals: Shape (2, kinds): what the log-odds that a rival is the answer take from those of a
             candidate, and what every candidate is given to make up for it, both where there are
-            `REFERENCE` candidates.
+            `CANDIDATES` candidates.
     """
 
     usual: Floats
@@ -142,7 +139,7 @@ def against_rivals(weights: Floats, measured: Floats, others: Floats) -> Floats:
     """
     if not len(measured):
         return others
-    taken, given = weights @ blend(measured).T * min(len(measured) / REFERENCE, 1.0)
+    taken, given = weights @ blend(measured).T * min(len(measured) / CANDIDATES, 1.0)
     return given - taken * others
 
 
@@ -152,7 +149,7 @@ def start(model: Model, candidates: int) -> float:
     Among fewer candidates than a model is learnt with, each is likelier to be the answer; but the
     fewer there are, the likelier it also is that none of them is, hence half of the logarithm.
     """
-    return model.bias + 0.5 * float(np.log(REFERENCE / np.clip(candidates, 5, REFERENCE)))
+    return model.bias + 0.5 * float(np.log(CANDIDATES / np.clip(candidates, 5, CANDIDATES)))
 
 
 def contributions(model: Model, measured: Floats) -> Floats:
@@ -197,7 +194,7 @@ def features(measured: Floats, usual: Floats) -> Floats:
     usual_mean, usual_deviation = usual
     scale = usual_deviation + 1e-3
     present = ~np.isnan(measured)
-    absent = max(REFERENCE - len(measured), 0)
+    absent = max(CANDIDATES - len(measured), 0)
     total = np.maximum(present.sum(axis=0) + absent, 1)
     filled = np.where(present, measured, 0.0)
     mean = (filled.sum(axis=0) + absent * usual_mean) / total

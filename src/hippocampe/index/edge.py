@@ -32,6 +32,11 @@ from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector
 
 Answer = TypeVar("Answer")
 
+RECOUNT = 1_000
+"""After how many changes it is asked anew whether a space is better scanned: that takes 0.2 ms."""
+MOST_SPACES = 10_000
+"""Of how many spaces that is remembered."""
+
 
 @dataclass(slots=True)
 class _Shard:
@@ -44,6 +49,10 @@ class _Shard:
     """The generation that another process builds."""
     touched: set[str] = field(default_factory=set[str])
     """Ids inserted, replaced or removed since `growing` was started."""
+    changes: int = 0
+    """How many points were written since the index was opened."""
+    scans: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
+    """For each space, whether it is better scanned, and of how many changes that was found."""
 
 
 class EdgeIndex:
@@ -123,16 +132,16 @@ class EdgeIndex:
                     return
                 serving = self._found(kind, shard)
             shard.flushed = False
+            shard.changes += len(points) + len(removed)
             for change in changes:
                 serving.update(change)
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest cosine, best first, equals by id."""
-        scan = self._read(kind, lambda serving: shards.better_scanned(serving, where))
-        if scan is None:
+        if self._is_empty(kind):
             return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
-        return self._search(kind, query, limit, where, scan=scan)
+        return self._search(kind, query, limit, where, scan=self._better_scanned(kind, where))
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest BM25 score, best first, equals by id."""
@@ -282,6 +291,7 @@ class EdgeIndex:
     def _replace(self, kind: str, shard: _Shard, name: str) -> None:
         fresh = shards.load(self._folder / kind / name, self._manifest.dimensions)
         adopted = False
+        shards.read_ahead(self._folder / kind / name, stop=lambda: self._closed)
         try:
             for _ in range(shards.CATCH_UP_ROUNDS):
                 if len(shard.touched) <= shards.SMALL_BATCH:
@@ -301,6 +311,22 @@ class EdgeIndex:
         finally:
             if not adopted:
                 fresh.close()
+
+    def read_ahead(self) -> None:
+        """Read what searches will read, so that the first ones need not wait for a disk."""
+        for kind, name in self._manifest.generations.items():
+            shards.read_ahead(self._folder / kind / name, stop=lambda: self._closed)
+
+    def _better_scanned(self, kind: str, where: Filter) -> bool:
+        shard = self._shards[kind]
+        changes, scan = shard.scans.get(where.space, (-RECOUNT, False))
+        if shard.changes - changes >= RECOUNT:
+            changes = shard.changes
+            scan = bool(self._read(kind, lambda serving: shards.better_scanned(serving, where)))
+            if len(shard.scans) >= MOST_SPACES:
+                shard.scans.clear()
+            shard.scans[where.space] = changes, scan
+        return scan
 
     def _is_empty(self, kind: str) -> bool:
         self._check_open()

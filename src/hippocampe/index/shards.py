@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -37,6 +38,8 @@ SEARCH_WIDTH = 96
 # A graph is searched, and what it holds is scanned, by vectors of a byte per dimension: half of the
 # time of float16, a third where a space is scanned. The best are then scored by their own vectors.
 BY_OWN_VECTOR = engine.QuantizationSearchParams(rescore=True)
+# What no search reads.
+_UNSEARCHED = {"payload_storage", "vector_storage-bm25"}
 _NUMBERS = ("at", "expires_at")
 # Marks the points that the graph holds. The engine's own `indexed_vectors_count` cannot tell: it
 # adds up dense and sparse vectors, and replaced ones still count. Not a boolean: `MatchValue(True)`
@@ -137,6 +140,38 @@ def load(path: Path, dimensions: int) -> engine.EdgeShard:
     return engine.EdgeShard.load(str(path), _config(dimensions))
 
 
+def read_ahead(path: Path, *, stop: Callable[[], bool]) -> None:
+    """Bring what is searched of a shard into the system's cache, which opening it empties.
+
+    The first searches of 100,000 points would wait for a thousand pages each, one after the other:
+    150 ms, and 25 ms after twenty of them. Reading every file takes 0.3 s. What is large beside the
+    memory of the machine is left alone.
+    """
+    block = bytearray(1 << 20)
+    with suppress(OSError):
+        searched = [each for each in path.rglob("*") if _UNSEARCHED.isdisjoint(each.parts)]
+        files = {each: _written(each) for each in searched if each.is_file()}
+        if sum(files.values()) > _memory() // 4:
+            return
+        for each, left in files.items():
+            with each.open("rb", buffering=0) as file:
+                while left > 0 and not stop() and (read := file.readinto(block)):
+                    left -= read
+
+
+def _written(path: Path) -> int:
+    """How many bytes of a file are there: files that grow have a hole at the end."""
+    stat = path.stat()
+    return stat.st_size if sys.platform == "win32" else min(stat.st_size, stat.st_blocks * 512)
+
+
+def _memory() -> int:
+    """Bytes of memory of the machine; 4 GiB where the system does not say."""
+    if sys.platform == "win32":
+        return 4 << 30
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def upserts(
     points: Sequence[Point], size: int, *, graphed: bool = False
 ) -> Iterator[engine.UpdateOperation]:
@@ -188,7 +223,7 @@ def copy(ids: Iterable[str], source: engine.EdgeShard | None, target: engine.Edg
 
 def better_scanned(shard: engine.EdgeShard, where: Filter) -> bool:
     """Whether a space is so small a part of a shard that scanning it is faster than the graph."""
-    # Estimates, from the index of the field: 40 µs.
+    # Estimates, from the index of the field.
     of_space = engine.FieldCondition("space", match=engine.MatchValue(where.space))
     inside = shard.count(engine.CountRequest(exact=False, filter=engine.Filter(must=[of_space])))
     if not _SCAN_POINTS < inside <= _SCAN_POINTS_OF_MANY:
