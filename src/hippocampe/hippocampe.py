@@ -133,7 +133,7 @@ class Hippocampe:
     ) -> T:
         while True:
             parts = self._parts
-            if self._opened.closed:
+            if self._opened.ending.is_set():
                 raise StoreError("this Hippocampe was closed: open the data folder again.")
             try:
                 return step(parts, *args, **kwargs)

@@ -24,6 +24,9 @@ from hippocampe.words import WordSpace, is_literal, signature
 
 MAX_WORDS_PER_TEXT = 2_000
 MAX_WORD_CHARACTERS = 60
+COUNTS_BYTES = 64 << 20
+"""What the counts of all spaces may take; those of the space asked longest ago are dropped first.
+One takes four bytes for every word that is known."""
 
 
 def text_words(text: str) -> list[str]:
@@ -196,9 +199,12 @@ class Lexicon:
     def frequencies(self, space: str, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
         """In how many items of a space each word occurs, and how many items there are."""
         with self._lock:
-            counts = self._counts.get(space)
-            if counts is None:
-                counts = self._counts[space] = self._load(space)
+            counts = self._counts.pop(space, None) or self._load(space)
+            self._counts[space] = counts
+            while len(self._counts) * counts.of_word.nbytes > COUNTS_BYTES:
+                if (oldest := next(iter(self._counts))) == space:
+                    break
+                del self._counts[oldest]
             of_word = counts.of_word
             known = np.where(words < len(of_word), words, 0)
             found = np.where(words < len(of_word), of_word[known], 0) if len(of_word) else words * 0

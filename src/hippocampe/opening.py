@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from hippocampe import maintain
 from hippocampe.config import Config
@@ -30,8 +30,9 @@ class Opened:
     parts: Parts
     owner: Owner
     warming: Thread | None
+    ending: Event
+    """Set when closing begins."""
     _closing: Lock
-    closed: bool = False
 
     def wait(self) -> None:
         """Wait for what is still being loaded."""
@@ -41,9 +42,9 @@ class Opened:
     def close(self, parts: Parts) -> None:
         """Close once, whatever the number of calls."""
         with self._closing:
-            if self.closed:
+            if self.ending.is_set():
                 return
-            self.closed = True
+            self.ending.set()
         try:
             self.wait()
             maintain.close(parts)
@@ -68,13 +69,15 @@ def open_parts(
     except BaseException:
         owner.release()
         raise
-    warming = None
+    if isinstance(parts.index, EdgeIndex):
+        Thread(target=parts.index.read_ahead, name="hippocampe-reading", daemon=True).start()
+    warming, ending = None, Event()
     if config.background:
-        warming = Thread(target=rehearse, args=(parts,), name="hippocampe-warming", daemon=True)
+        warming = Thread(
+            target=rehearse, args=(parts, ending), name="hippocampe-warming", daemon=True
+        )
         warming.start()
-        if isinstance(parts.index, EdgeIndex):
-            Thread(target=parts.index.read_ahead, name="hippocampe-reading", daemon=True).start()
-    return Opened(parts, owner, warming, Lock())
+    return Opened(parts, owner, warming, ending, Lock())
 
 
 def _assemble(

@@ -3,18 +3,22 @@
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
+from threading import Event
 
 from hippocampe import asking, recall, relevance, tokens
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.errors import HippocampeError
 from hippocampe.parts import Parts, Retired
 from hippocampe.protocols import Embedder
+from hippocampe.store import retrievals
 from hippocampe.times import relative_time
 from hippocampe.translation import LANGUAGES, translate
 from hippocampe.types import Scope
 from hippocampe.windows import read_window
 
 EVERYWHERE = ("memory", "turn", "live", "note")
+SPACES = 20
+"""How many spaces are rehearsed."""
 
 
 def warm(embedder: Embedder) -> None:
@@ -24,15 +28,22 @@ def warm(embedder: Embedder) -> None:
     _rules()
 
 
-def rehearse(parts: Parts) -> None:
-    """`warm`, and count the words of the default space; what is searched for is seen by nobody.
+def rehearse(parts: Parts, ending: Event) -> None:
+    """`warm`, and search the spaces that were served last, so that their words are counted.
 
-    An embedder that is reached over a network is left alone.
+    What is searched for is seen by nobody, and it stops when `ending` is set. An embedder that is reached over a network is left alone.
     """
     warm(parts.embedder)
-    if isinstance(parts.embedder, LocalEmbedder):
-        with suppress(HippocampeError, Retired):
-            recall.search(parts, "?", recall.Wanted(Scope(), collections=EVERYWHERE))
+    if not isinstance(parts.embedder, LocalEmbedder):
+        return
+    with suppress(HippocampeError, Retired):
+        with parts.store.read() as connection:
+            spaces = retrievals.latest_spaces(connection, SPACES)
+        for space in spaces or [Scope().space]:
+            wanted = recall.Wanted(Scope(space=space), collections=EVERYWHERE)
+            if ending.is_set():
+                return
+            recall.search(parts, "?", wanted)
 
 
 @cache

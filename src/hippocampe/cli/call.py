@@ -57,7 +57,9 @@ class Call:
 
     @property
     def config(self) -> Config:
-        return Config((self.folder or data_folder()).expanduser(), embedder=self.embedder)
+        # One command, then it ends: nothing is made ready for another.
+        folder = (self.folder or data_folder()).expanduser()
+        return Config(folder, embedder=self.embedder, background=False)
 
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":

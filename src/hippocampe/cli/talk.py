@@ -91,7 +91,6 @@ def notes(
         raise typer.BadParameter("say where the notes are, with either --vault or --obsidian.")
     config = replace(
         call.config,
-        background=False,
         notes_folder=vault,
         notes_ignored=tuple(ignore or ()),
         notes_space=call.space,

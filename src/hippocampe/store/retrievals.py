@@ -70,6 +70,12 @@ def find(
     return [_retrieval(row, items.get(row.id, ())) for row in found]
 
 
+def latest_spaces(connection: Connection, limit: int) -> list[str]:
+    """The spaces of the latest thousand entries, the last served first."""
+    newest = select(retrieval.c.space).order_by(retrieval.c.id.desc()).limit(1_000)
+    return list(dict.fromkeys(connection.execute(newest).scalars()))[:limit]
+
+
 def _retrieved(row: Row[Any]) -> Retrieved:
     return Retrieved(**{name: getattr(row, column) for name, column in _ITEM.items()})
 
