@@ -52,7 +52,7 @@ from hippocampe.relevance import (
 )
 from hippocampe.topics import topics_of
 from hippocampe.windows import read_window
-from hippocampe.words import Texts, shipped
+from hippocampe.words import Texts, WordVectors, shipped
 
 ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
@@ -273,7 +273,7 @@ def cases(folder: Path, limit: int, cache: Path) -> Iterator[Case]:
     assert space is not None
     known = Words(
         {word: row for row, word in enumerate(vocabulary)},
-        space.place(embedded(vocabulary, cache)),
+        WordVectors.of(space.place(embedded(vocabulary, cache))),
         np.array([topics_of(word) for word in vocabulary], np.uint64),
     )
     for question, vector in zip(wanted, asked, strict=True):
@@ -288,7 +288,7 @@ class Words:
     """Every word of a collection: its row, its vector, what it speaks of."""
 
     ids: dict[str, int]
-    vectors: NDArray[np.float32]
+    vectors: WordVectors
     topics: NDArray[np.uint64]
 
 
@@ -315,7 +315,7 @@ def measure(
     window = read_window(question.asked, now=day, timezone="Europe/Paris") if day else None
     query = rank.Query(
         question.words,
-        known.vectors[asked],
+        known.vectors[np.array(asked)],
         rank.rarity(counts, len(scope.dense)),
         rank.asks(question.asked),
         (window.start.timestamp(), window.end.timestamp()) if window else None,

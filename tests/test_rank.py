@@ -5,7 +5,7 @@ import pytest
 
 from hippocampe import rank, relevance
 from hippocampe.rank import SIGNALS, Candidates, Query
-from hippocampe.words import Texts
+from hippocampe.words import Texts, WordVectors
 
 VECTORS = np.eye(6, dtype=np.float32)
 
@@ -22,7 +22,7 @@ def candidates(*rows: list[int], around: tuple[list[int], ...] = ()) -> Candidat
         dense=np.full(n, 0.3, dtype=np.float32),
         window=np.full(n, np.nan, dtype=np.float32),
         bm25=np.zeros(n, dtype=np.float32),
-        vectors=VECTORS,
+        vectors=WordVectors.of(VECTORS),
         texts=Texts(
             np.array([word for row in everything for word in row], dtype=np.int64),
             np.cumsum([0, *map(len, everything)]),

@@ -4,12 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hippocampe import words
-from hippocampe.words import Texts, WordSpace
+from hippocampe.words import Texts, WordSpace, WordVectors
 
 # Five words: two near one another (0 and 1, cosine .8), the others apart.
 VECTORS = np.array(
     [[1, 0, 0, 0], [0.8, 0.6, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 0]], dtype=np.float32
 )
+
+KNOWN = WordVectors.of(VECTORS)
 
 
 def texts(*rows: list[int]) -> Texts:
@@ -22,18 +24,18 @@ def texts(*rows: list[int]) -> Texts:
 def match(query: list[int], rarity: list[float], documents: Texts, *literal: int) -> words.Matches:
     only = np.array([word in literal for word in query])
     weights = np.array(rarity, dtype=np.float32)
-    return words.match(VECTORS[query], weights, only, VECTORS, documents, len(documents))
+    return words.match(KNOWN[query], weights, only, KNOWN, documents, len(documents))
 
 
 def test_each_query_word_takes_its_best_match() -> None:
     found = match([0, 2], [1, 1], texts([1, 3], [0, 1, 2], [], [3]))
-    assert np.allclose(found.words, [[0.8, 0], [1, 1], [0, 0], [0, 0]], atol=1e-6)
+    assert np.allclose(found.words, [[0.8, 0], [1, 1], [0, 0], [0, 0]], atol=1e-3)
 
 
 def test_vague_matches_count_for_nothing() -> None:
     weak = np.array([[1.0, 0], [0.39, 0.92]], dtype=np.float32)
     one = np.ones(1, dtype=np.float32)
-    found = words.match(weak[:1], one, np.zeros(1, bool), weak, texts([1]), 1)
+    found = words.match(weak[:1], one, np.zeros(1, bool), WordVectors.of(weak), texts([1]), 1)
     assert found.words[0, 0] == 0
 
 
@@ -64,12 +66,12 @@ def test_phrases_are_pairs_in_order_within_a_text() -> None:
 
 
 def test_mass_adds_up_what_every_word_meets() -> None:
-    assert np.allclose(match([0], [2], texts([0, 0, 3], [1], [])).mass, [2, 0.8**3, 0])
+    assert np.allclose(match([0], [2], texts([0, 0, 3], [1], [])).mass, [2, 0.8**3, 0], atol=2e-3)
 
 
 def test_only_the_first_texts_are_read_closely() -> None:
     one = np.ones(1, dtype=np.float32)
-    found = words.match(VECTORS[:1], one, np.zeros(1, bool), VECTORS, texts([0], [0]), 1)
+    found = words.match(VECTORS[:1], one, np.zeros(1, bool), KNOWN, texts([0], [0]), 1)
     assert (len(found.words), len(found.passages), len(found.mass)) == (2, 1, 1)
 
 
@@ -82,12 +84,24 @@ def test_a_query_without_words_meets_nothing() -> None:
 @given(st.lists(st.lists(st.integers(0, 4), max_size=40), min_size=1, max_size=12))
 def test_agrees_with_a_plain_loop(rows: list[list[int]]) -> None:
     query, rarity = [0, 2, 4], [2.0, 1.0, 0.5]
+    held = KNOWN[np.arange(len(KNOWN))]
     found = match(query, rarity, texts(*rows))
     for number, row in enumerate(rows):
         for column, word in enumerate(query):
-            cosines = [float(VECTORS[word] @ VECTORS[other]) for other in row]
+            cosines = [float(held[word] @ held[other]) for other in row]
             best = max((c for c in cosines if c >= words.FLOOR), default=0.0)
             assert found.words[number, column] == pytest.approx(best, abs=1e-5)
+
+
+def test_a_byte_per_dimension_is_nearly_a_vector() -> None:
+    chance = np.random.default_rng(7)
+    vectors = chance.normal(size=(300, 128)).astype(np.float32)
+    vectors[100:200] = vectors[:100] + 0.5 * vectors[100:200]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    known, every = WordVectors.of(vectors), np.arange(300)
+    cosines = known.cosines(known[every], every)
+    assert np.abs(cosines - vectors @ vectors.T).max() < 0.01
+    assert np.diag(cosines) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_fitting_centres_and_keeps_the_main_directions() -> None:

@@ -20,7 +20,7 @@ from hippocampe.store import derived
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, words
 from hippocampe.topics import topics_of
-from hippocampe.words import WordSpace, is_literal, signature
+from hippocampe.words import WordSpace, WordVectors, is_literal, signature
 
 MAX_WORDS_PER_TEXT = 2_000
 MAX_WORD_CHARACTERS = 60
@@ -60,19 +60,19 @@ class Lexicon:
     space: WordSpace
     _ids: dict[str, int] = field(default_factory=dict[str, int])
     _last: int = 0
-    _matrix: NDArray[np.float16] = field(init=False)
+    _vectors: WordVectors = field(init=False)
     _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
         sample = np.ones((1, self.embedder.dimensions), np.float32)
-        self._matrix = np.zeros((0, self.space.place(sample).shape[1]), derived.HALF)
+        self._vectors = WordVectors.of(np.zeros((0, self.space.place(sample).shape[1]), np.float32))
 
     @property
     def width(self) -> int:
         """Dimensions of the placed vectors."""
-        return self._matrix.shape[1]
+        return self._vectors.steps.shape[1]
 
     def refresh(self) -> None:
         """Take in the words that the store has and RAM lacks.
@@ -107,27 +107,27 @@ class Lexicon:
 
     def _take(self, new: derived.Words) -> None:
         self._reserve(new.ids[-1] + 1)
-        self._matrix[new.ids] = new.placed
+        taken = WordVectors.of(new.placed)
+        self._vectors.steps[new.ids] = taken.steps
+        self._vectors.scales[new.ids] = taken.scales
         self._topics[new.ids] = np.array([topics_of(word) for word in new.texts], np.uint64)
         self._ids.update(zip(new.texts, new.ids, strict=True))
         self._last = new.ids[-1]
 
     def _reserve(self, rows: int) -> None:
-        if rows > len(self._matrix):
+        if rows > len(self._vectors):
             # A quarter more, so that a new word seldom copies them all.
-            grown = np.zeros((max(rows + rows // 4, 1024), self.width), derived.HALF)
-            grown[: len(self._matrix)] = self._matrix
-            topics = np.zeros(len(grown), np.uint64)
-            topics[: len(self._topics)] = self._topics
-            self._matrix = grown
-            self._topics = topics
+            more = max(rows + rows // 4, 1024) - len(self._vectors)
+            steps = np.pad(self._vectors.steps, ((0, more), (0, 0)))
+            self._topics = np.pad(self._topics, (0, more))
+            self._vectors = WordVectors(steps, np.pad(self._vectors.scales, (0, more)))
 
-    def vectors_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.float16]:
-        """Unit vectors by word id, shape (capacity, dimensions), that cover all of these words."""
+    def vectors_of(self, words: NDArray[np.integer[Any]]) -> WordVectors:
+        """Vectors by word id, that cover all of these words."""
         if len(words) and int(words.max()) > self._last:
             # Another process of the same store learnt them.
             self.refresh()
-        return self._matrix
+        return self._vectors
 
     def topics_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
         """The topics of words, as bits, in the order of their ids."""
@@ -190,7 +190,7 @@ class Lexicon:
             if counts is None:
                 return
             if len(words) and int(words.max()) >= len(counts.of_word):
-                grown = np.zeros(max(len(self._matrix), int(words.max()) + 1), np.int32)
+                grown = np.zeros(max(len(self._vectors), int(words.max()) + 1), np.int32)
                 grown[: len(counts.of_word)] = counts.of_word
                 counts.of_word = grown
             counts.of_word[list(set(words.tolist()))] += by
@@ -211,7 +211,7 @@ class Lexicon:
             return found.astype(np.int32), counts.items
 
     def _load(self, space: str) -> _Counts:
-        width = max(len(self._matrix), 1)
+        width = max(len(self._vectors), 1)
         counts = _Counts(0, np.zeros(width, np.int32))
         with self.store.read(whole=True) as connection:
             for lists in derived.word_lists(connection, self.embedder.model, space):
@@ -230,6 +230,7 @@ class Lexicon:
             self._counts.clear()
             self._last = 0
             # As large as before: who reads meanwhile still finds a row for every id.
-            self._matrix = np.zeros_like(self._matrix)
+            empty = np.zeros_like(self._vectors.steps)
+            self._vectors = WordVectors(empty, np.zeros_like(self._vectors.scales))
             self._topics = np.zeros_like(self._topics)
             self.refresh()

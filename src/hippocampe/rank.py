@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 from hippocampe.text import fold, words
 from hippocampe.topics import GREETING, bits_of
-from hippocampe.words import SAME, Floats, Integers, Matches, Texts, is_literal, late, match
+from hippocampe.words import (
+    SAME,
+    Floats,
+    Integers,
+    Matches,
+    Texts,
+    WordVectors,
+    is_literal,
+    late,
+    match,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -97,7 +107,7 @@ class Candidates:
         window: Shape (n,): cosine with the normalised mean of its vector and those of the turns
             just before and after; NaN without such turns.
         bm25: Shape (n,): score in the sparse search, 0 when it was not among the hits.
-        vectors: Shape (vocabulary, dimensions): all known words, placed in the word space.
+        vectors: Of all known words, placed in the word space.
         texts: The words of the n candidates, then of the turns around them, each turn once.
         neighbours: Shape (n, 4): rows in `texts` of the turns two before, just before, just
             after and two after in the same session; -1 for none.
@@ -117,7 +127,7 @@ class Candidates:
     dense: Floats
     window: Floats
     bm25: Floats
-    vectors: NDArray[np.floating]
+    vectors: WordVectors
     texts: Texts
     neighbours: Integers
     question: Flags

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -16,10 +17,7 @@ from hippocampe.index.bm25 import sparse_document
 from hippocampe.protocols import KINDS, Filter, Point
 
 MANIFEST = "manifest.json"
-FORMAT = 1
-NEVER = 1e18
-"""The `expires_at` of a point that never expires: one range then serves every point."""
-
+FORMAT = 2
 LARGE_BATCH = 1000
 # Readers wait for the batch that is being written: 100 points take 10-15 ms, 1000 take 200.
 SMALL_BATCH = 100
@@ -45,7 +43,10 @@ _NUMBERS = ("at", "expires_at")
 # adds up dense and sparse vectors, and replaced ones still count. Not a boolean: `MatchValue(True)`
 # never matches one.
 _MARK = "search"
-_KEYWORDS = ("collection", "type", "category", "subjects", "channel", _MARK)
+# Space and collection in one, since every condition is checked for every point that a search meets:
+# in one field for what never expires, in another for the rest, whose time is looked at too.
+_LASTING, _PASSING = "lasting", "passing"
+_KEYWORDS = (_LASTING, _PASSING, "type", "category", "subjects", "channel", _MARK)
 COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
@@ -184,13 +185,13 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
     indices, values = sparse_document(point.text)
     payload = {
         "space": point.space,
-        "collection": point.collection,
+        _LASTING if point.expires_at is None else _PASSING: _drawer(point.space, point.collection),
         "type": point.type,
         "category": point.category,
         "subjects": list(point.subjects),
         "channel": point.channel,
         "at": point.at,
-        "expires_at": NEVER if point.expires_at is None else point.expires_at,
+        "expires_at": point.expires_at,
         _MARK: "graph" if graphed else None,
     }
     return engine.Point(
@@ -231,11 +232,12 @@ def better_scanned(shard: engine.EdgeShard, where: Filter) -> bool:
     return shard.count(engine.CountRequest(exact=False)) >= _MANY * inside
 
 
+@lru_cache(maxsize=16)  # a kind is searched by meaning and by words, with the same filter
 def condition(where: Filter) -> engine.Filter | None:
     """The engine's form of a filter; None when nothing can match."""
+    if not where.space or not where.collections:
+        return None
     any_of = {
-        "space": (where.space,) if where.space else (),
-        "collection": where.collections,
         "type": where.types,
         "subjects": where.subjects,
         "category": None if where.category is None else (where.category,),
@@ -247,10 +249,20 @@ def condition(where: Filter) -> engine.Filter | None:
             continue
         if not values:
             return None
-        match = engine.MatchValue(values[0]) if len(values) == 1 else engine.MatchAny([*values])
-        must.append(engine.FieldCondition(name, match=match))
-    must.append(engine.FieldCondition("expires_at", range=engine.RangeFloat(gt=where.now)))
+        must.append(_any(name, values))
     if where.since is not None or where.until is not None:
         window = engine.RangeFloat(gte=where.since, lt=where.until)
         must.append(engine.FieldCondition("at", range=window))
-    return engine.Filter(must=must)
+    drawers = [_drawer(where.space, collection) for collection in where.collections]
+    later = engine.FieldCondition("expires_at", range=engine.RangeFloat(gt=where.now))
+    passing = engine.Filter(must=[_any(_PASSING, drawers), later])
+    return engine.Filter(must=must, should=[_any(_LASTING, drawers), passing])
+
+
+def _drawer(space: str, collection: str) -> str:
+    return f"{collection} {space}"
+
+
+def _any(name: str, values: Sequence[str]) -> engine.FieldCondition:
+    match = engine.MatchValue(values[0]) if len(values) == 1 else engine.MatchAny([*values])
+    return engine.FieldCondition(name, match=match)
