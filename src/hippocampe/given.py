@@ -23,12 +23,14 @@ MOST_GIVEN = 4_000
 """Ids that are remembered of one channel, however far back: a longer window is obeyed at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Said:
+    """What was given. Vectors that are kept are halved; those of the turn itself are compared most."""
+
     id: str
     turn: int
     content: str
-    vector: NDArray[np.float16]
+    vector: NDArray[np.floating]
 
 
 @dataclass(slots=True)
@@ -67,8 +69,6 @@ class Channel:
         self.active_at = at
         self.turn += 1
         self._out_of_sight = self.turn - depth
-        self._before += self._now
-        self._now.clear()
 
     def refused(
         self, item: Recollection, vector: Vector | None, threshold: float
@@ -106,7 +106,7 @@ class Channel:
         self._note(item.id)
         if vector is not None and most:
             # A copy, since a vector is a view of those of everything that was found.
-            self._now.append(_Said(item.id, self.turn, item.content, vector.astype(np.float16)))
+            self._now.append(_Said(item.id, self.turn, item.content, vector.copy()))
         while len(self._before) + len(self._now) > most:
             (self._before or self._now).popleft()
             self._compared = None
@@ -117,7 +117,11 @@ class Channel:
         ids = {item.id for item in no_room}
         for id in ids:
             self.last_given.pop(id, None)
-        self._now = deque(said for said in self._now if said.id not in ids)
+        for said in self._now:
+            if said.id not in ids:
+                said.vector = said.vector.astype(np.float16)
+                self._before.append(said)
+        self._now.clear()
 
     def heard(self, id: str, at: datetime) -> None:
         """Note a turn of talk that the channel itself has just had. Takes the lock."""

@@ -75,11 +75,13 @@ def _cursor(
     connection: Connection, statement: ClauseElement, ids: Sequence[str], values: dict[str, Any]
 ) -> DBAPICursor:
     written = _written(statement, len(ids), tuple(values), connection.dialect)
-    given = written.fixed | values
-    given |= {name: ids[number] for name, number in written.numbers.items()}
-    ordered = tuple([given[name] for name in written.order])
+    given, numbers = written.fixed | values, written.numbers
+    ordered = [ids[numbers[n]] if n in numbers else given[n] for n in written.order]
     cursor = connection.connection.cursor()
-    cursor.execute(written.sql, ordered if connection.dialect.positional else given)
+    if connection.dialect.positional:
+        cursor.execute(written.sql, ordered)
+    else:
+        cursor.execute(written.sql, dict(zip(written.order, ordered, strict=True)))
     return cursor
 
 
