@@ -281,6 +281,29 @@ def test_nothing_is_lost_while_generations_are_swapped(index: EdgeIndex) -> None
     assert set(index.ids("memory")) == expected
 
 
+def read_so_far() -> int:
+    """Bytes that this process has read, from a disk or from the system's cache."""
+    counts = Path("/proc/self/io").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in counts if line.startswith("rchar"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts what is read as Linux tells it")
+def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = 3_000 * DIMENSIONS * 2
+    path = index.start_generation("memory")
+    build(path, numbered(range(3_000)), graph=True)
+    before = read_so_far()
+    index.adopt_generation("memory")
+    assert read_so_far() - before >= vectors
+    before = read_so_far()
+    index.read_ahead()
+    assert read_so_far() - before >= vectors
+    monkeypatch.setattr("hippocampe.index.shards._memory", lambda: vectors)
+    before = read_so_far()
+    index.read_ahead()
+    assert read_so_far() - before < vectors, "what is large beside the memory is left alone"
+
+
 def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hippocampe.index.shards._SCAN_POINTS", 200)
     monkeypatch.setattr("hippocampe.index.shards._SCAN_POINTS_OF_MANY", 700)

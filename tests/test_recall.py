@@ -407,3 +407,35 @@ def test_recent_is_newest_first(told: Hippocampe, scope: Scope, clock: FakeClock
     assert [memory.content for memory in told.recent(scope=scope, since=since)] == ["Nora chante"]
     with pytest.raises(InvalidInput, match="names a channel"):
         told.recent(scope=Scope(), channel_only=True)
+
+
+# Word counts
+
+
+def test_counts_of_spaces_asked_long_ago_make_room(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lexicon = hippo._parts.lexicon  # pyright: ignore[reportPrivateUsage]
+    kept = lexicon._counts  # pyright: ignore[reportPrivateUsage]
+    names = [f"space {number}" for number in range(5)]
+    for name in names:
+        hippo.remember("Owen répare le voilier", scope=Scope(space=name))
+    asked = {name: texts(hippo.recall("voilier", scope=Scope(space=name))) for name in names}
+    size = next(iter(kept.values())).of_word.nbytes
+    monkeypatch.setattr("hippocampe.lexicon.COUNTS_BYTES", 3 * size)
+    for name in (*names, names[3]):
+        assert texts(hippo.recall("voilier", scope=Scope(space=name))) == asked[name]
+    assert list(kept) == [names[2], names[4], names[3]]
+
+
+def test_the_spaces_served_last_are_made_ready(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    first = open_hippo(tmp_path / "served")
+    for name in ("old", "new", "old"):
+        first.before_turn("où est le voilier ?", scope=Scope(space=name))
+    first.close()
+    second = open_hippo(tmp_path / "served", background=True)
+    second._opened.wait()  # pyright: ignore[reportPrivateUsage]
+    lexicon = second._parts.lexicon  # pyright: ignore[reportPrivateUsage]
+    assert list(lexicon._counts) == ["old", "new"]  # pyright: ignore[reportPrivateUsage]

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.text import fold, words
+from hippocampe.text import fold, is_first_person, words
 from hippocampe.topics import GREETING, bits_of
 from hippocampe.words import (
     SAME,
@@ -58,9 +58,6 @@ _ASKS: Final = {
         r"\b(?:where|(?:what|which) (?:city|town|country|place|street|address)|quel(?:le)? (?:ville"
         r"|pays|endroit|lieu|quartier|adresse|rue)|d'ou|ou (?:est|sont|se|va|vas|vont|en est|on|je|tu"
         r"|il|elle|habit\w+|viv\w*|vi[st]|travaill\w+|par[st]\w*|loge\w*|dor\w+))\b|^ou\b"
-    ),
-    "first_person": re.compile(
-        r"\b(?:i|me|my|mine|we|our|us|je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b"
     ),
 }
 
@@ -158,9 +155,10 @@ def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) ->
 
 
 def asks(question: str) -> frozenset[str]:
-    """What a question asks for: any of `when`, `number`, `where` and `first_person`."""
+    """What a question asks for: any of `when`, `number` and `where`; and whether in `first_person`."""
     folded = fold(question)
-    return frozenset(name for name, pattern in _ASKS.items() if pattern.search(folded))
+    found = {name for name, pattern in _ASKS.items() if pattern.search(folded)}
+    return frozenset(found | {"first_person"} if is_first_person(question) else found)
 
 
 def rarity(frequencies: Integers, documents: int) -> Floats:

@@ -70,7 +70,7 @@ _OPENS_QUESTION: Final = re.compile(
     r"|se|va|vas|habite|travaille|etait|vit))\b"
 )
 _FIRST_PERSON: Final = re.compile(
-    r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos|moi)\b"
+    r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos)\b"
 )
 _IDIOMS: Final = (
     (re.compile(r"\bfor a living\b", re.IGNORECASE), "as a job"),
