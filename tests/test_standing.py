@@ -1,11 +1,13 @@
 """What stands whatever is asked is kept for a moment, and never beyond a change."""
 
+import sqlite3
 from datetime import UTC, datetime, timedelta
 
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
 from hippocampe.standing import FRESH, MOST_KEYS, Standing
-from hippocampe.types import Recollection
+from hippocampe.store import memories
+from hippocampe.types import Memory, Recollection
 
 NOW = datetime(2026, 1, 17, tzinfo=UTC)
 STANDS = [("recent", Recollection("1", "memory", "on garde le vieux four", 0.0), None)]
@@ -60,3 +62,31 @@ def test_every_change_of_a_memory_is_seen_by_the_next_turn(
     assert given("g") == ""
     hippo.erase(scope=scope, id=short.id)
     assert given("h") == ""
+
+
+def test_a_space_without_identities_is_not_read_whole(hippo: Hippocampe) -> None:
+    """Nor one whose memories are neither important nor recent."""
+    now = datetime.now(UTC)
+    old = now - timedelta(days=300)
+    parts = hippo._parts  # pyright: ignore[reportPrivateUsage]
+    made = [
+        Memory(
+            str(number), "default", f"la barque {number}", "memory", "fact", importance=0.6,
+            source="test", created_at=old, updated_at=old,
+        )
+        for number in range(5_000)
+    ]  # fmt: skip
+    with parts.store.write() as connection:
+        memories.add(connection, made)
+    thousands: list[int] = []
+    with parts.store.read() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.set_progress_handler(lambda: thousands.append(1), 1_000)
+        since = now - timedelta(hours=6)
+        found = memories.standing(
+            connection, "default", now, least=0.8, since=since, until=now, channel=None, limit=6
+        )
+        driver.set_progress_handler(None, 0)
+    assert not any(found.values())
+    assert len(thousands) < 3, "thousands of steps of the database"

@@ -109,6 +109,9 @@ _identities = memory.c.type == literal_column("'identity'")
 Index(
     "ix_memory_identity",
     memory.c.space,
+    memory.c.collection,
+    # Always the same here, but it makes SQLite prefer this index.
+    memory.c.type,
     memory.c.importance,
     sqlite_where=_identities,
     postgresql_where=_identities,

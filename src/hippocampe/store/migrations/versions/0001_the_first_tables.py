@@ -79,7 +79,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_memory_identity",
         "memory",
-        ["space", "importance"],
+        ["space", "collection", "type", "importance"],
         unique=False,
         sqlite_where=sa.text("type = 'identity'"),
         postgresql_where=sa.text("type = 'identity'"),
