@@ -1,7 +1,12 @@
 """What stands whatever is asked is kept for a moment, and never beyond a change."""
 
 import sqlite3
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event
 
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
@@ -64,29 +69,46 @@ def test_every_change_of_a_memory_is_seen_by_the_next_turn(
     assert given("h") == ""
 
 
-def test_a_space_without_identities_is_not_read_whole(hippo: Hippocampe) -> None:
-    """Nor one whose memories are neither important nor recent."""
-    now = datetime.now(UTC)
-    old = now - timedelta(days=300)
-    parts = hippo._parts  # pyright: ignore[reportPrivateUsage]
+@pytest.fixture
+def large(hippo: Hippocampe) -> Hippocampe:
+    """Thousands of memories that are neither identities, nor important, nor recent."""
+    old = datetime.now(UTC) - timedelta(days=300)
     made = [
-        Memory(
-            str(number), "default", f"la barque {number}", "memory", "fact", importance=0.6,
-            source="test", created_at=old, updated_at=old,
-        )
-        for number in range(5_000)
-    ]  # fmt: skip
-    with parts.store.write() as connection:
+        Memory(f"{n}", "default", f"la barque {n}", created_at=old, updated_at=old)
+        for n in range(5_000)
+    ]
+    with hippo._parts.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
         memories.add(connection, made)
-    thousands: list[int] = []
-    with parts.store.read() as connection:
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
-        driver.set_progress_handler(lambda: thousands.append(1), 1_000)
-        since = now - timedelta(hours=6)
-        found = memories.standing(
-            connection, "default", now, least=0.8, since=since, until=now, channel=None, limit=6
-        )
-        driver.set_progress_handler(None, 0)
-    assert not any(found.values())
-    assert len(thousands) < 3, "thousands of steps of the database"
+    return hippo
+
+
+@pytest.mark.parametrize("channel_scope", [False, True])
+@pytest.mark.parametrize("message", ["la barque", "je suis mickael", "que sais-tu de moi ?"])
+def test_no_turn_reads_a_space_whole(large: Hippocampe, message: str, channel_scope: bool) -> None:
+    scope = Scope(user="mickael", channel="lobby")
+    large.update_settings(scope=scope, channel_scope=channel_scope)
+    assert steps(large, lambda: large.before_turn(message, scope=scope)) < 20_000
+
+
+@pytest.mark.parametrize(
+    "narrowed", [{"types": ["goal"]}, {"subjects": ["lune"]}, {"since": "2020-01-01T00:00:00Z"}]
+)
+def test_no_recall_reads_a_space_whole(large: Hippocampe, narrowed: dict[str, Any]) -> None:
+    scope = Scope()
+    assert steps(large, lambda: large.recall("la barque", scope=scope, **narrowed)) < 20_000
+
+
+def steps(hippo: Hippocampe, call: Callable[[], object]) -> int:
+    """About how many steps the database takes for a call: some ten for each row it looks at."""
+    engine = hippo._parts.store.engine  # pyright: ignore[reportPrivateUsage]
+    hundreds: list[None] = []
+
+    def watch(driver: sqlite3.Connection, *_: object) -> None:
+        driver.set_progress_handler(lambda: hundreds.append(None), 100)
+
+    event.listen(engine, "checkout", watch)
+    try:
+        call()
+    finally:
+        event.remove(engine, "checkout", watch)
+    return 100 * len(hundreds)

@@ -15,7 +15,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    func,
     insert,
     literal_column,
     or_,
@@ -259,37 +258,6 @@ def living(space: str, now: datetime) -> ColumnElement[bool]:
     )
 
 
-def matching(
-    *,
-    collections: Sequence[str] | None = None,
-    types: Sequence[str] | None = None,
-    subjects: Sequence[str] | None = None,
-    category: str | None = None,
-    channel: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> list[ColumnElement[bool]]:
-    """The conditions of recall's filters. `since` is inclusive, `until` exclusive."""
-    happened = func.coalesce(memory.c.occurred_at, memory.c.created_at)
-    conditions: list[ColumnElement[bool]] = []
-    if collections is not None:
-        conditions.append(memory.c.collection.in_(collections))
-    if types is not None:
-        conditions.append(memory.c.type.in_(types))
-    if subjects is not None:
-        named = select(subject.c.memory_id).where(subject.c.name.in_(subjects))
-        conditions.append(memory.c.id.in_(named))
-    if category is not None:
-        conditions.append(memory.c.category == category)
-    if channel is not None:
-        conditions.append(memory.c.channel == channel)
-    if since is not None:
-        conditions.append(happened >= since)
-    if until is not None:
-        conditions.append(happened < until)
-    return conditions
-
-
 def _age(item: Memory) -> tuple[datetime, str]:
     return item.created_at, item.id
 
@@ -469,16 +437,16 @@ def ids_by(
     return list(connection.execute(query.limit(limit)).scalars())
 
 
-_LISTED = (
+_SHOWN = (
     select(*_COLUMNS)
     .where(
-        memory.c.space == bindparam("space"),
         memory.c.collection == "memory",
         CURRENT,
         or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
     )
     .limit(bindparam("most"))
 )
+_LISTED = _SHOWN.where(memory.c.space == bindparam("space"))
 _IN_CHANNEL = memory.c.channel == bindparam("channel")
 # Of equal importance, an index gives the newest first.
 _BY_IMPORTANCE = memory.c.importance.desc()
@@ -527,16 +495,15 @@ def standing(
     }
 
 
+# The memory's own space is not asked for: SQLite would then look through all of it by importance.
 _KNOWN_OF = (
-    _LISTED.where(
-        memory.c.id.in_(
-            select(subject.c.memory_id).where(
-                subject.c.space == bindparam("space"),
-                subject.c.name.in_(bindparam("names", expanding=True)),
-            )
-        )
+    _SHOWN.join(subject, subject.c.memory_id == memory.c.id)
+    .where(
+        subject.c.space == bindparam("space"),
+        subject.c.name.in_(bindparam("names", expanding=True)),
     )
-).order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
+    .order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
+)
 
 
 def known_of(
@@ -550,5 +517,7 @@ def known_of(
 ) -> list[Memory]:
     """What is known of someone by any of their names, the most important first, then the newest."""
     query = _KNOWN_OF if channel is None else _KNOWN_OF.where(_IN_CHANNEL)
-    values = {"space": space, "names": list(names), "now": now, "most": limit, "channel": channel}
-    return [of_row(row) for row in connection.execute(query, values)]
+    values = {"space": space, "names": list(names), "now": now, "channel": channel}
+    # A memory comes once for each of the names that it is about.
+    rows = connection.execute(query, values | {"most": limit * len(names)})
+    return list({row[0]: of_row(row) for row in rows}.values())[:limit]

@@ -101,6 +101,7 @@ memory = Table(
     Index(None, "space", "key"),
     Index(None, "space", "collection", "created_at"),
     Index(None, "space", "collection", "importance"),
+    Index(None, "space", "collection", "channel", "importance"),
     Index(None, "superseded_by"),
     Index(None, "expires_at"),
 )

@@ -85,6 +85,12 @@ def upgrade() -> None:
         postgresql_where=sa.text("type = 'identity'"),
     )
     op.create_index(
+        op.f("ix_memory_space_collection_channel_importance"),
+        "memory",
+        ["space", "collection", "channel", "importance"],
+        unique=False,
+    )
+    op.create_index(
         op.f("ix_memory_space_collection_created_at"),
         "memory",
         ["space", "collection", "created_at"],
