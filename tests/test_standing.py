@@ -98,6 +98,16 @@ def test_no_recall_reads_a_space_whole(large: Hippocampe, narrowed: dict[str, An
     assert steps(large, lambda: large.recall("la barque", scope=scope, **narrowed)) < 20_000
 
 
+def test_the_latest_messages_are_read_alone(hippo: Hippocampe, clock: FakeClock) -> None:
+    talk = [(f"la barque {number}", f"la voile {number}") for number in range(150)]
+    for asked, said in talk:
+        clock.advance(minutes=1)
+        hippo.after_turn(asked, said, scope=Scope(channel="lobby"))
+    few = steps(hippo, lambda: hippo.messages(scope=Scope(), limit=5))
+    many = steps(hippo, lambda: hippo.messages(scope=Scope(), limit=300))
+    assert 10 * few < many
+
+
 def steps(hippo: Hippocampe, call: Callable[[], object]) -> int:
     """About how many steps the database takes for a call: some ten for each row it looks at."""
     engine = hippo._parts.store.engine  # pyright: ignore[reportPrivateUsage]

@@ -198,6 +198,7 @@ message = Table(
     Column("turn_id", String(36), ForeignKey("turn.id", ondelete="SET NULL")),
     Column("live", Boolean, nullable=False, default=False),
     UniqueConstraint("space", "channel", "external_id"),
+    Index(None, "space", "at"),
     Index(None, "space", "channel", "at"),
     Index(None, "turn_id"),
     Index(None, "external_id"),

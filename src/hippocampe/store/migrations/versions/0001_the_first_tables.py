@@ -303,6 +303,7 @@ def upgrade() -> None:
         ),
     )
     op.create_index(op.f("ix_message_external_id"), "message", ["external_id"], unique=False)
+    op.create_index(op.f("ix_message_space_at"), "message", ["space", "at"], unique=False)
     op.create_index(
         op.f("ix_message_space_channel_at"), "message", ["space", "channel", "at"], unique=False
     )
