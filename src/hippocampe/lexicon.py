@@ -199,16 +199,25 @@ class Lexicon:
     def frequencies(self, space: str, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
         """In how many items of a space each word occurs, and how many items there are."""
         with self._lock:
-            counts = self._counts.pop(space, None) or self._load(space)
-            self._counts[space] = counts
-            while len(self._counts) * counts.of_word.nbytes > COUNTS_BYTES:
-                if (oldest := next(iter(self._counts))) == space:
-                    break
-                del self._counts[oldest]
+            counts = self._counted(space)
             of_word = counts.of_word
             known = np.where(words < len(of_word), words, 0)
             found = np.where(words < len(of_word), of_word[known], 0) if len(of_word) else words * 0
             return found.astype(np.int32), counts.items
+
+    def count_space(self, space: str) -> None:
+        """Count the words of a space, unless they are counted: 0.3 s for 120,000 texts."""
+        with self._lock:
+            self._counted(space)
+
+    def _counted(self, space: str) -> _Counts:
+        counts = self._counts.pop(space, None) or self._load(space)
+        self._counts[space] = counts
+        while len(self._counts) * counts.of_word.nbytes > COUNTS_BYTES:
+            if (oldest := next(iter(self._counts))) == space:
+                break
+            del self._counts[oldest]
+        return counts
 
     def _load(self, space: str) -> _Counts:
         width = max(len(self._vectors), 1)
