@@ -71,6 +71,24 @@ def test_what_was_forgotten_comes_back(told: Hippocampe, scope: Scope) -> None:
     assert told.verify().ok
 
 
+def test_a_forgotten_turn_comes_back(told: Hippocampe, scope: Scope) -> None:
+    before = found(told, "canapé", scope)
+    receipt = told.forget("le canapé", scope=scope)
+    turns = [item for item in receipt.items if item.kind == "turn"]
+    assert turns
+    for item in turns:
+        with pytest.raises(NotFound):
+            told.restore(item.id, scope=Scope(space="ailleurs"))
+        back = told.restore(item.id, scope=scope)
+        assert (back.id, back.content) == (item.id, item.content)
+        with pytest.raises(InvalidInput, match="not forgotten"):
+            told.restore(item.id, scope=scope)
+    assert found(told, "canapé", scope) == before & {item.content for item in turns}
+    shown = {message.content for message in told.search_text("canapé", scope=scope)}
+    assert "Le canapé est arrivé !" in shown
+    assert told.verify().ok
+
+
 def test_forgetting_stays_in_its_space(told: Hippocampe, scope: Scope) -> None:
     there = Scope(space="ailleurs")
     assert told.forget("le canapé", scope=there).ids == ()

@@ -322,11 +322,11 @@ class Hippocampe:
         """
         return self._do(revise.delete, id, scope=scope, reason=reason)
 
-    def restore(self, id: str, *, scope: Scope) -> Memory:
-        """Make a forgotten, expired or superseded memory current again.
+    def restore(self, id: str, *, scope: Scope) -> Memory | Recollection:
+        """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
 
         Raises:
-            NotFound: The space has no memory of this id.
+            NotFound: The space has no memory and no turn of this id.
             InvalidInput: It is current already.
         """
         return self._do(revise.restore, id, scope=scope)

@@ -6,7 +6,14 @@ from datetime import datetime, timedelta
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Change, Parts
-from hippocampe.points import memory_embedding_text, memory_text
+from hippocampe.points import (
+    memory_embedding_text,
+    memory_text,
+    turn_embedding_text,
+    turn_point,
+    turn_text,
+)
+from hippocampe.recall import of_turn
 from hippocampe.remember import (
     check_drawer,
     check_importance,
@@ -17,9 +24,10 @@ from hippocampe.remember import (
     rewrite,
     safe,
 )
-from hippocampe.store import memories, schema
+from hippocampe.store import derived, memories, schema, talk
+from hippocampe.store.talk import Turn
 from hippocampe.times import as_utc, parse_ttl
-from hippocampe.types import ASSOCIATIONS, Association, History, Memory, Review, Scope
+from hippocampe.types import ASSOCIATIONS, Association, History, Memory, Recollection, Review, Scope
 
 
 class Unset:
@@ -164,17 +172,21 @@ def hide(change: Change, memory: Memory, at: datetime, reason: str) -> Memory:
     return hidden
 
 
-def restore(parts: Parts, id: str, *, scope: Scope) -> Memory:
-    """Make a forgotten or superseded memory current again.
+def restore(parts: Parts, id: str, *, scope: Scope) -> Memory | Recollection:
+    """Make a forgotten or superseded memory current again, or a forgotten turn of talk.
 
     A memory that had replaced it stays; both are then current, unless they hold the same key: the
     newer one then becomes history.
 
     Raises:
-        NotFound: The space has no memory of this id.
+        NotFound: The space has no memory and no turn of this id.
         InvalidInput: It is current already.
     """
     now = parts.now()
+    with parts.store.read() as connection:
+        turn = talk.turns(connection, scope.space, [id]).get(id)
+    if turn is not None:
+        return _restore_turn(parts, turn)
     old = get(parts, id, scope=scope)
     # Its embedding may be gone: only current memories are embedded anew by a change of embedder.
     prepared = parts.prepare([memory_embedding_text(old)], [memory_text(old)])[0]
@@ -199,6 +211,18 @@ def restore(parts: Parts, id: str, *, scope: Scope) -> Memory:
                 change.unindex("memory", holder.id, holder.space)
         rewrite(change, back, prepared)
     return back
+
+
+def _restore_turn(parts: Parts, turn: Turn) -> Recollection:
+    prepared = parts.prepare([turn_embedding_text(turn)], [turn_text(turn)])[0]
+    with parts.change() as change:
+        found = talk.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+        if found is None or found.forgotten_at is None:
+            raise InvalidInput(f"turn {turn.id!r} is not forgotten: there is nothing to restore.")
+        talk.forget_turns(change.connection, turn.space, [turn.id], None, None)
+        derived.remove_vectors(change.connection, [turn.id])
+        change.index("turn", turn_point(turn, prepared.dense), prepared)
+    return of_turn(turn)
 
 
 def associate(

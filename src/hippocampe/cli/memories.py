@@ -191,10 +191,10 @@ def delete(call: Call, id: options.Id, *, reason: options.Reason = "deleted by h
 
 @command(app, "restore", panel=PANEL)
 def restore(call: Call, id: options.Id) -> None:
-    """Make a forgotten, expired or superseded memory current again."""
+    """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk."""
     with call.open() as hippo:
         back = hippo.restore(id, scope=call.scope)
-    call.answer(back, lambda: show.memory(back))
+    call.answer(back, lambda: show.restored(back))
 
 
 @command(app, "associate", panel=PANEL)

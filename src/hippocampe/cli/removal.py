@@ -27,7 +27,7 @@ def forget(
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Hide everything about a topic from recall; `restore` brings memories back."""
+    """Hide everything about a topic from recall; `restore` brings it back by its id."""
     _must_not_ask(call, yes, dry_run)
 
     def answer(receipt: "Receipt") -> None:

@@ -172,6 +172,11 @@ def memory(item: Memory) -> "RenderableType":
     return _pairs((name, value) for name, value in values.items() if value not in (None, ""))
 
 
+def restored(item: Memory | Recollection) -> "RenderableType":
+    """What is current again."""
+    return memory(item) if isinstance(item, Memory) else _entry(_spoken(item), item.id)
+
+
 def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
     """What `remember` did, and what it replaced."""
     lines = [_text(f"{result.action}: {result.memory.content}")]

@@ -243,9 +243,13 @@ def latest_live(
 
 
 def forget_turns(
-    connection: Connection, space: str, ids: Collection[str], at: datetime, reason: str
+    connection: Connection,
+    space: str,
+    ids: Collection[str],
+    at: datetime | None,
+    reason: str | None,
 ) -> None:
-    """Hide turns from recall; their messages stay."""
+    """Hide turns from recall, or show them again where `at` is None; their messages stay."""
     query = update(turn).where(
         turn.c.space == space, turn.c.id.in_(bindparam("ids", expanding=True))
     )
