@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
+from typing import Any
 
 import numpy as np
 import pytest
@@ -289,19 +290,30 @@ def read_so_far() -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts what is read as Linux tells it")
 def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = 3_000 * DIMENSIONS * 2
+    opened: list[Path] = []
+    really = Path.open
+
+    def noted(path: Path, *how: Any, **options: Any) -> Any:
+        opened.append(path)
+        return really(path, *how, **options)
+
     path = index.start_generation("memory")
     build(path, numbered(range(3_000)), graph=True)
-    before = read_so_far()
-    index.adopt_generation("memory")
-    assert read_so_far() - before >= vectors
-    before = read_so_far()
+    monkeypatch.setattr(Path, "open", noted)
+    for work in (lambda: index.adopt_generation("memory"), index.read_ahead):
+        opened.clear()
+        before = read_so_far()
+        work()
+        assert read_so_far() - before >= 3_000 * DIMENSIONS * 2, (
+            "the vectors alone are as many bytes"
+        )
+        folders = {each.parent.name for each in opened if path in each.parents}
+        assert {"vector_storage-dense", "vector_index-dense", "vector_index-bm25"} <= folders
+        assert "payload_storage" not in folders
+    monkeypatch.setattr("hippocampe.index.shards._memory", lambda: 1_000)
+    opened.clear()
     index.read_ahead()
-    assert read_so_far() - before >= vectors
-    monkeypatch.setattr("hippocampe.index.shards._memory", lambda: vectors)
-    before = read_so_far()
-    index.read_ahead()
-    assert read_so_far() - before < vectors, "what is large beside the memory is left alone"
+    assert not [each for each in opened if path in each.parents], "it is large beside the memory"
 
 
 def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
