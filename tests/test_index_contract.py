@@ -324,7 +324,8 @@ def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.Monke
     centres = rng.normal(size=(60, dimensions))
     vectors = centres[rng.integers(0, 60, count)] + 0.8 * rng.normal(size=(count, dimensions))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    spaces = rng.choice(["home", "third", "small", "tiny"], count, p=[0.55, 0.33, 0.1, 0.02])
+    shares = {"home": 0.5, "third": 0.33, "small": 0.1, "own": 0.05, "tiny": 0.02}
+    spaces = rng.choice(list(shares), count, p=list(shares.values()))
     points = [
         Point(point_id(n), vectors[n], "", str(spaces[n]), "memory", NOW) for n in range(count)
     ]
@@ -332,7 +333,7 @@ def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.Monke
         path = index.start_generation("memory")
         EdgeIndex.build(path, dimensions=dimensions, points=points, graph=True)
         index.adopt_generation("memory")
-        for space in ("home", "third", "small", "tiny"):
+        for space in shares:
             inside = np.flatnonzero(spaces == space)
             where = replace(HERE, space=space)
             found = 0

@@ -55,6 +55,12 @@ class Filter:
     since: float | None = None
     until: float | None = None
 
+    @property
+    def narrowed(self) -> bool:
+        """Whether more than space, collections and time of expiry restricts it."""
+        others = (self.types, self.subjects, self.category, self.channel, self.since, self.until)
+        return any(each is not None for each in others)
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

@@ -33,9 +33,10 @@ from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector
 Answer = TypeVar("Answer")
 
 RECOUNT = 1_000
-"""After how many changes it is asked anew whether a space is better scanned: that takes 0.2 ms."""
+"""After how many changes it is asked anew how a space is best searched: that takes 0.2 ms."""
 MOST_SPACES = 10_000
 """Of how many spaces that is remembered."""
+USUAL: shards.Route = "graph of neighbours' neighbours"
 
 
 @dataclass(slots=True)
@@ -51,8 +52,10 @@ class _Shard:
     """Ids inserted, replaced or removed since `growing` was started."""
     changes: int = 0
     """How many points were written since the index was opened."""
-    scans: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
-    """For each space, whether it is better scanned, and of how many changes that was found."""
+    routes: dict[str, tuple[int, shards.Route]] = field(
+        default_factory=dict[str, tuple[int, shards.Route]]
+    )
+    """How each space is searched, and of how many changes that was found."""
 
 
 class EdgeIndex:
@@ -141,7 +144,7 @@ class EdgeIndex:
         if self._is_empty(kind):
             return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
-        return self._search(kind, query, limit, where, scan=self._better_scanned(kind, where))
+        return self._search(kind, query, limit, where, self._route(kind, where))
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest BM25 score, best first, equals by id."""
@@ -230,6 +233,9 @@ class EdgeIndex:
             total += len(batch)
         with shards.engine_errors(what):
             if graph and total:
+                shard.flush()
+                shard.close()
+                shard = shards.load(path, dimensions, total)
                 shard.optimize()
             shard.flush()
             shard.close()
@@ -317,23 +323,31 @@ class EdgeIndex:
         for kind, name in self._manifest.generations.items():
             shards.read_ahead(self._folder / kind / name, stop=lambda: self._closed)
 
-    def _better_scanned(self, kind: str, where: Filter) -> bool:
-        shard = self._shards[kind]
-        changes, scan = shard.scans.get(where.space, (-RECOUNT, False))
-        if shard.changes - changes >= RECOUNT:
+    def _route(self, kind: str, where: Filter) -> shards.Route:
+        if where.narrowed:
+            return USUAL
+        shard, serving = self._shards[kind], self._shards[kind].serving
+        changes, route = shard.routes.get(where.space, (-RECOUNT, USUAL))
+        if serving is not None and shard.changes - changes >= RECOUNT:
             changes = shard.changes
-            scan = bool(self._read(kind, lambda serving: shards.better_scanned(serving, where)))
-            if len(shard.scans) >= MOST_SPACES:
-                shard.scans.clear()
-            shard.scans[where.space] = changes, scan
-        return scan
+            with shards.engine_errors(f"points of kind {kind!r} cannot be counted"):
+                route = shards.route(serving, where.space)
+            if len(shard.routes) >= MOST_SPACES:
+                shard.routes.clear()
+            shard.routes[where.space] = changes, route
+        return route
 
     def _is_empty(self, kind: str) -> bool:
         self._check_open()
         return self._shards[kind].serving is None
 
     def _search(
-        self, kind: str, query: engine.Query, limit: int, where: Filter, *, scan: bool = False
+        self,
+        kind: str,
+        query: engine.Query,
+        limit: int,
+        where: Filter,
+        route: shards.Route = USUAL,
     ) -> list[Hit]:
         condition = shards.condition(where)
         if condition is None or limit < 1:
@@ -343,12 +357,7 @@ class EdgeIndex:
             limit=limit,
             query=query,
             filter=condition,
-            params=engine.SearchParams(
-                exact=scan,
-                hnsw_ef=max(shards.SEARCH_WIDTH, 3 * limit // 2),
-                acorn=shards.NARROW,
-                quantization=shards.BY_OWN_VECTOR,
-            ),
+            params=shards.parameters(route, limit),
             with_payload=False,
             with_vector=False,
         )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 import qdrant_edge as engine
 
@@ -25,17 +26,27 @@ SMALL_BATCH = 100
 CATCH_UP_ROUNDS = 20
 # What a filter leaves is scanned, exactly, up to this many points (2-4 ms).
 _SCAN_POINTS = 16_000
-# In a shard of a million, a graph search of a space of 20,000 takes 8 ms, a scan of it 3.
+# A space that is so small a part of a graph has links of its own in it: at building, the engine links
+# the points of an indexed value where too few of the others' links would join them.
+_OWN_LINKS = 16
+# Of clustered points, a filter that leaves less than half of a graph, and more than that, breaks its
+# paths: recall@20 of a space of 22,000 in 60,000 was .66. A scan of so many takes 3 ms.
 _SCAN_POINTS_OF_MANY = 32_000
 _MANY = 4
-# Of clustered points, a filter that leaves less than half breaks the paths of a graph: recall@20 of
-# a space of 22,000 in 60,000 was .66. ACORN looks one neighbour further there (.999, 5 ms).
-NARROW = engine.AcornSearchParams(enable=True, max_selectivity=0.5)
+# Of more, ACORN looks one neighbour further (.999, 5 ms).
+_NARROW = engine.AcornSearchParams(enable=True, max_selectivity=0.5)
 # Candidates a graph search keeps at least: recall@20 of .965 over 100,000 points in 1.1 ms.
-SEARCH_WIDTH = 96
+_SEARCH_WIDTH = 96
 # A graph is searched, and what it holds is scanned, by vectors of a byte per dimension: half of the
 # time of float16, a third where a space is scanned. The best are then scored by their own vectors.
-BY_OWN_VECTOR = engine.QuantizationSearchParams(rescore=True)
+_BY_OWN_VECTOR = engine.QuantizationSearchParams(rescore=True)
+# What a filter leaves is searched text by text, and not by the lists of each word, if it is so small a
+# part of a graph's points: in a space of 20,000 of a million, that takes 2 ms instead of 5.
+_SCAN_TEXTS = 18
+# Of few points always; the engine's own default.
+_SCAN_FEW_TEXTS = 5_000
+Route = Literal["graph", "graph of neighbours' neighbours", "scan"]
+"""How what a filter leaves is searched by meaning, if it is more than is always scanned."""
 # What no search reads.
 _UNSEARCHED = {"payload_storage", "vector_storage-bm25"}
 _NUMBERS = ("at", "expires_at")
@@ -97,7 +108,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     temporary.replace(folder / MANIFEST)
 
 
-def _config(dimensions: int) -> engine.EdgeConfig:
+def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
     # Cold: a file is mapped and read where a search goes, and not whole at opening.
     cold = engine.Memory.Cold
     dense = engine.EdgeVectorParams(
@@ -109,7 +120,11 @@ def _config(dimensions: int) -> engine.EdgeConfig:
             engine.ScalarType.Int8, quantile=0.99, memory=cold
         ),
     )
-    sparse = engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf, memory=cold)
+    sparse = engine.EdgeSparseVectorParams(
+        full_scan_threshold=max(_SCAN_FEW_TEXTS, points // _SCAN_TEXTS),
+        modifier=engine.Modifier.Idf,
+        memory=cold,
+    )
     return engine.EdgeConfig(
         vectors={"dense": dense},
         sparse_vectors={"bm25": sparse},
@@ -137,8 +152,9 @@ def create(path: Path, dimensions: int) -> engine.EdgeShard:
     return shard
 
 
-def load(path: Path, dimensions: int) -> engine.EdgeShard:
-    return engine.EdgeShard.load(str(path), _config(dimensions))
+def load(path: Path, dimensions: int, points: int = 0) -> engine.EdgeShard:
+    """Open a shard; a graph built in it then is one for so many `points`."""
+    return engine.EdgeShard.load(str(path), _config(dimensions, points))
 
 
 def read_ahead(path: Path, *, stop: Callable[[], bool]) -> None:
@@ -222,14 +238,27 @@ def copy(ids: Iterable[str], source: engine.EdgeShard | None, target: engine.Edg
         target.update(engine.UpdateOperation.delete_points([*(set(batch) - present)]))
 
 
-def better_scanned(shard: engine.EdgeShard, where: Filter) -> bool:
-    """Whether a space is so small a part of a shard that scanning it is faster than the graph."""
+def route(shard: engine.EdgeShard, space: str) -> Route:
+    """How a space is searched by meaning when nothing narrows it: the fastest that finds enough."""
     # Estimates, from the index of the field.
-    of_space = engine.FieldCondition("space", match=engine.MatchValue(where.space))
+    of_space = engine.FieldCondition("space", match=engine.MatchValue(space))
     inside = shard.count(engine.CountRequest(exact=False, filter=engine.Filter(must=[of_space])))
-    if not _SCAN_POINTS < inside <= _SCAN_POINTS_OF_MANY:
-        return False
-    return shard.count(engine.CountRequest(exact=False)) >= _MANY * inside
+    total = shard.count(engine.CountRequest(exact=False))
+    if total >= _OWN_LINKS * inside:
+        return "graph"
+    if total >= _MANY * inside and inside <= _SCAN_POINTS_OF_MANY:
+        return "scan"
+    return "graph of neighbours' neighbours"
+
+
+def parameters(route: Route, limit: int) -> engine.SearchParams:
+    """What tells the engine how to search."""
+    return engine.SearchParams(
+        exact=route == "scan",
+        hnsw_ef=max(_SEARCH_WIDTH, 3 * limit // 2),
+        acorn=None if route == "graph" else _NARROW,
+        quantization=_BY_OWN_VECTOR,
+    )
 
 
 @lru_cache(maxsize=16)  # a kind is searched by meaning and by words, with the same filter
