@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("types", "errors"),
     ("config",),
     (),
-    ("store", "index", "embed", "notes", "tokens"),
+    ("store", "index", "embed", "notes", "tokens", "page_cache"),
     (
         "points",
         "lexicon",

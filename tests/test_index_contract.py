@@ -310,7 +310,7 @@ def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.Mo
         folders = {each.parent.name for each in opened if path in each.parents}
         assert {"vector_storage-dense", "vector_index-dense", "vector_index-bm25"} <= folders
         assert "payload_storage" not in folders
-    monkeypatch.setattr("hippocampe.index.shards._memory", lambda: 1_000)
+    monkeypatch.setattr("hippocampe.page_cache._memory", lambda: 1_000)
     opened.clear()
     index.read_ahead()
     assert not [each for each in opened if path in each.parents], "it is large beside the memory"

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from threading import Event, Lock, Thread
 
-from hippocampe import maintain
+from hippocampe import maintain, page_cache
 from hippocampe.config import Config
 from hippocampe.embed import open_embedder
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
@@ -69,15 +69,21 @@ def open_parts(
     except BaseException:
         owner.release()
         raise
-    if isinstance(parts.index, EdgeIndex):
-        Thread(target=parts.index.read_ahead, name="hippocampe-reading", daemon=True).start()
     warming, ending = None, Event()
+    Thread(target=_read_ahead, args=(parts, ending), name="hippocampe-reading", daemon=True).start()
     if config.background:
         warming = Thread(
             target=rehearse, args=(parts, ending), name="hippocampe-warming", daemon=True
         )
         warming.start()
     return Opened(parts, owner, warming, ending, Lock())
+
+
+def _read_ahead(parts: Parts, ending: Event) -> None:
+    if isinstance(parts.index, EdgeIndex):
+        parts.index.read_ahead()
+    if database := parts.store.path:
+        page_cache.read_ahead([database], stop=ending.is_set)
 
 
 def _assemble(

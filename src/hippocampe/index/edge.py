@@ -25,6 +25,7 @@ from typing import TypeVar
 
 import qdrant_edge as engine
 
+from hippocampe import page_cache
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
 from hippocampe.index import shards
 from hippocampe.index.bm25 import sparse_query
@@ -297,7 +298,7 @@ class EdgeIndex:
     def _replace(self, kind: str, shard: _Shard, name: str) -> None:
         fresh = shards.load(self._folder / kind / name, self._manifest.dimensions)
         adopted = False
-        shards.read_ahead(self._folder / kind / name, stop=lambda: self._closed)
+        self._read_ahead(self._folder / kind / name)
         try:
             for _ in range(shards.CATCH_UP_ROUNDS):
                 if len(shard.touched) <= shards.SMALL_BATCH:
@@ -319,9 +320,14 @@ class EdgeIndex:
                 fresh.close()
 
     def read_ahead(self) -> None:
-        """Read what searches will read, so that the first ones need not wait for a disk."""
+        """Read what searches will read. Opening empties the system's cache of it, and the first
+        searches of 100,000 points would wait for a thousand pages each: 150 ms, and still 25 ms
+        after twenty of them. Reading every file takes 0.3 s."""
         for kind, name in self._manifest.generations.items():
-            shards.read_ahead(self._folder / kind / name, stop=lambda: self._closed)
+            self._read_ahead(self._folder / kind / name)
+
+    def _read_ahead(self, path: Path) -> None:
+        page_cache.read_ahead(shards.searched(path), stop=lambda: self._closed)
 
     def _route(self, kind: str, where: Filter) -> shards.Route:
         if where.narrowed:

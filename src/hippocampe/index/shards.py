@@ -2,9 +2,8 @@
 
 import json
 import os
-import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
@@ -157,36 +156,11 @@ def load(path: Path, dimensions: int, points: int = 0) -> engine.EdgeShard:
     return engine.EdgeShard.load(str(path), _config(dimensions, points))
 
 
-def read_ahead(path: Path, *, stop: Callable[[], bool]) -> None:
-    """Bring what is searched of a shard into the system's cache, which opening it empties.
-
-    The first searches of 100,000 points would wait for a thousand pages each, one after the other:
-    150 ms, and 25 ms after twenty of them. Reading every file takes 0.3 s. What is large beside the
-    memory of the machine is left alone.
-    """
-    block = bytearray(1 << 20)
-    with suppress(OSError):
-        searched = [each for each in path.rglob("*") if _UNSEARCHED.isdisjoint(each.parts)]
-        files = {each: _written(each) for each in searched if each.is_file()}
-        if sum(files.values()) > _memory() // 4:
-            return
-        for each, left in files.items():
-            with each.open("rb", buffering=0) as file:
-                while left > 0 and not stop() and (read := file.readinto(block)):
-                    left -= read
-
-
-def _written(path: Path) -> int:
-    """How many bytes of a file are there: files that grow have a hole at the end."""
-    stat = path.stat()
-    return stat.st_size if sys.platform == "win32" else min(stat.st_size, stat.st_blocks * 512)
-
-
-def _memory() -> int:
-    """Bytes of memory of the machine; 4 GiB where the system does not say."""
-    if sys.platform == "win32":
-        return 4 << 30
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def searched(path: Path) -> Iterator[Path]:
+    """The files of a shard that searches read."""
+    for each in path.rglob("*"):
+        if _UNSEARCHED.isdisjoint(each.parts) and each.is_file():
+            yield each
 
 
 def upserts(
