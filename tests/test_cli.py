@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 from hippocampe import Config, Hippocampe, Scope, journal
 from hippocampe.cli import doctor
 from hippocampe.cli.app import app
+from hippocampe.lexicon import Lexicon
 from hippocampe.types import Considered, Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
@@ -181,6 +183,22 @@ class TestBeforeTurn:
         assert re.search(r"\d injected.* of 3 considered", shown)
         assert re.search(r"\d+ tokens in [\d.]+ ms \(.*understand \d.*render \d", shown)
         assert "\u202e" not in shown
+
+    def test_words_are_counted_before_the_clock_runs(
+        self, run: Run, said: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said("le vieux four est chez Nadia")
+        run("settings", "set", "recent_hours", "0")
+        run("settings", "set", "hook_timeout_ms", "400")
+        load = Lexicon._load  # pyright: ignore[reportPrivateUsage]
+
+        def slow(lexicon: Lexicon, space: str) -> object:
+            sleep(0.6)
+            return load(lexicon, space)
+
+        monkeypatch.setattr(Lexicon, "_load", slow)
+        turn = run("before-turn", "où est le vieux four ?", "--json").json
+        assert turn["trace"]["missing"] == []
 
     def test_several_texts_are_one_turn(self, run: Run) -> None:
         run("before-turn", "En fait", "j'ai changé", "d'avis", "--user", "dev")

@@ -31,7 +31,6 @@ from hippocampe.errors import (
     StoreError,
 )
 from hippocampe.given import Channel, Given
-from hippocampe.lexicon import Lexicon
 from hippocampe.parts import Parts
 from hippocampe.protocols import Vectors
 from hippocampe.types import Injection, Recollection
@@ -1034,21 +1033,3 @@ def test_two_thousand_turns(hippo: Hippocampe, clock: FakeClock) -> None:
         assert len(kept) <= 100
         assert all(said.vector.base is None for said in kept)
     assert hippo.stats(scope=LOBBY).outages == {}
-
-
-def test_without_a_background_words_are_counted_before_the_clock_runs(
-    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scope = Scope()
-    hippo.remember("le vieux four est chez Nadia", scope=scope)
-    load = Lexicon._load  # pyright: ignore[reportPrivateUsage]
-
-    def slow(lexicon: Lexicon, space: str) -> object:
-        time.sleep(0.3)
-        return load(lexicon, space)
-
-    monkeypatch.setattr(Lexicon, "_load", slow)
-    hippo.update_settings(scope=scope, hook_timeout_ms=200)
-    injection = hippo.before_turn("où est le vieux four ?", scope=scope)
-    assert not injection.trace.missing
-    assert "chez Nadia" in injection.text

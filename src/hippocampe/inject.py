@@ -8,7 +8,6 @@ recency) and what the message itself brings to mind. What the channel was alread
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import sleep
@@ -76,10 +75,7 @@ def before_turn(
     """
     try:
         if not parts.config.background:
-            # No thread has made ready what the deadline would not leave time for.
             warm(parts.embedder)
-            with suppress(HippocampeError):
-                parts.lexicon.count_space(scope.space)
         laps = Laps()
         injection = _serve(parts, message, scope, role, notebook, laps)
     except Retired:

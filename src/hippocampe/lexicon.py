@@ -205,11 +205,6 @@ class Lexicon:
             found = np.where(words < len(of_word), of_word[known], 0) if len(of_word) else words * 0
             return found.astype(np.int32), counts.items
 
-    def count_space(self, space: str) -> None:
-        """Count the words of a space, unless they are counted: 0.3 s for 120,000 texts."""
-        with self._lock:
-            self._counted(space)
-
     def _counted(self, space: str) -> _Counts:
         counts = self._counts.pop(space, None) or self._load(space)
         self._counts[space] = counts

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from hippocampe import secret
+from hippocampe.store.driver import write
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.text import without_control
 from hippocampe.types import Retrieval, Retrieved
@@ -18,6 +19,7 @@ _ITEM = {"id": "item_id", "kind": "kind", "score": "score", "path": "path"} | {
     "signals": "signals",
 }
 """Fields of `Retrieved`, each with its column."""
+_INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
 def preview(message: str) -> str:
@@ -36,17 +38,14 @@ def add(connection: Connection, entries: Sequence[Retrieval]) -> None:
     ids = [entry.id for entry in entries]
     connection.execute(delete(retrieval).where(retrieval.c.id.in_(ids)))
     columns = [column.name for column in retrieval.c]
-    connection.execute(
-        insert(retrieval), [{name: getattr(e, name) for name in columns} for e in entries]
-    )
+    write(connection, _INSERT, [{name: getattr(e, name) for name in columns} for e in entries])
     items = [
         {"retrieval_id": entry.id, "position": position}
         | {column: getattr(item, name) for name, column in _ITEM.items()}
         for entry in entries
         for position, item in enumerate(entry.items)
     ]
-    if items:
-        connection.execute(insert(retrieval_item), items)
+    write(connection, _INSERT_ITEM, items)
 
 
 def find(
