@@ -117,7 +117,7 @@ def _hide(parts: Parts, found: Collection[Recollection], scope: Scope, reason: s
             if memory.current:
                 hide(change, memory, now, reason)
         turns = [item.id for item in found if item.kind == "turn"]
-        talk.forget_turns(change.connection, scope.space, turns, now, reason)
+        talk.set_forgotten(change.connection, scope.space, turns, now, reason)
         live = [item.id for item in found if item.kind == "live"]
         talk.set_live(change.connection, live, False)
         for kind, hidden in (("turn", turns), ("live", live)):

@@ -6,7 +6,7 @@ In memory only, and bounded: a restart forgets it, and something may then be sai
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -23,7 +23,7 @@ MOST_GIVEN = 4_000
 """Ids that are remembered of one channel, however far back: a longer window is obeyed at once."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Said:
     """What was given. Vectors that are kept are halved; those of the turn itself are compared most."""
 
@@ -117,10 +117,11 @@ class Channel:
         ids = {item.id for item in no_room}
         for id in ids:
             self.last_given.pop(id, None)
-        for said in self._now:
-            if said.id not in ids:
-                said.vector = said.vector.astype(np.float16)
-                self._before.append(said)
+        self._before += (
+            replace(said, vector=said.vector.astype(np.float16))
+            for said in self._now
+            if said.id not in ids
+        )
         self._now.clear()
 
     def heard(self, id: str, at: datetime) -> None:

@@ -208,10 +208,8 @@ class Lexicon:
     def _counted(self, space: str) -> _Counts:
         counts = self._counts.pop(space, None) or self._load(space)
         self._counts[space] = counts
-        while len(self._counts) * counts.of_word.nbytes > COUNTS_BYTES:
-            if (oldest := next(iter(self._counts))) == space:
-                break
-            del self._counts[oldest]
+        while len(self._counts) > 1 and len(self._counts) * counts.of_word.nbytes > COUNTS_BYTES:
+            del self._counts[next(iter(self._counts))]
         return counts
 
     def _load(self, space: str) -> _Counts:

@@ -81,19 +81,12 @@ class Wanted:
         """The kinds of points to search, each with the collections wanted in it."""
         of_memory = tuple(name for name in self.collections if name in MEMORY_COLLECTIONS)
         kinds = {"memory": of_memory} if of_memory else {}
-        if not self._only_memories:
+        only_memories = (
+            self.types is not None or self.category is not None or self.subjects is not None
+        )
+        if not only_memories:
             kinds |= {n: (n,) for n in self.collections if n not in MEMORY_COLLECTIONS}
         return kinds
-
-    @property
-    def narrowed(self) -> bool:
-        """Whether more than space and collection restricts what is wanted."""
-        others = (self.channel, self.since, self.until)
-        return self._only_memories or any(each is not None for each in others)
-
-    @property
-    def _only_memories(self) -> bool:
-        return any(each is not None for each in (self.types, self.category, self.subjects))
 
     def filter(self, collections: tuple[str, ...], now: datetime) -> Filter:
         """The filter of one kind."""
@@ -386,14 +379,15 @@ def _of_memories(
     linked = reached[len(set(starts)) :][:LINKED]
     rows = memories.get(connection, wanted.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
-    if len(hits.kinds) >= rank.CANDIDATES or wanted.narrowed:
+    collections = wanted.kinds()["memory"]
+    if len(hits.kinds) >= rank.CANDIDATES or wanted.filter(collections, now).narrowed:
         # Their weight is too small to bring in what no search found; and few among many are found
         # by a search, where the store would look through all of a space.
         return found
     living = memories.living(wanted.scope.space, now)
     for name, order in _BY_METADATA.items():
         found[name] = []
-        for collection in wanted.kinds()["memory"]:
+        for collection in collections:
             within = schema.memory.c.collection == collection
             found[name] += memories.ids_by(connection, order, 10, living, within)
     return found

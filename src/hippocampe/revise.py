@@ -219,7 +219,7 @@ def _restore_turn(parts: Parts, turn: Turn) -> Recollection:
         found = talk.turns(change.connection, turn.space, [turn.id]).get(turn.id)
         if found is None or found.forgotten_at is None:
             raise InvalidInput(f"turn {turn.id!r} is not forgotten: there is nothing to restore.")
-        talk.forget_turns(change.connection, turn.space, [turn.id], None, None)
+        talk.set_forgotten(change.connection, turn.space, [turn.id], None, None)
         derived.remove_vectors(change.connection, [turn.id])
         change.index("turn", turn_point(turn, prepared.dense), prepared)
     return of_turn(turn)

@@ -31,7 +31,8 @@ def warm(embedder: Embedder) -> None:
 def rehearse(parts: Parts, ending: Event) -> None:
     """`warm`, and search the spaces that were served last, so that their words are counted.
 
-    What is searched for is seen by nobody, and it stops when `ending` is set. An embedder that is reached over a network is left alone.
+    What is searched for is seen by nobody, and it stops when `ending` is set. An embedder that is
+    reached over a network is left alone.
     """
     warm(parts.embedder)
     if not isinstance(parts.embedder, LocalEmbedder):
@@ -40,9 +41,9 @@ def rehearse(parts: Parts, ending: Event) -> None:
         with parts.store.read() as connection:
             spaces = retrievals.latest_spaces(connection, SPACES)
         for space in spaces or [Scope().space]:
-            wanted = recall.Wanted(Scope(space=space), collections=EVERYWHERE)
             if ending.is_set():
                 return
+            wanted = recall.Wanted(Scope(space=space), collections=EVERYWHERE)
             recall.search(parts, "?", wanted)
 
 

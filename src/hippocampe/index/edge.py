@@ -34,7 +34,7 @@ from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector
 Answer = TypeVar("Answer")
 
 RECOUNT = 1_000
-"""After how many changes it is asked anew how a space is best searched: that takes 0.2 ms."""
+"""After how many changes it is asked anew how spaces are best searched: that takes 0.2 ms each."""
 MOST_SPACES = 10_000
 """Of how many spaces that is remembered."""
 USUAL: shards.Route = "graph of neighbours' neighbours"
@@ -51,12 +51,10 @@ class _Shard:
     """The generation that another process builds."""
     touched: set[str] = field(default_factory=set[str])
     """Ids inserted, replaced or removed since `growing` was started."""
+    routes: dict[str, shards.Route] = field(default_factory=dict[str, shards.Route])
+    """How each space is best searched, where that was asked lately."""
     changes: int = 0
-    """How many points were written since the index was opened."""
-    routes: dict[str, tuple[int, shards.Route]] = field(
-        default_factory=dict[str, tuple[int, shards.Route]]
-    )
-    """How each space is searched, and of how many changes that was found."""
+    """How many points were written since `routes` was empty."""
 
 
 class EdgeIndex:
@@ -137,6 +135,9 @@ class EdgeIndex:
                 serving = self._found(kind, shard)
             shard.flushed = False
             shard.changes += len(points) + len(removed)
+            if shard.changes >= RECOUNT:
+                shard.routes.clear()
+                shard.changes = 0
             for change in changes:
                 serving.update(change)
 
@@ -298,8 +299,8 @@ class EdgeIndex:
     def _replace(self, kind: str, shard: _Shard, name: str) -> None:
         fresh = shards.load(self._folder / kind / name, self._manifest.dimensions)
         adopted = False
-        self._read_ahead(self._folder / kind / name)
         try:
+            self._read_ahead(self._folder / kind / name)
             for _ in range(shards.CATCH_UP_ROUNDS):
                 if len(shard.touched) <= shards.SMALL_BATCH:
                     break
@@ -333,14 +334,13 @@ class EdgeIndex:
         if where.narrowed:
             return USUAL
         shard, serving = self._shards[kind], self._shards[kind].serving
-        changes, route = shard.routes.get(where.space, (-RECOUNT, USUAL))
-        if serving is not None and shard.changes - changes >= RECOUNT:
-            changes = shard.changes
+        route = shard.routes.get(where.space, USUAL)
+        if serving is not None and where.space not in shard.routes:
             with shards.engine_errors(f"points of kind {kind!r} cannot be counted"):
                 route = shards.route(serving, where.space)
             if len(shard.routes) >= MOST_SPACES:
                 shard.routes.clear()
-            shard.routes[where.space] = changes, route
+            shard.routes[where.space] = route
         return route
 
     def _is_empty(self, kind: str) -> bool:

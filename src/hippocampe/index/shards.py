@@ -28,8 +28,8 @@ _SCAN_POINTS = 16_000
 # A space that is so small a part of a graph has links of its own in it: at building, the engine links
 # the points of an indexed value where too few of the others' links would join them.
 _OWN_LINKS = 16
-# Of clustered points, a filter that leaves less than half of a graph, and more than that, breaks its
-# paths: recall@20 of a space of 22,000 in 60,000 was .66. A scan of so many takes 3 ms.
+# A larger part has none, and where it is less than half of clustered points, the paths of the graph
+# break: recall@20 of a space of 22,000 in 60,000 was .66. A scan of so many takes 3 ms.
 _SCAN_POINTS_OF_MANY = 32_000
 _MANY = 4
 # Of more, ACORN looks one neighbour further (.999, 5 ms).

@@ -242,7 +242,7 @@ def latest_live(
     )
 
 
-def forget_turns(
+def set_forgotten(
     connection: Connection,
     space: str,
     ids: Collection[str],
