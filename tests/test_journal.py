@@ -1,6 +1,7 @@
 """The log of turns: what it holds, what it never holds, when it is written, and what leaves it."""
 
-import dataclasses
+import math
+import struct
 import threading
 import time
 from collections.abc import Sequence
@@ -17,9 +18,9 @@ from hippocampe import Hippocampe, Scope, journal, parts
 from hippocampe.errors import InvalidInput, StoreFull
 from hippocampe.store import retrievals as rows
 from hippocampe.store.schema import retrieval, retrieval_item
-from hippocampe.types import Considered, Injection, Recollection, Signal, Trace
+from hippocampe.types import Considered, Injection, Recollection, Retrieved, Signals, Trace
 
-WHY = (Signal("bm25", 7.25, 1, 1.5), Signal("dense", 2 / 3, 3, 0.25))
+SIGNALS = Signals(("bm25", "phrase", "dense"), struct.pack("<3f", 7.25, math.nan, 2 / 3))
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def parts_of(hippo: Hippocampe) -> parts.Parts:
 
 
 def found(content: str, *, id: str | None = None, kind: str = "memory") -> Recollection:
-    return Recollection(id or str(uuid7()), kind, content, 0.75, why=WHY)
+    return Recollection(id or str(uuid7()), kind, content, 0.75)
 
 
 def injection(considered: Sequence[Considered] = (), **more: Any) -> Injection:
@@ -41,11 +42,19 @@ def injection(considered: Sequence[Considered] = (), **more: Any) -> Injection:
     return Injection(str(uuid7()), "…", given, tokens=12 * len(given), took_ms=3.5, trace=trace)
 
 
+def line(considered: Considered) -> Retrieved:
+    """As a turn logs it: only what was searched for has signals."""
+    item = considered.recollection
+    signals = SIGNALS if considered.path == "search" else Signals()
+    return Retrieved(item.id, item.kind, item.score, considered.path, considered.outcome, signals)
+
+
 def note(
     hippo: Hippocampe, message: str, *considered: Considered, scope: Scope, **more: Any
 ) -> Injection:
     made = injection(considered, **more)
-    journal.note(parts_of(hippo), made, scope=scope, message=message)
+    lines = tuple(line(each) for each in considered)
+    journal.note(parts_of(hippo), made, lines, scope=scope, message=message)
     return made
 
 
@@ -62,7 +71,7 @@ def test_a_turn_is_logged_with_everything_but_content(
         Considered(found("le four chauffe", kind="turn"), "search", "injected"),
         Considered(found("Recette du pain", kind="note"), "context", "injected"),
         Considered(found("il pleut", kind="live"), "search", "below_threshold"),
-        Considered(dataclasses.replace(found("rien"), why=()), "recent", "no_room"),
+        Considered(found("rien"), "recent", "no_room"),
     )
     stages = {"search": 2.5, "render": 0.25}
     at = clock.now
@@ -79,8 +88,13 @@ def test_a_turn_is_logged_with_everything_but_content(
     assert [(i.id, i.kind, i.path, i.outcome, i.score) for i in logged.items] == [
         (c.recollection.id, c.recollection.kind, c.path, c.outcome, 0.75) for c in considered
     ]
-    assert logged.items[0].signals == {"bm25": 7.25, "dense": 0.6667}
-    assert logged.items[-1].signals == {}
+    assert [item.signals for item in logged.items] == [
+        {},
+        {"bm25": 7.25, "dense": 0.6667},
+        {},
+        {"bm25": 7.25, "dense": 0.6667},
+        {},
+    ]
 
 
 def test_a_skipped_turn_is_logged_with_the_reason(hippo: Hippocampe, scope: Scope) -> None:
@@ -192,7 +206,7 @@ def test_what_could_not_be_written_is_written_later(
     for number in range(parts.MOST_NOTED):
         note(hippo, f"message {number}", scope=scope)
 
-    def full() -> Any:
+    def full(**_: Any) -> Any:
         # Meanwhile another turn is served.
         note(hippo, "le dernier", scope=scope)
         raise StoreFull("the disk is full.")
@@ -212,7 +226,7 @@ def test_the_same_injection_is_logged_once(hippo: Hippocampe, scope: Scope) -> N
     made = injection([Considered(found("x"), "search", "injected")])
     for _ in range(2):
         for _ in range(2):
-            journal.note(parts_of(hippo), made, scope=scope, message="bonjour")
+            journal.note(parts_of(hippo), made, (), scope=scope, message="bonjour")
         assert len(hippo.retrievals(scope=scope)) == 1
 
 

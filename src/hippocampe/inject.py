@@ -40,6 +40,7 @@ from hippocampe.types import (
     Scope,
     Settings,
     Signal,
+    Signals,
     Trace,
 )
 from hippocampe.warming import warm
@@ -102,7 +103,7 @@ def _serve(
         skipped = "switched off"
     if skipped is not None:
         injection = _nothing(laps, skipped)
-        journal.note(parts, injection, scope=scope, message=" ".join(said))
+        journal.note(parts, injection, (), scope=scope, message=" ".join(said))
         return injection
     channel = parts.given.channel(scope)
     if chosen.coalesce_ms:
@@ -112,8 +113,8 @@ def _serve(
         said, laps = joined, Laps()
     text = cut(" ".join(said), recall.MAX_QUERY_CHARACTERS)
     turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
-    injection, told = turn.serve(channel)
-    journal.note(parts, injection, scope=scope, message=text, items=told.logged)
+    injection, considered = turn.serve(channel)
+    journal.note(parts, injection, considered, scope=scope, message=text)
     return injection
 
 
@@ -168,7 +169,7 @@ class _Candidate:
     vector: Vector | None
     outcome: Outcome = "injected"
     why: Callable[[str], tuple[Signal, ...]] | None = None
-    values: Callable[[str], dict[str, float]] | None = None
+    signals: Callable[[str], Signals] | None = None
 
     def told(self) -> Considered:
         item = self.item
@@ -178,8 +179,8 @@ class _Candidate:
 
     def logged(self) -> Retrieved:
         item = self.item
-        values = {} if self.values is None else self.values(item.id)
-        return Retrieved(item.id, item.kind, item.score, self.path, self.outcome, values)
+        signals = Signals() if self.signals is None else self.signals(item.id)
+        return Retrieved(item.id, item.kind, item.score, self.path, self.outcome, signals)
 
 
 class _Told(Sequence[Considered]):
@@ -188,12 +189,6 @@ class _Told(Sequence[Considered]):
     def __init__(self, candidates: Sequence[_Candidate]) -> None:
         self._candidates = candidates
         self._told: tuple[Considered, ...] | None = None
-
-    def logged(self) -> tuple[Retrieved, ...]:
-        """The same for the log, which needs no more than the values of the signals."""
-        if self._told is not None:
-            return tuple(journal.retrieved(each) for each in self._told)
-        return tuple(each.logged() for each in self._candidates)
 
     def _all(self) -> tuple[Considered, ...]:
         told = self._told
@@ -247,8 +242,8 @@ class _Turn:
     window: TimeWindow | None = None
     stages: dict[str, float] = field(default_factory=dict[str, float])
 
-    def serve(self, channel: Channel) -> tuple[Injection, _Told]:
-        """The injection, and what was considered for it."""
+    def serve(self, channel: Channel) -> tuple[Injection, tuple[Retrieved, ...]]:
+        """The injection, and the lines of the log on what was considered for it."""
         searching = self.parts.searching.submit(self._search)
         self._read()
         standing = self.parts.reading.submit(self._standing)
@@ -284,16 +279,15 @@ class _Turn:
                 each.outcome = "no_room"
         self.parts.note_access([item.id for item in rendered.shown if item.memory is not None])
         self.laps.end("render")
-        told = _Told(ordered)
         injection = Injection(
             str(uuid7()),
             rendered.text,
             rendered.shown,
             rendered.tokens,
             self.laps.total(),
-            Trace(told, self.stages | self.laps.spent, tuple(self.missing)),
+            Trace(_Told(ordered), self.stages | self.laps.spent, tuple(self.missing)),
         )
-        return injection, told
+        return injection, tuple(each.logged() for each in ordered)
 
     def _read(self) -> None:
         """Read whether the message asks of memory, and of which time."""
@@ -459,7 +453,7 @@ class _Turn:
             return _Gathered([], laps.spent, (*missing, "index down"))
         candidates = [
             _Candidate(
-                item, "search", found.vectors.get(item.id), why=found.why, values=found.values
+                item, "search", found.vectors.get(item.id), why=found.why, signals=found.signals
             )
             for item in found.items
         ]
@@ -513,7 +507,7 @@ def _once_each(candidates: Sequence[_Candidate], least: float) -> list[_Candidat
         found = searched.get(id)
         if found is not None and found is not each:
             scored = replace(each.item, score=found.item.score)
-            candidate = replace(each, item=scored, why=found.why, values=found.values)
+            candidate = replace(each, item=scored, why=found.why, signals=found.signals)
         first = kept.get(id)
         if first is not None and first.path == "search" and first.item.score < least:
             del kept[id]

@@ -4,16 +4,15 @@ An injection is noted in memory, which costs the turn nothing, and written with 
 was considered is logged by id, with its signals; its content never is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import partial
 
 from hippocampe import settings
-from hippocampe.parts import Noted, Parts
+from hippocampe.parts import Parts
 from hippocampe.remember import check_limit
 from hippocampe.store import retrievals as rows
 from hippocampe.times import as_utc
-from hippocampe.types import Considered, Injection, Retrieval, Retrieved, Scope
+from hippocampe.types import Injection, Retrieval, Retrieved, Scope
 
 # Longer than any secret, so that the preview is masked whole.
 _KEPT_CHARACTERS = 10_000
@@ -22,26 +21,34 @@ _KEPT_CHARACTERS = 10_000
 def note(
     parts: Parts,
     injection: Injection,
+    considered: tuple[Retrieved, ...],
     *,
     scope: Scope,
     message: str,
-    items: Callable[[], tuple[Retrieved, ...]] | None = None,
 ) -> None:
-    """Keep an injection for the log; the oldest that waits is dropped when too many do.
-
-    Args:
-        items: Makes the lines of the log; default: from what the trace says was considered.
-    """
-    lines = items or partial(_lines, injection)
-    noted = Noted(injection, scope, message[:_KEPT_CHARACTERS], parts.now(), lines)
+    """Keep an injection for the log; the oldest that waits is dropped when too many do."""
+    trace = injection.trace
+    notes = sum(item.kind == "note" for item in injection.items)
+    noted = Retrieval(
+        id=injection.id,
+        space=scope.space,
+        user=scope.user,
+        channel=scope.channel,
+        message_preview=rows.preview(message[:_KEPT_CHARACTERS]),
+        memories_injected=len(injection.items) - notes,
+        notes_injected=notes,
+        tokens_added=injection.tokens,
+        took_ms=injection.took_ms,
+        stages=trace.stages,
+        missing=trace.missing,
+        skipped=trace.skipped,
+        created_at=parts.now(),
+        items=considered,
+    )
     with parts.noted_lock:
         if len(parts.noted) == parts.noted.maxlen:
             parts.dropped += 1
         parts.noted.append(noted)
-
-
-def _lines(injection: Injection) -> tuple[Retrieved, ...]:
-    return tuple(retrieved(each) for each in injection.trace.considered)
 
 
 def write(parts: Parts) -> None:
@@ -58,54 +65,20 @@ def write(parts: Parts) -> None:
         if not waiting:
             return
         try:
-            with parts.store.write() as connection:
-                rows.add(connection, [_entry(noted) for noted in waiting])
+            # Until now it waited in memory: a power cut may as well take it a moment later.
+            with parts.store.write(durable=False) as connection:
+                rows.add(connection, waiting)
         except BaseException:
             _put_back(parts, waiting)
             raise
 
 
-def _put_back(parts: Parts, waiting: Sequence[Noted]) -> None:
+def _put_back(parts: Parts, waiting: Sequence[Retrieval]) -> None:
     with parts.noted_lock:
         everything = [*waiting, *parts.noted]
         parts.noted.clear()
         parts.noted.extend(everything)
         parts.dropped += len(everything) - len(parts.noted)
-
-
-def _entry(noted: Noted) -> Retrieval:
-    injection, trace = noted.injection, noted.injection.trace
-    notes = sum(item.kind == "note" for item in injection.items)
-    return Retrieval(
-        id=injection.id,
-        space=noted.scope.space,
-        user=noted.scope.user,
-        channel=noted.scope.channel,
-        message_preview=rows.preview(noted.message),
-        memories_injected=len(injection.items) - notes,
-        notes_injected=notes,
-        tokens_added=injection.tokens,
-        took_ms=injection.took_ms,
-        stages=trace.stages,
-        missing=trace.missing,
-        skipped=trace.skipped,
-        created_at=noted.at,
-        items=noted.items(),
-    )
-
-
-def retrieved(considered: Considered) -> Retrieved:
-    """What was considered, as a line of the log."""
-    found = considered.recollection
-    return Retrieved(
-        id=found.id,
-        kind=found.kind,
-        score=found.score,
-        path=considered.path,
-        outcome=considered.outcome,
-        # Four digits say why, and halve what the log takes on disk.
-        signals={signal.name: round(signal.value, 4) for signal in found.why},
-    )
 
 
 def retrievals(

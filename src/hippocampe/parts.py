@@ -32,7 +32,7 @@ from hippocampe.store.derived import Embedded
 from hippocampe.store.store import Store
 from hippocampe.text import traits
 from hippocampe.tracing import Tracer
-from hippocampe.types import Injection, Retrieved, Scope, Settings
+from hippocampe.types import Retrieval, Settings
 
 MOST_NOTED = 500
 """Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
@@ -91,17 +91,6 @@ class Retired(Exception):
     """These parts were replaced while a step was using them: do the step again with the new ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """An injection that waits to be logged: of which turn, and when; `items` makes its lines."""
-
-    injection: Injection
-    scope: Scope
-    message: str
-    at: datetime
-    items: Callable[[], tuple[Retrieved, ...]]
-
-
 @dataclass(slots=True)
 class Parts:
     """The store, the index, the embedder and the clock that the steps share."""
@@ -140,7 +129,7 @@ class Parts:
     )
     """By space: when they were read, on the monotonic clock, and what they are."""
     settings_lock: threading.Lock = field(default_factory=threading.Lock)
-    noted: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=MOST_NOTED))
+    noted: deque[Retrieval] = field(default_factory=lambda: deque[Retrieval](maxlen=MOST_NOTED))
     """Injections not yet logged in the store, oldest first."""
     noted_lock: threading.Lock = field(default_factory=threading.Lock)
     dropped: int = 0

@@ -187,17 +187,6 @@ def signals(query: Query, candidates: Candidates) -> Floats:
     return np.stack([measured[name] for name in SIGNALS], axis=1).astype(np.float32)
 
 
-def values(measured: Floats, row: int) -> dict[str, float]:
-    """The signals that one candidate has, by name, to four digits.
-
-    Args:
-        measured: From `signals`.
-        row: Which candidate.
-    """
-    listed = measured[row].round(4).tolist()
-    return {name: value for name, value in zip(SIGNALS, listed, strict=True) if value == value}
-
-
 def _word_signals(query: Query, candidates: Candidates, found: Matches) -> dict[str, Floats]:
     n = len(candidates.dense)
     weights = query.rarity

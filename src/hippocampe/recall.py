@@ -35,6 +35,7 @@ from hippocampe.types import (
     Recollection,
     Scope,
     Signal,
+    Signals,
 )
 from hippocampe.windows import TimeWindow, read_window
 
@@ -190,13 +191,13 @@ class Found:
         items: Without their `why`.
         vectors: The vectors of what was ranked, by id; empty for one search alone.
         why: The signals of an item, by id.
-        values: Their values alone, by name, which cost a tenth.
+        signals: Their values alone, which cost little.
     """
 
     items: list[Recollection]
     vectors: Mapping[str, Vector]
     why: Callable[[str], tuple[Signal, ...]]
-    values: Callable[[str], dict[str, float]]
+    signals: Callable[[str], Signals]
 
 
 def search(
@@ -221,7 +222,9 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     laps.end("search")
     with parts.store.read() as connection:
         if wanted.mode != "hybrid":
-            return Found(_plain(connection, hits, wanted, now), {}, lambda _: (), lambda _: {})
+            return Found(
+                _plain(connection, hits, wanted, now), {}, lambda _: (), lambda _: Signals()
+            )
         fused = _fuse(connection, question, hits, wanted, now)
         laps.end("fuse")
         candidates = evidence.load(
@@ -236,7 +239,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         laps.end("evidence")
         if not candidates.ids:
             parts.check_serving()
-            return Found([], {}, lambda _: (), lambda _: {})
+            return Found([], {}, lambda _: (), lambda _: Signals())
         scored = rank.signals(question.ranked, candidates.measures)
         scores, rivals = relevance.judged(scored)
         order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
@@ -250,9 +253,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         items,
         {item.id: candidates.vectors[rows[item.id]] for item in items},
         lambda id: relevance.explain(scored, rows[id]),
-        lambda id: (
-            rank.values(scored, rows[id]) | {relevance.RIVALS: round(float(rivals[rows[id]]), 4)}
-        ),
+        lambda id: relevance.signals(scored, rivals, rows[id]),
     )
 
 

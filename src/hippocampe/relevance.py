@@ -20,12 +20,13 @@ import functools
 import json
 from dataclasses import dataclass
 from importlib import resources
+from struct import pack
 from typing import Final
 
 import numpy as np
 
 from hippocampe.rank import CANDIDATES, SIGNALS
-from hippocampe.types import Signal
+from hippocampe.types import Signal, Signals
 from hippocampe.words import Floats
 
 FORMS: Final = ("value", "relative", "gap")
@@ -39,6 +40,8 @@ RIVALS: Final = "rivals"
 """The signal that tells how likely it is that another candidate is the answer, as log-odds."""
 NOBODY: Final = -3.0
 """Log-odds of a rival who is always there: that nothing else was found says little for an answer."""
+NAMES: Final = (*SIGNALS, RIVALS)
+"""All that `signals` holds of a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,17 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     place = int((others < others[row]).sum()) + 1
     reasons.append(Signal(RIVALS, float(others[row]), place, float(taken[row])))
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
+
+
+def signals(measured: Floats, others: Floats, row: int) -> Signals:
+    """The signals of one candidate as they were measured, which costs a hundredth of `explain`.
+
+    Args:
+        measured: Shape (n, len(SIGNALS)), from `rank.signals`.
+        others: Shape (n,), from `judged`.
+        row: Which candidate.
+    """
+    return Signals(NAMES, measured[row].astype("<f4").tobytes() + pack("<f", others[row]))
 
 
 def sigmoid(odds: Floats) -> Floats:

@@ -11,14 +11,11 @@ from hippocampe import secret
 from hippocampe.store.driver import write
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.text import without_control
-from hippocampe.types import Retrieval, Retrieved
+from hippocampe.types import Retrieval, Retrieved, Signals
 
 PREVIEW_CHARACTERS = 120
-_ITEM = {"id": "item_id", "kind": "kind", "score": "score", "path": "path"} | {
-    "outcome": "outcome",
-    "signals": "signals",
-}
-"""Fields of `Retrieved`, each with its column."""
+_COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signals")
+"""The columns that are fields of a `Retrieval`."""
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
@@ -37,15 +34,32 @@ def add(connection: Connection, entries: Sequence[Retrieval]) -> None:
     entries = list({entry.id: entry for entry in entries}.values())
     ids = [entry.id for entry in entries]
     connection.execute(delete(retrieval).where(retrieval.c.id.in_(ids)))
-    columns = [column.name for column in retrieval.c]
-    write(connection, _INSERT, [{name: getattr(e, name) for name in columns} for e in entries])
-    items = [
-        {"retrieval_id": entry.id, "position": position}
-        | {column: getattr(item, name) for name, column in _ITEM.items()}
-        for entry in entries
-        for position, item in enumerate(entry.items)
-    ]
-    write(connection, _INSERT_ITEM, items)
+    write(
+        connection,
+        _INSERT,
+        (
+            {name: getattr(entry, name) for name in _COLUMNS} | {"signals": _names(entry)}
+            for entry in entries
+        ),
+    )
+    write(
+        connection,
+        _INSERT_ITEM,
+        (
+            {
+                "retrieval_id": entry.id,
+                "position": position,
+                "item_id": item.id,
+                "kind": item.kind,
+                "score": item.score,
+                "path": item.path,
+                "outcome": item.outcome,
+                "signals": item.signals.packed,
+            }
+            for entry in entries
+            for position, item in enumerate(entry.items)
+        ),
+    )
 
 
 def find(
@@ -62,11 +76,8 @@ def find(
     wanted = retrieval_item.c.retrieval_id.in_([row.id for row in found])
     order = (retrieval_item.c.retrieval_id, retrieval_item.c.position)
     rows = connection.execute(select(retrieval_item).where(wanted).order_by(*order))
-    items = {
-        id: tuple(_retrieved(row) for row in group)
-        for id, group in groupby(rows, key=lambda row: row.retrieval_id)
-    }
-    return [_retrieval(row, items.get(row.id, ())) for row in found]
+    items = {id: list(group) for id, group in groupby(rows, key=lambda row: row.retrieval_id)}
+    return [_retrieval(row, items.get(row.id, [])) for row in found]
 
 
 def latest_spaces(connection: Connection, limit: int) -> list[str]:
@@ -75,14 +86,27 @@ def latest_spaces(connection: Connection, limit: int) -> list[str]:
     return list(dict.fromkeys(connection.execute(newest).scalars()))[:limit]
 
 
-def _retrieved(row: Row[Any]) -> Retrieved:
-    return Retrieved(**{name: getattr(row, column) for name, column in _ITEM.items()})
+def _names(entry: Retrieval) -> tuple[str, ...]:
+    """The signals that the lines of an entry have."""
+    return next((item.signals.names for item in entry.items if item.signals.packed), ())
 
 
-def _retrieval(row: Row[Any], items: tuple[Retrieved, ...]) -> Retrieval:
+def _retrieval(row: Row[Any], items: Sequence[Row[Any]]) -> Retrieval:
     values: dict[str, Any] = dict(row._mapping)  # pyright: ignore[reportPrivateUsage]
+    names = tuple(values.pop("signals"))
     missing = tuple(values.pop("missing"))
-    return Retrieval(**values, missing=missing, items=items)
+    lines = tuple(
+        Retrieved(
+            item.item_id,
+            item.kind,
+            item.score,
+            item.path,
+            item.outcome,
+            Signals(names, item.signals),
+        )
+        for item in items
+    )
+    return Retrieval(**values, missing=missing, items=lines)
 
 
 def oldest(connection: Connection) -> dict[str, datetime]:

@@ -284,6 +284,7 @@ retrieval = Table(
     Column("stages", JSON, nullable=False),  # milliseconds by stage
     Column("missing", JSON, nullable=False),  # sources that were late or down
     Column("skipped", String(40)),  # why the turn was not served
+    Column("signals", JSON, nullable=False),  # names of those that its items have, in order
     Column("created_at", Instant, nullable=False),
     Index(None, "space", "created_at"),
 )
@@ -300,7 +301,7 @@ retrieval_item = Table(
     Column("score", Float),
     Column("path", String(20), nullable=False),  # identity, important, recent, search, context
     Column("outcome", String(40), nullable=False),
-    Column("signals", JSON, nullable=False),
+    Column("signals", LargeBinary, nullable=False),  # float32, NaN where one was not measured
     Index(None, "item_id"),
 )
 

@@ -172,6 +172,7 @@ def upgrade() -> None:
         sa.Column("stages", sa.JSON(), nullable=False),
         sa.Column("missing", sa.JSON(), nullable=False),
         sa.Column("skipped", sa.String(length=40), nullable=True),
+        sa.Column("signals", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_retrieval")),
     )
@@ -318,7 +319,7 @@ def upgrade() -> None:
         sa.Column("score", sa.Float(), nullable=True),
         sa.Column("path", sa.String(length=20), nullable=False),
         sa.Column("outcome", sa.String(length=40), nullable=False),
-        sa.Column("signals", sa.JSON(), nullable=False),
+        sa.Column("signals", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
             ["retrieval_id"],
             ["retrieval.id"],
