@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+import math
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +22,8 @@ from hippocampe import Config, Hippocampe, Scope, journal
 from hippocampe.cli import doctor
 from hippocampe.cli.app import app
 from hippocampe.lexicon import Lexicon
-from hippocampe.types import Considered, Injection, Recollection, Settings, Trace
+from hippocampe.store.retrievals import Line
+from hippocampe.types import Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
@@ -136,15 +139,15 @@ class TestTurns:
         assert run("retrievals", "--json").json == []
         kept = Recollection("1", "memory", "Zoé joue du tuba", 0.9)
         considered = (
-            Considered(kept, "search", "injected"),
-            Considered(Recollection("2", "turn", "non", 0.2), "search", "below_threshold"),
+            Line("1", "memory", 0.9, "search", "injected", struct.pack("<2f", 0.5, math.nan)),
+            Line("2", "turn", 0.2, "search", "below_threshold", b""),
         )
-        trace = Trace(considered, {"search": 2.0}, missing=("notes",))
+        trace = Trace((), {"search": 2.0}, missing=("notes",))
         with Hippocampe.open(Config(folder, background=False)) as hippo:
             for number, message in enumerate(("qui joue ?", HOSTILE)):
                 made = Injection(str(number), "", (kept,), tokens=17, took_ms=4.25, trace=trace)
                 scope = Scope(channel=f"salon{number}")
-                journal.note(hippo._parts, made, scope=scope, message=message)  # pyright: ignore[reportPrivateUsage]
+                journal.note(hippo._parts, made, considered, scope=scope, message=message)  # pyright: ignore[reportPrivateUsage]
         shown = run("retrievals").out
         assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
         assert "1 injected, 1 below threshold of 2 found" in shown
@@ -153,6 +156,7 @@ class TestTurns:
         assert [each["id"] for each in run("retrievals", "--json", "-n", "1").json] == ["1"]
         only = run("retrievals", "--json", "--channel", "salon0", "--channel-only").json
         assert [item["outcome"] for item in only[0]["items"]] == ["injected", "below_threshold"]
+        assert [item["signals"] for item in only[0]["items"]] == [{"late": 0.5}, {}]
 
 
 class TestBeforeTurn:

@@ -708,6 +708,20 @@ class TestFaults:
         assert lines(logged) == [("WARNING", "search failed"), ("INFO", "search works again")]
         assert hippo.stats(scope=LOBBY).outages == {"search": 1}
 
+    def test_a_search_that_outlives_its_index_says_nothing(
+        self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
+    ) -> None:
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=50)
+        release = threading.Event()
+        broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            assert anew(hippo).trace.missing == ("search late",)
+            hippo.close()
+        finally:
+            release.set()
+        parts_of(hippo).searching.shutdown(wait=True)
+        assert lines(logged) == [("WARNING", "search failed")]
+
     def test_a_database_that_another_process_writes_to(
         self, hippo: Hippocampe, folder: Path
     ) -> None:

@@ -17,10 +17,11 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope, journal, parts
 from hippocampe.errors import InvalidInput, StoreFull
 from hippocampe.store import retrievals as rows
+from hippocampe.store.retrievals import Line
 from hippocampe.store.schema import retrieval, retrieval_item
-from hippocampe.types import Considered, Injection, Recollection, Retrieved, Signals, Trace
+from hippocampe.types import Considered, Injection, Recollection, Trace
 
-SIGNALS = Signals(("bm25", "phrase", "dense"), struct.pack("<3f", 7.25, math.nan, 2 / 3))
+SIGNALS = struct.pack("<3f", 7.25, math.nan, 2 / 3)
 
 
 @pytest.fixture
@@ -42,11 +43,11 @@ def injection(considered: Sequence[Considered] = (), **more: Any) -> Injection:
     return Injection(str(uuid7()), "…", given, tokens=12 * len(given), took_ms=3.5, trace=trace)
 
 
-def line(considered: Considered) -> Retrieved:
+def line(considered: Considered) -> Line:
     """As a turn logs it: only what was searched for has signals."""
     item = considered.recollection
-    signals = SIGNALS if considered.path == "search" else Signals()
-    return Retrieved(item.id, item.kind, item.score, considered.path, considered.outcome, signals)
+    signals = SIGNALS if considered.path == "search" else b""
+    return Line(item.id, item.kind, item.score, considered.path, considered.outcome, signals)
 
 
 def note(
@@ -90,9 +91,9 @@ def test_a_turn_is_logged_with_everything_but_content(
     ]
     assert [item.signals for item in logged.items] == [
         {},
-        {"bm25": 7.25, "dense": 0.6667},
+        {"late": 7.25, "late_damped": 0.6667},
         {},
-        {"bm25": 7.25, "dense": 0.6667},
+        {"late": 7.25, "late_damped": 0.6667},
         {},
     ]
 

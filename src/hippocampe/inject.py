@@ -29,6 +29,7 @@ from hippocampe.points import fold_subjects
 from hippocampe.protocols import Vector
 from hippocampe.render import render
 from hippocampe.store import derived, memories, talk
+from hippocampe.store.retrievals import Line
 from hippocampe.text import words
 from hippocampe.types import (
     Considered,
@@ -36,11 +37,9 @@ from hippocampe.types import (
     Outcome,
     Path,
     Recollection,
-    Retrieved,
     Scope,
     Settings,
     Signal,
-    Signals,
     Trace,
 )
 from hippocampe.warming import warm
@@ -48,6 +47,8 @@ from hippocampe.windows import TimeWindow, read_window
 
 FOUND = 20
 """How much of what a search finds is considered."""
+TOO_WEAK = 8
+"""How much is shown at least, below the threshold too: that one answer was near is worth knowing."""
 STANDING = 6
 """How many memories of each kind need not be searched for; twice as many for an open question."""
 TALK = 10
@@ -169,7 +170,7 @@ class _Candidate:
     vector: Vector | None
     outcome: Outcome = "injected"
     why: Callable[[str], tuple[Signal, ...]] | None = None
-    signals: Callable[[str], Signals] | None = None
+    packed: Callable[[str], bytes] | None = None
 
     def told(self) -> Considered:
         item = self.item
@@ -177,10 +178,10 @@ class _Candidate:
             item = replace(item, why=self.why(item.id))
         return Considered(item, self.path, self.outcome)
 
-    def logged(self) -> Retrieved:
+    def line(self) -> Line:
         item = self.item
-        signals = Signals() if self.signals is None else self.signals(item.id)
-        return Retrieved(item.id, item.kind, item.score, self.path, self.outcome, signals)
+        signals = b"" if self.packed is None else self.packed(item.id)
+        return Line(item.id, item.kind, item.score, self.path, self.outcome, signals)
 
 
 class _Told(Sequence[Considered]):
@@ -241,8 +242,10 @@ class _Turn:
     asked: Asked | None = None
     window: TimeWindow | None = None
     stages: dict[str, float] = field(default_factory=dict[str, float])
+    left: set[str] = field(default_factory=set[str])
+    """The paths that were late and left behind."""
 
-    def serve(self, channel: Channel) -> tuple[Injection, tuple[Retrieved, ...]]:
+    def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
         """The injection, and the lines of the log on what was considered for it."""
         searching = self.parts.searching.submit(self._search)
         self._read()
@@ -287,7 +290,7 @@ class _Turn:
             self.laps.total(),
             Trace(_Told(ordered), self.stages | self.laps.spent, tuple(self.missing)),
         )
-        return injection, tuple(each.logged() for each in ordered)
+        return injection, tuple(each.line() for each in ordered)
 
     def _read(self) -> None:
         """Read whether the message asks of memory, and of which time."""
@@ -304,6 +307,7 @@ class _Turn:
             error = path.exception(timeout=_left(self.chosen, self.laps))
         except Late:
             path.cancel()
+            self.left.add(name)
             outages.failed(name, f"no answer within {self.chosen.hook_timeout_ms} ms")
             self.missing.append(f"{name} late")
             return []
@@ -432,6 +436,8 @@ class _Turn:
         wanted = recall.Wanted(
             scope=self.scope,
             limit=FOUND,
+            min_score=self.chosen.auto_retrieve_min_score,
+            at_least=TOO_WEAK,
             collections=tuple(kept),
             channel=self._channel(),
         )
@@ -449,11 +455,13 @@ class _Turn:
         except IndexUnavailable as exc:
             # It may only have been closed because another one has taken over.
             self.parts.check_serving()
-            outages.failed("index", exc)
+            # Left behind, it may have outlived the index that it searches.
+            if "search" not in self.left:
+                outages.failed("index", exc)
             return _Gathered([], laps.spent, (*missing, "index down"))
         candidates = [
             _Candidate(
-                item, "search", found.vectors.get(item.id), why=found.why, signals=found.signals
+                item, "search", found.vectors.get(item.id), why=found.why, packed=found.packed
             )
             for item in found.items
         ]
@@ -507,7 +515,7 @@ def _once_each(candidates: Sequence[_Candidate], least: float) -> list[_Candidat
         found = searched.get(id)
         if found is not None and found is not each:
             scored = replace(each.item, score=found.item.score)
-            candidate = replace(each, item=scored, why=found.why, signals=found.signals)
+            candidate = replace(each, item=scored, why=found.why, packed=found.packed)
         first = kept.get(id)
         if first is not None and first.path == "search" and first.item.score < least:
             del kept[id]

@@ -7,12 +7,13 @@ was considered is logged by id, with its signals; its content never is.
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from hippocampe import settings
+from hippocampe import relevance, settings
 from hippocampe.parts import Parts
 from hippocampe.remember import check_limit
 from hippocampe.store import retrievals as rows
+from hippocampe.store.retrievals import Line, Noted
 from hippocampe.times import as_utc
-from hippocampe.types import Injection, Retrieval, Retrieved, Scope
+from hippocampe.types import Injection, Retrieval, Scope
 
 # Longer than any secret, so that the preview is masked whole.
 _KEPT_CHARACTERS = 10_000
@@ -21,7 +22,7 @@ _KEPT_CHARACTERS = 10_000
 def note(
     parts: Parts,
     injection: Injection,
-    considered: tuple[Retrieved, ...],
+    considered: tuple[Line, ...],
     *,
     scope: Scope,
     message: str,
@@ -29,7 +30,7 @@ def note(
     """Keep an injection for the log; the oldest that waits is dropped when too many do."""
     trace = injection.trace
     notes = sum(item.kind == "note" for item in injection.items)
-    noted = Retrieval(
+    entry = Retrieval(
         id=injection.id,
         space=scope.space,
         user=scope.user,
@@ -43,12 +44,11 @@ def note(
         missing=trace.missing,
         skipped=trace.skipped,
         created_at=parts.now(),
-        items=considered,
     )
     with parts.noted_lock:
         if len(parts.noted) == parts.noted.maxlen:
             parts.dropped += 1
-        parts.noted.append(noted)
+        parts.noted.append(Noted(entry, relevance.NAMES, considered))
 
 
 def write(parts: Parts) -> None:
@@ -73,7 +73,7 @@ def write(parts: Parts) -> None:
             raise
 
 
-def _put_back(parts: Parts, waiting: Sequence[Retrieval]) -> None:
+def _put_back(parts: Parts, waiting: Sequence[Noted]) -> None:
     with parts.noted_lock:
         everything = [*waiting, *parts.noted]
         parts.noted.clear()

@@ -29,10 +29,11 @@ from hippocampe.protocols import Embedder, Index, Point
 from hippocampe.standing import Standing
 from hippocampe.store import derived
 from hippocampe.store.derived import Embedded
+from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
 from hippocampe.text import traits
 from hippocampe.tracing import Tracer
-from hippocampe.types import Retrieval, Settings
+from hippocampe.types import Settings
 
 MOST_NOTED = 500
 """Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
@@ -129,7 +130,7 @@ class Parts:
     )
     """By space: when they were read, on the monotonic clock, and what they are."""
     settings_lock: threading.Lock = field(default_factory=threading.Lock)
-    noted: deque[Retrieval] = field(default_factory=lambda: deque[Retrieval](maxlen=MOST_NOTED))
+    noted: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=MOST_NOTED))
     """Injections not yet logged in the store, oldest first."""
     noted_lock: threading.Lock = field(default_factory=threading.Lock)
     dropped: int = 0

@@ -35,7 +35,6 @@ from hippocampe.types import (
     Recollection,
     Scope,
     Signal,
-    Signals,
 )
 from hippocampe.windows import TimeWindow, read_window
 
@@ -64,7 +63,7 @@ _NO_VECTOR = np.zeros(0, np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a recall may find."""
+    """What a recall may find. `at_least` of the best are given though they be below `min_score`."""
 
     scope: Scope
     limit: int = 10
@@ -77,6 +76,7 @@ class Wanted:
     min_score: float | None = None
     mode: Mode = "hybrid"
     channel: str | None = None
+    at_least: int = 0
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The kinds of points to search, each with the collections wanted in it."""
@@ -191,13 +191,13 @@ class Found:
         items: Without their `why`.
         vectors: The vectors of what was ranked, by id; empty for one search alone.
         why: The signals of an item, by id.
-        signals: Their values alone, which cost little.
+        packed: Their values alone, as `relevance.packed` gives them.
     """
 
     items: list[Recollection]
     vectors: Mapping[str, Vector]
     why: Callable[[str], tuple[Signal, ...]]
-    signals: Callable[[str], Signals]
+    packed: Callable[[str], bytes]
 
 
 def search(
@@ -222,9 +222,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     laps.end("search")
     with parts.store.read() as connection:
         if wanted.mode != "hybrid":
-            return Found(
-                _plain(connection, hits, wanted, now), {}, lambda _: (), lambda _: Signals()
-            )
+            return Found(_plain(connection, hits, wanted, now), {}, lambda _: (), lambda _: b"")
         fused = _fuse(connection, question, hits, wanted, now)
         laps.end("fuse")
         candidates = evidence.load(
@@ -239,7 +237,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         laps.end("evidence")
         if not candidates.ids:
             parts.check_serving()
-            return Found([], {}, lambda _: (), lambda _: Signals())
+            return Found([], {}, lambda _: (), lambda _: b"")
         scored = rank.signals(question.ranked, candidates.measures)
         scores, rivals = relevance.judged(scored)
         order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
@@ -253,7 +251,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
         items,
         {item.id: candidates.vectors[rows[item.id]] for item in items},
         lambda id: relevance.explain(scored, rows[id]),
-        lambda id: relevance.signals(scored, rivals, rows[id]),
+        lambda id: relevance.packed(scored, rivals, rows[id]),
     )
 
 
@@ -434,7 +432,8 @@ def _read(
 ) -> list[Recollection]:
     """The rows of the best, from the store: what the index showed but the store hides is left out."""
     found: list[Recollection] = []
-    good = [each for each in picked if wanted.min_score is None or each[2] >= wanted.min_score]
+    least = wanted.min_score or 0.0
+    good = [each for rank, each in enumerate(picked) if each[2] >= least or rank < wanted.at_least]
     for start in range(0, len(good), wanted.limit):
         batch = good[start : start + wanted.limit]
         rows = _rows(connection, batch, wanted.scope.space, now)

@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 
 from hippocampe.rank import CANDIDATES, SIGNALS
-from hippocampe.types import Signal, Signals
+from hippocampe.types import Signal
 from hippocampe.words import Floats
 
 FORMS: Final = ("value", "relative", "gap")
@@ -41,7 +41,7 @@ RIVALS: Final = "rivals"
 NOBODY: Final = -3.0
 """Log-odds of a rival who is always there: that nothing else was found says little for an answer."""
 NAMES: Final = (*SIGNALS, RIVALS)
-"""All that `signals` holds of a candidate."""
+"""All that `packed` holds of a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +109,16 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
 
 
-def signals(measured: Floats, others: Floats, row: int) -> Signals:
-    """The signals of one candidate as they were measured, which costs a hundredth of `explain`.
+def packed(measured: Floats, others: Floats, row: int) -> bytes:
+    """The signals of one candidate as they were measured: little-endian float32, in the order of
+    `NAMES`, NaN for what was not. That costs a hundredth of `explain`.
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `rank.signals`.
         others: Shape (n,), from `judged`.
         row: Which candidate.
     """
-    return Signals(NAMES, measured[row].astype("<f4").tobytes() + pack("<f", others[row]))
+    return measured[row].astype("<f4").tobytes() + pack("<f", others[row])
 
 
 def sigmoid(odds: Floats) -> Floats:

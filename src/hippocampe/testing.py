@@ -12,6 +12,7 @@ Subclass one in a test module and give it the fixture it names:
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -118,6 +119,17 @@ class IndexContract:
         for number, space in enumerate(spaces):
             assert self.found(index, replace(HERE, space=space)) == {number}
         assert self.found(index, replace(HERE, space="nowhere")) == set()
+
+    @pytest.mark.parametrize(
+        "other", [{"space": "away"}, {"collection": "goal"}, {"expires_at": NOW - 1}]
+    )
+    def test_what_comes_later_is_kept_apart_too(self, index: Index, other: dict[str, Any]) -> None:
+        index.apply("memory", [point(1), point(2)])
+        assert self.found(index, HERE) == {1, 2}
+        index.apply("memory", [replace(point(3), **other), replace(point(2), **other)])
+        assert self.found(index, HERE) == {1}
+        index.apply("memory", [], [point_id(3)])
+        assert self.found(index, HERE) == {1}
 
     def test_empty_space_matches_nothing(self, index: Index) -> None:
         index.apply("memory", [point(1), replace(point(2), space="")])

@@ -3,10 +3,9 @@
 All are frozen; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from struct import unpack
 from typing import Literal
 
 from hippocampe.errors import InvalidInput
@@ -338,44 +337,11 @@ class Injection:
     trace: Trace
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Signals(Mapping[str, float]):
-    """The value of each signal that was measured, by name, to four digits.
-
-    A turn has some eight hundred of them, so they are kept as they were measured.
-
-    Attributes:
-        names: Of all that may be measured, in order.
-        packed: Their values as little-endian float32, NaN for what was not measured; nothing at
-            all where none was.
-    """
-
-    names: tuple[str, ...] = ()
-    packed: bytes = b""
-
-    def __getitem__(self, name: str) -> float:
-        return self._values()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values())
-
-    def __len__(self) -> int:
-        return len(self._values())
-
-    def __repr__(self) -> str:
-        return repr(self._values())
-
-    def _values(self) -> dict[str, float]:
-        values = unpack(f"<{len(self.packed) // 4}f", self.packed)
-        named = zip(self.names, values, strict=False)
-        return {name: round(value, 4) for name, value in named if value == value}
-
-
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     """One line of a logged injection: what was considered, without its content.
 
-    All lines of an injection that have signals have the same ones, in the same order.
+    `signals` holds the value of each signal that was measured, by name.
     """
 
     id: str
@@ -383,7 +349,7 @@ class Retrieved:
     score: float | None
     path: Path
     outcome: Outcome
-    signals: Signals
+    signals: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
     indices, values = sparse_document(point.text)
     payload = {
         "space": point.space,
-        _LASTING if point.expires_at is None else _PASSING: _drawer(point.space, point.collection),
+        _LASTING if point.expires_at is None else _PASSING: drawer(point.space, point.collection),
         "type": point.type,
         "category": point.category,
         "subjects": list(point.subjects),
@@ -225,6 +225,17 @@ def route(shard: engine.EdgeShard, space: str) -> Route:
     return "graph of neighbours' neighbours"
 
 
+def is_whole(shard: engine.EdgeShard, drawers: Sequence[str]) -> bool:
+    """Whether every point lies in these drawers and never expires."""
+    lasting = _any(_LASTING, drawers)
+    # An estimate from the index of the field, before the 2 ms that counting 100,000 points takes.
+    about = engine.CountRequest(exact=False, filter=engine.Filter(must=[lasting]))
+    if shard.count(about) < shard.count(engine.CountRequest(exact=False)):
+        return False
+    others = engine.CountRequest(exact=True, filter=engine.Filter(must_not=[lasting]))
+    return shard.count(others) == 0
+
+
 def parameters(route: Route, limit: int) -> engine.SearchParams:
     """What tells the engine how to search."""
     return engine.SearchParams(
@@ -256,13 +267,18 @@ def condition(where: Filter) -> engine.Filter | None:
     if where.since is not None or where.until is not None:
         window = engine.RangeFloat(gte=where.since, lt=where.until)
         must.append(engine.FieldCondition("at", range=window))
-    drawers = [_drawer(where.space, collection) for collection in where.collections]
     later = engine.FieldCondition("expires_at", range=engine.RangeFloat(gt=where.now))
-    passing = engine.Filter(must=[_any(_PASSING, drawers), later])
-    return engine.Filter(must=must, should=[_any(_LASTING, drawers), passing])
+    passing = engine.Filter(must=[_any(_PASSING, drawers(where)), later])
+    return engine.Filter(must=must, should=[_any(_LASTING, drawers(where)), passing])
 
 
-def _drawer(space: str, collection: str) -> str:
+def drawers(where: Filter) -> tuple[str, ...]:
+    """The drawers that a filter leaves."""
+    return tuple(drawer(where.space, collection) for collection in where.collections)
+
+
+def drawer(space: str, collection: str) -> str:
+    """Space and collection in one."""
     return f"{collection} {space}"
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from struct import unpack
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
@@ -11,12 +12,35 @@ from hippocampe import secret
 from hippocampe.store.driver import write
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.text import without_control
-from hippocampe.types import Retrieval, Retrieved, Signals
+from hippocampe.types import Outcome, Path, Retrieval, Retrieved
 
 PREVIEW_CHARACTERS = 120
 _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signals")
 """The columns that are fields of a `Retrieval`."""
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
+
+
+class Line(NamedTuple):
+    """What was considered for an injection, as a `Retrieved` that costs nothing to keep.
+
+    `signals` are packed: little-endian float32, NaN for what was not measured; nothing where
+    nothing was.
+    """
+
+    id: str
+    kind: str
+    score: float
+    path: Path
+    outcome: Outcome
+    signals: bytes
+
+
+class Noted(NamedTuple):
+    """An injection that waits to be logged; `signals` names those of its lines, in order."""
+
+    entry: Retrieval
+    signals: tuple[str, ...]
+    lines: tuple[Line, ...]
 
 
 def preview(message: str) -> str:
@@ -29,37 +53,31 @@ def preview(message: str) -> str:
     return line[: PREVIEW_CHARACTERS + 1].rpartition(" ")[0] + "…"
 
 
-def add(connection: Connection, entries: Sequence[Retrieval]) -> None:
-    """Write entries with their items; one that is already there is replaced."""
-    entries = list({entry.id: entry for entry in entries}.values())
-    ids = [entry.id for entry in entries]
+def add(connection: Connection, waiting: Sequence[Noted]) -> None:
+    """Write entries with their lines; one that is already there is replaced."""
+    waiting = list({noted.entry.id: noted for noted in waiting}.values())
+    ids = [noted.entry.id for noted in waiting]
     connection.execute(delete(retrieval).where(retrieval.c.id.in_(ids)))
-    write(
-        connection,
-        _INSERT,
-        (
-            {name: getattr(entry, name) for name in _COLUMNS} | {"signals": _names(entry)}
-            for entry in entries
-        ),
+    entries = (
+        {name: getattr(noted.entry, name) for name in _COLUMNS} | {"signals": noted.signals}
+        for noted in waiting
     )
-    write(
-        connection,
-        _INSERT_ITEM,
-        (
-            {
-                "retrieval_id": entry.id,
-                "position": position,
-                "item_id": item.id,
-                "kind": item.kind,
-                "score": item.score,
-                "path": item.path,
-                "outcome": item.outcome,
-                "signals": item.signals.packed,
-            }
-            for entry in entries
-            for position, item in enumerate(entry.items)
-        ),
+    lines = (
+        {
+            "retrieval_id": noted.entry.id,
+            "position": position,
+            "item_id": line.id,
+            "kind": line.kind,
+            "score": line.score,
+            "path": line.path,
+            "outcome": line.outcome,
+            "signals": line.signals,
+        }
+        for noted in waiting
+        for position, line in enumerate(noted.lines)
     )
+    write(connection, _INSERT, entries)
+    write(connection, _INSERT_ITEM, lines)
 
 
 def find(
@@ -86,14 +104,17 @@ def latest_spaces(connection: Connection, limit: int) -> list[str]:
     return list(dict.fromkeys(connection.execute(newest).scalars()))[:limit]
 
 
-def _names(entry: Retrieval) -> tuple[str, ...]:
-    """The signals that the lines of an entry have."""
-    return next((item.signals.names for item in entry.items if item.signals.packed), ())
+def _signals(names: Sequence[str], packed: bytes) -> dict[str, float]:
+    values = unpack(f"<{len(packed) // 4}f", packed)
+    # Four digits say why.
+    return {
+        name: round(value, 4) for name, value in zip(names, values, strict=False) if value == value
+    }
 
 
 def _retrieval(row: Row[Any], items: Sequence[Row[Any]]) -> Retrieval:
     values: dict[str, Any] = dict(row._mapping)  # pyright: ignore[reportPrivateUsage]
-    names = tuple(values.pop("signals"))
+    names = values.pop("signals")
     missing = tuple(values.pop("missing"))
     lines = tuple(
         Retrieved(
@@ -102,7 +123,7 @@ def _retrieval(row: Row[Any], items: Sequence[Row[Any]]) -> Retrieval:
             item.score,
             item.path,
             item.outcome,
-            Signals(names, item.signals),
+            _signals(names, item.signals),
         )
         for item in items
     )

@@ -27,11 +27,12 @@ from sqlalchemy import (
 
 from hippocampe.store import sqlite
 from hippocampe.store.driver import read_by_ids
-from hippocampe.store.schema import message, microseconds, turn
+from hippocampe.store.schema import instant, message, microseconds, turn
 from hippocampe.types import Message
 
 # By id alone: beside a space, SQLite would rather read every row of the space.
 _TURNS = select(turn).where(turn.c.id.in_(bindparam("ids", expanding=True)))
+_NAMES = [column.name for column in turn.c]
 SESSION_GAP = timedelta(hours=1)
 """Silence after which a channel's talk is another session."""
 
@@ -187,8 +188,16 @@ def turns(connection: Connection, space: str, ids: Collection[str]) -> dict[str,
     """Turns of a space by id, the forgotten ones too."""
     if not ids:
         return {}
-    rows = connection.execute(_TURNS, {"ids": list(ids)})
-    return {row.id: Turn(*row) for row in rows if row.space == space}
+    rows = [row for row in read_by_ids(connection, _TURNS, list(ids)) if row[1] == space]
+    return {row[0]: _of_driver(row) for row in rows}
+
+
+def _of_driver(row: Sequence[Any]) -> Turn:
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    forgotten_at = values["forgotten_at"]
+    values["at"] = instant(values["at"])
+    values["forgotten_at"] = None if forgotten_at is None else instant(forgotten_at)
+    return Turn(**values)
 
 
 def said_in(
