@@ -62,24 +62,40 @@ def read_in_batches(
 def write(connection: Connection, statement: Insert, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert rows that all name the same columns, and every column that has a default of ours."""
     rows = iter(rows)
-    positional = connection.dialect.positional
+    first = next(rows, None)
+    if first is None:
+        return
+    sql, columns = _insertion(statement, tuple(first), connection.dialect)
+    ready = (
+        [convert(row[name]) if convert else row[name] for name, convert in columns]
+        for row in chain((first,), rows)
+    )
+    _insert(connection, sql, [name for name, _ in columns], ready)
+
+
+def write_ready(connection: Connection, statement: Insert, rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows of every column of a table, in its order, their values the driver's already."""
+    names = tuple(column.name for column in statement.table.c)
+    sql, _ = _insertion(statement, names, connection.dialect)
+    _insert(connection, sql, names, rows)
+
+
+def _insert(
+    connection: Connection, sql: str, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    rows = iter(rows)
     while batch := list(islice(rows, TOGETHER)):
-        sql, columns = _insertion(statement, tuple(batch[0]), connection.dialect)
-        given = [
-            {name: convert(row[name]) if convert else row[name] for name, convert in columns}
-            for row in batch
-        ]
-        if not positional:
-            connection.exec_driver_sql(sql, given)
+        if not connection.dialect.positional:
+            named = [dict(zip(names, row, strict=True)) for row in batch]
+            connection.exec_driver_sql(sql, named)
         elif len(batch) < TOGETHER:
-            connection.exec_driver_sql(sql, [tuple(each.values()) for each in given])
+            connection.exec_driver_sql(sql, [tuple(row) for row in batch])
         else:
             # The driver gives the interpreter lock back for each statement, and under load waits
             # longer for it than it inserts.
             before, mark, values = sql.rpartition("(")
             several = before + ", ".join([mark + values] * TOGETHER)
-            flat = chain.from_iterable(each.values() for each in given)
-            connection.exec_driver_sql(several, tuple(flat))
+            connection.exec_driver_sql(several, tuple(chain.from_iterable(batch)))
 
 
 def _cursor(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from hippocampe import secret
-from hippocampe.store.driver import write
+from hippocampe.store.driver import write, write_ready
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.text import without_control
 from hippocampe.types import Outcome, Path, Retrieval, Retrieved
@@ -21,7 +21,7 @@ _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
 class Line(NamedTuple):
-    """What was considered for an injection, as a `Retrieved` that costs nothing to keep.
+    """What was considered for an injection, as the columns of a row that say what it was.
 
     `signals` are packed: little-endian float32, NaN for what was not measured; nothing where
     nothing was.
@@ -63,21 +63,12 @@ def add(connection: Connection, waiting: Sequence[Noted]) -> None:
         for noted in waiting
     )
     lines = (
-        {
-            "retrieval_id": noted.entry.id,
-            "position": position,
-            "item_id": line.id,
-            "kind": line.kind,
-            "score": line.score,
-            "path": line.path,
-            "outcome": line.outcome,
-            "signals": line.signals,
-        }
+        (noted.entry.id, position, *line)
         for noted in waiting
         for position, line in enumerate(noted.lines)
     )
     write(connection, _INSERT, entries)
-    write(connection, _INSERT_ITEM, lines)
+    write_ready(connection, _INSERT_ITEM, lines)
 
 
 def find(
