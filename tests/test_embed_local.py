@@ -5,9 +5,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from hippocampe.embed import local, open_embedder
 from hippocampe.embed.clean import MAX_CHARACTERS, clean
@@ -57,6 +60,30 @@ def test_known_vectors_have_not_moved(embedder: Embedder) -> None:
     assert cosine(
         embedder, "Mickael s'est cassé l'épaule", "Mickael s'est cassé l'épaule le 10 janvier 2026"
     ) == pytest.approx(0.777, abs=0.005)
+
+
+def package_tokenizer() -> Any:
+    return local._open_package()._tokenizer  # pyright: ignore[reportPrivateUsage]
+
+
+def test_no_piece_spans_two_words() -> None:
+    assert not any("▁" in piece[1:] for piece in package_tokenizer()._pieces)
+
+
+MARKS = "aàeéx1½ﬁ①K漢☃👍🏽👨‍👩‍👧\u00ad\u200b\u00a0\u3000\ufeff\u0301'-…«» \n"
+
+
+@given(st.text(alphabet=MARKS, max_size=40) | st.text(max_size=40))
+@example("x" * 500)
+@example("1 234,5 € — « oui »")
+@example("Mickael s'est cassé l'épaule le 10 janvier 2026 en tombant dans l'escalier")
+@settings(deadline=None)
+def test_words_are_cut_as_the_package_cuts_a_text(text: str) -> None:
+    text = clean(text)
+    expected = package_tokenizer().encode(text, add_bos=True, add_eos=True)
+    cut = local.tokenizer()
+    assert cut.encode(text, out_type=int, add_bos=True, add_eos=True) == expected
+    assert cut.pieces(text) in (expected[1:-1], [])
 
 
 @pytest.mark.parametrize(
