@@ -138,9 +138,9 @@ class TestTurns:
         assert run("retrievals").out == "No turn was logged.\n"
         assert run("retrievals", "--json").json == []
         kept = Recollection("1", "memory", "Zoé joue du tuba", 0.9)
-        considered = (
-            Line("1", "memory", 0.9, "search", "injected", struct.pack("<2f", 0.5, math.nan)),
-            Line("2", "turn", 0.2, "search", "below_threshold", b""),
+        considered: tuple[Line, ...] = (
+            ("1", "memory", 0.9, "search", "injected", struct.pack("<2f", 0.5, math.nan)),
+            ("2", "turn", 0.2, "search", "below_threshold", b""),
         )
         trace = Trace((), {"search": 2.0}, missing=("notes",))
         with Hippocampe.open(Config(folder, background=False)) as hippo:

@@ -47,7 +47,7 @@ def line(considered: Considered) -> Line:
     """As a turn logs it: only what was searched for has signals."""
     item = considered.recollection
     signals = SIGNALS if considered.path == "search" else b""
-    return Line(item.id, item.kind, item.score, considered.path, considered.outcome, signals)
+    return item.id, item.kind, item.score, considered.path, considered.outcome, signals
 
 
 def note(

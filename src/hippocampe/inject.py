@@ -181,7 +181,7 @@ class _Candidate:
     def line(self) -> Line:
         item = self.item
         signals = b"" if self.packed is None else self.packed(item.id)
-        return Line(item.id, item.kind, item.score, self.path, self.outcome, signals)
+        return item.id, item.kind, item.score, self.path, self.outcome, signals
 
 
 class _Told(Sequence[Considered]):

@@ -20,19 +20,10 @@ _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signal
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
-class Line(NamedTuple):
-    """What was considered for an injection, as the columns of a row that say what it was.
-
-    `signals` are packed: little-endian float32, NaN for what was not measured; nothing where
-    nothing was.
-    """
-
-    id: str
-    kind: str
-    score: float
-    path: Path
-    outcome: Outcome
-    signals: bytes
+Line = tuple[str, str, float, Path, Outcome, bytes]
+"""What was considered for an injection: the fields of a `Retrieved`, its signals packed as
+little-endian float32, NaN for what was not measured; nothing where nothing was. A plain tuple of
+plain values, which the garbage collector need not look at while it waits."""
 
 
 class Noted(NamedTuple):
