@@ -24,6 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "parts",
         "rebuild",
         "evidence",
+        "absence",
         "opening",
         "maintain",
         "remember",

@@ -1,7 +1,9 @@
 """What was acknowledged survives a kill at any instant."""
 
 import random
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,38 @@ def test_every_acknowledged_write_is_there(folder: Path, open_hippo: Opener, sco
             continue
         assert found[0].id == id
         assert name in found[0].content
+
+
+NEIGHBOUR = """
+import threading
+hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:32"))
+first = hippo.remember("le four chauffe", scope=scope).memory.id
+for thread in threading.enumerate():
+    if thread.name == "hippocampe-reading":
+        thread.join()
+assert hippo.verify(absent=["Zéphyrine"]).ok
+print(first, flush=True)
+sys.stdin.readline()
+print(hippo.remember("la barque est verte", scope=scope).memory.id, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.usefixtures("hashed")
+def test_a_neighbour_who_looks_in_takes_nothing_away(
+    folder: Path, open_hippo: Opener, scope: Scope
+) -> None:
+    """Closing a file gives up the locks that a process has on it, SQLite's own too; whoever then closes
+    the database in another process believes to be the last, and removes its log of changes."""
+    with child(NEIGHBOUR, folder) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        first = writer.stdout.readline().strip()
+        with closing(sqlite3.connect(folder / "hippocampe.db")) as neighbour:
+            assert neighbour.execute("SELECT count(*) FROM memory").fetchone() == (1,)
+        print(file=writer.stdin, flush=True)
+        second = writer.stdout.readline().strip()
+        writer.kill()
+    hippo = open_hippo(embedder="hashed:32")
+    kept = [hippo.get(id, scope=scope).content for id in (first, second)]
+    assert kept == ["le four chauffe", "la barque est verte"]

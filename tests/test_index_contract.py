@@ -297,10 +297,13 @@ def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.Mo
         opened.append(path)
         return really(path, *how, **options)
 
+    def read_ahead() -> None:
+        index.read_ahead(stop=lambda: False)
+
     path = index.start_generation("memory")
     build(path, numbered(range(3_000)), graph=True)
     monkeypatch.setattr(Path, "open", noted)
-    for work in (lambda: index.adopt_generation("memory"), index.read_ahead):
+    for work in (lambda: index.adopt_generation("memory"), read_ahead):
         opened.clear()
         before = read_so_far()
         work()
@@ -312,7 +315,7 @@ def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.Mo
         assert "payload_storage" not in folders
     monkeypatch.setattr("hippocampe.page_cache._memory", lambda: 1_000)
     opened.clear()
-    index.read_ahead()
+    read_ahead()
     assert not [each for each in opened if path in each.parents], "it is large beside the memory"
 
 

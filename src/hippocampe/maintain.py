@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hippocampe import journal, rebuild
+from hippocampe.absence import found_in_files
 from hippocampe.embed import open_embedder
 from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
 from hippocampe.health import log
@@ -20,7 +21,7 @@ from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
 from hippocampe.store.store import Store, translated
-from hippocampe.text import STOP_WORDS, fold
+from hippocampe.text import STOP_WORDS
 from hippocampe.types import Scope, Stats, Verification
 from hippocampe.words import WordSpace, fit, shipped
 
@@ -166,26 +167,9 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         with parts.store.read() as connection:
             pending = derived.pending_count(connection)
         database = parts.store.integrity()
-        present = tuple(text for text in absent if _found_in_files(parts.config.folder, text))
+        present = found_in_files(parts.config.folder, absent)
     ok = not missing and not unknown and not present and database == "ok"
     return Verification(ok, checked, missing, unknown, pending, database, present)
-
-
-def _found_in_files(folder: Path, text: str) -> bool:
-    """Whether any file below a folder holds a text, in its case, in lower case or folded."""
-    needles = {form.encode() for form in (text, text.lower(), fold(text)) if form}
-    overlap = max(map(len, needles), default=1) - 1
-    for path in folder.rglob("*"):
-        if not path.is_file():
-            continue
-        with path.open("rb") as file:
-            tail = b""
-            while block := file.read(1 << 20):
-                window = tail + block
-                if any(needle in window for needle in needles):
-                    return True
-                tail = window[-overlap:] if overlap else b""
-    return False
 
 
 def stats(parts: Parts, *, scope: Scope) -> Stats:

@@ -2,15 +2,16 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from threading import Event, Lock, Thread
 
-from hippocampe import maintain, page_cache
+from hippocampe import maintain
 from hippocampe.config import Config
 from hippocampe.embed import open_embedder
-from hippocampe.errors import EmbedderMismatch, IndexUnavailable
+from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.owner import Owner
@@ -29,15 +30,16 @@ class Opened:
 
     parts: Parts
     owner: Owner
-    warming: Thread | None
+    loading: list[Thread]
+    """What loads in the background."""
     ending: Event
     """Set when closing begins."""
     _closing: Lock
 
     def wait(self) -> None:
         """Wait for what is still being loaded."""
-        if self.warming is not None:
-            self.warming.join()
+        for thread in self.loading:
+            thread.join()
 
     def close(self, parts: Parts) -> None:
         """Close once, whatever the number of calls."""
@@ -69,21 +71,20 @@ def open_parts(
     except BaseException:
         owner.release()
         raise
-    warming, ending = None, Event()
-    Thread(target=_read_ahead, args=(parts, ending), name="hippocampe-reading", daemon=True).start()
+    loading, ending = list[Thread](), Event()
     if config.background:
-        warming = Thread(
-            target=rehearse, args=(parts, ending), name="hippocampe-warming", daemon=True
-        )
-        warming.start()
-    return Opened(parts, owner, warming, ending, Lock())
+        for name, work in (("reading", _read_ahead), ("warming", rehearse)):
+            name = f"hippocampe-{name}"
+            loading.append(Thread(target=work, args=(parts, ending), name=name, daemon=True))
+            loading[-1].start()
+    return Opened(parts, owner, loading, ending, Lock())
 
 
 def _read_ahead(parts: Parts, ending: Event) -> None:
-    if isinstance(parts.index, EdgeIndex):
-        parts.index.read_ahead()
-    if database := parts.store.path:
-        page_cache.read_ahead([database], stop=ending.is_set)
+    with suppress(HippocampeError):
+        if isinstance(parts.index, EdgeIndex):
+            parts.index.read_ahead(stop=ending.is_set)
+        parts.store.read_ahead(stop=ending.is_set)
 
 
 def _assemble(

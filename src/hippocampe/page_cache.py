@@ -1,4 +1,8 @@
-"""Files brought into the system's cache before somebody waits for their pages, one after the other."""
+"""Files brought into the system's cache before somebody waits for their pages, one after the other.
+
+Not the file of a database: whoever opens and closes it gives up the locks that SQLite has on it in
+this process, and loses data (`Store.read_ahead`).
+"""
 
 import os
 import sys
@@ -17,12 +21,17 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
     block = bytearray(1 << 20)
     with suppress(OSError):
         sizes = {each: _written(each) for each in files}
-        if sum(sizes.values()) > _memory() // 4:
+        if not fits(sum(sizes.values())):
             return
         for each, left in sizes.items():
             with each.open("rb", buffering=0) as file:
                 while left > 0 and not stop() and (read := file.readinto(block)):
                     left -= read
+
+
+def fits(size: int) -> bool:
+    """Whether so many bytes are little beside the memory of the machine."""
+    return size <= _memory() // 4
 
 
 def _written(path: Path) -> int:

@@ -352,7 +352,7 @@ def end_builder(parts: Parts) -> None:
 def build_from_order(order: dict[str, Any]) -> None:
     """Build one generation with its graph; the child process's work."""
     os.nice(15)
-    store = Store(order["url"], Path(order["folder"]))
+    store = Store(order["url"], Path(order["folder"]), read_only=True)
     try:
         with store.read() as connection:
             EdgeIndex.build(

@@ -314,7 +314,8 @@ class EdgeIndex:
         fresh = shards.load(self._folder / kind / name, self._manifest.dimensions)
         adopted = False
         try:
-            self._read_ahead(self._folder / kind / name)
+            searched = shards.searched(self._folder / kind / name)
+            page_cache.read_ahead(searched, stop=lambda: self._closed)
             for _ in range(shards.CATCH_UP_ROUNDS):
                 if len(shard.touched) <= shards.SMALL_BATCH:
                     break
@@ -336,15 +337,12 @@ class EdgeIndex:
             if not adopted:
                 fresh.close()
 
-    def read_ahead(self) -> None:
-        """Read what searches will read. Opening empties the system's cache of it, and the first
+    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
+        """Read what searches will read, until `stop` says so. Opening empties the system's cache of it, and the first
         searches of 100,000 points would wait for a thousand pages each: 150 ms, and still 25 ms
         after twenty of them. Reading every file takes 0.3 s."""
         for kind, name in self._manifest.generations.items():
-            self._read_ahead(self._folder / kind / name)
-
-    def _read_ahead(self, path: Path) -> None:
-        page_cache.read_ahead(shards.searched(path), stop=lambda: self._closed)
+            page_cache.read_ahead(shards.searched(self._folder / kind / name), stop=stop)
 
     def _route(self, kind: str, where: Filter) -> shards.Route:
         if where.narrowed:

@@ -16,7 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.sql.compiler import SQLCompiler
 
 SMALLEST = 8
-TOGETHER = 64
+TOGETHER = (512, 64)
 """How many rows one statement inserts, where there are as many."""
 
 
@@ -84,18 +84,28 @@ def _insert(
     connection: Connection, sql: str, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
     rows = iter(rows)
-    while batch := list(islice(rows, TOGETHER)):
-        if not connection.dialect.positional:
-            named = [dict(zip(names, row, strict=True)) for row in batch]
-            connection.exec_driver_sql(sql, named)
-        elif len(batch) < TOGETHER:
-            connection.exec_driver_sql(sql, [tuple(row) for row in batch])
-        else:
-            # The driver gives the interpreter lock back for each statement, and under load waits
-            # longer for it than it inserts.
-            before, mark, values = sql.rpartition("(")
-            several = before + ", ".join([mark + values] * TOGETHER)
-            connection.exec_driver_sql(several, tuple(chain.from_iterable(batch)))
+    if not connection.dialect.positional:
+        while batch := list(islice(rows, TOGETHER[0])):
+            connection.exec_driver_sql(sql, [dict(zip(names, row, strict=True)) for row in batch])
+        return
+    while batch := list(islice(rows, TOGETHER[0])):
+        # The driver gives the interpreter lock back for each statement, and under load waits longer
+        # for it than it inserts.
+        done = 0
+        for size in TOGETHER:
+            while len(batch) - done >= size:
+                flat = tuple(chain.from_iterable(batch[done : done + size]))
+                connection.exec_driver_sql(_several(sql, size), flat)
+                done += size
+        if rest := [tuple(row) for row in batch[done:]]:
+            connection.exec_driver_sql(sql, rest)
+
+
+@lru_cache(maxsize=64)
+def _several(sql: str, rows: int) -> str:
+    """The SQL that inserts so many rows, from that which inserts one."""
+    before, mark, values = sql.rpartition("(")
+    return before + ", ".join([mark + values] * rows)
 
 
 def _cursor(

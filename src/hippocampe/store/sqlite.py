@@ -7,12 +7,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
 
 from hippocampe.errors import StoreCorrupt
 
 BUSY_MILLISECONDS = 10_000
 MAPPED_BYTES = 1 << 30
+READ_AHEAD = ("vector", "memory", "turn", "message", "note")
+"""The tables that recall reads by the row."""
+ROWS_AHEAD = 10_000
 
 _FULL_TEXT = (
     """CREATE VIRTUAL TABLE message_fts USING fts5(
@@ -35,14 +38,22 @@ _WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
 _WORD = re.compile(r"\w+")
 
 
-def make_engine(url: str) -> Engine:
+def make_engine(url: str, *, read_only: bool = False) -> Engine:
     """An engine whose transactions begin when SQLAlchemy says so.
 
     Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads first and
     writes later would otherwise fail with "database is locked" instead of waiting.
+
+    Args:
+        read_only: For a second process, which then can neither change the file nor, when it closes
+            it, remove the log of changes of the first.
     """
+    creator: dict[str, Any] = {}
+    if read_only:
+        file = Path(make_url(url).database or "").resolve().as_uri() + "?mode=ro"
+        creator["creator"] = lambda: sqlite3.connect(file, uri=True, check_same_thread=False)
     # The connection used last has the warmest cache.
-    engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True)
+    engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **creator)
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -81,6 +92,18 @@ def unmapped(connection: Connection) -> Generator[None]:
         yield
     finally:
         connection.exec_driver_sql(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+
+
+def read_rows(connection: Connection, table: str, after: int) -> int | None:
+    """Read the next rows of a table for no other reason than that they were read.
+
+    Returns:
+        Where to go on; None at the end.
+    """
+    rows = f"SELECT rowid FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT ?"
+    query = f"SELECT count(*), max(rowid) FROM ({rows})"
+    count, last = connection.exec_driver_sql(query, (after, ROWS_AHEAD)).one()
+    return last if count == ROWS_AHEAD else None
 
 
 def create_extras(connection: Connection) -> None:

@@ -6,7 +6,7 @@ is durable; foreign errors leave here as `StoreError`.
 
 import sqlite3
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, create_engine, inspect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from hippocampe import page_cache
 from hippocampe.errors import (
     InvalidInput,
     StoreBusy,
@@ -34,13 +35,16 @@ class Store:
     Args:
         url: An SQLAlchemy URL.
         folder: Where backups are kept.
+        read_only: For a process beside the one that writes.
     """
 
-    def __init__(self, url: str, folder: Path) -> None:
+    def __init__(self, url: str, folder: Path, *, read_only: bool = False) -> None:
         self.url = url
         self.folder = folder
         self.is_sqlite = url.startswith("sqlite")
-        self.engine: Engine = sqlite.make_engine(url) if self.is_sqlite else create_engine(url)
+        self.engine: Engine = (
+            sqlite.make_engine(url, read_only=read_only) if self.is_sqlite else create_engine(url)
+        )
         self._writing = threading.RLock()
 
     @classmethod
@@ -103,6 +107,23 @@ class Store:
         """Hold back the other writers of this process around several transactions."""
         with self._writing:
             yield
+
+    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
+        """Bring the rows that recall reads into the system's cache, until `stop` says so.
+
+        Through SQLite alone: a process that opens and closes the file by itself gives up all locks
+        that it has on it, those of SQLite's connections too ("How To Corrupt An SQLite Database
+        File", 2.2). Whoever closes the database in another process then believes to be the last,
+        and removes the log of changes under this one.
+        """
+        path = self.path
+        if path is None or not page_cache.fits(path.stat().st_size):
+            return
+        for table in sqlite.READ_AHEAD:
+            after: int | None = 0
+            while after is not None and not stop():
+                with self.read(whole=True) as connection:
+                    after = sqlite.read_rows(connection, table, after)
 
     def backup(self, target: Path) -> Path:
         """Copy the database while it is in use.
