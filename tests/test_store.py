@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, event
+from sqlalchemy import Connection, create_engine, delete, event, select
 
 from conftest import Opener
 from hippocampe import Config, Hippocampe, Scope
@@ -21,6 +21,7 @@ from hippocampe.errors import (
     StoreTooNew,
 )
 from hippocampe.store import migrate, schema
+from hippocampe.store import sqlite as sqlite_corner
 from hippocampe.store.store import Store
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -221,6 +222,43 @@ def test_a_backup_that_cannot_be_written(small: Hippocampe, tmp_path: Path) -> N
         small.backup(tmp_path / "file" / "copy.db")
     with pytest.raises(StoreError):
         small.backup(Path("/proc/copy.db"))
+
+
+def test_what_recall_reads_is_read_ahead_until_told_to_stop(
+    small: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        small.remember(f"le colis{number} attend", scope=scope)
+    seen: list[tuple[str, int | None]] = []
+
+    def noted(connection: Connection, table: str, after: int) -> int | None:
+        seen.append((table, after))
+        return really(connection, table, after)
+
+    really = sqlite_corner.read_rows
+    monkeypatch.setattr(sqlite_corner, "read_rows", noted)
+    monkeypatch.setattr(sqlite_corner, "ROWS_AHEAD", 4)
+    store = small._parts.store  # pyright: ignore[reportPrivateUsage]
+    store.read_ahead(stop=lambda: False)
+    assert [after for table, after in seen if table == "memory"] == [0, 4, 8]
+    assert {table for table, _ in seen} == set(sqlite_corner.READ_AHEAD)
+    seen.clear()
+    store.read_ahead(stop=lambda: len(seen) == 2)
+    assert seen == [("vector", 0), ("vector", 4)]
+    seen.clear()
+    monkeypatch.setattr("hippocampe.page_cache._memory", lambda: 1_000)
+    store.read_ahead(stop=lambda: False)
+    assert seen == [], "it is large beside the memory"
+
+
+def test_whoever_only_reads_cannot_write(small: Hippocampe, scope: Scope, folder: Path) -> None:
+    small.remember("le colis attend", scope=scope)
+    beside = Store(Config(folder).url, folder, read_only=True)
+    with beside.read() as connection:
+        assert connection.execute(select(schema.memory.c.content)).scalar() == "le colis attend"
+    with pytest.raises(StoreReadOnly), beside.write() as connection:
+        connection.execute(delete(schema.memory))
+    beside.close()
 
 
 def test_a_closed_memory_says_so(small: Hippocampe, scope: Scope) -> None:
