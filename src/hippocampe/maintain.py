@@ -79,7 +79,8 @@ def _count_accesses(parts: Parts) -> None:
         counts = dict(parts.accesses)
         parts.accesses.clear()
     if counts:
-        with parts.store.write() as connection:
+        # They waited in memory until now: a power cut may as well take them a moment later.
+        with parts.store.write(durable=False) as connection:
             memories.touch(connection, counts, parts.now())
 
 

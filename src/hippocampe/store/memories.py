@@ -78,6 +78,14 @@ _CLAIMING = (
 )
 _INSERT = insert(memory)
 _INSERTS = {table: insert(table) for table in (subject, claim, alias)}
+_TOUCH = (
+    update(memory)
+    .where(memory.c.id.in_(_IDS))
+    .values(
+        access_count=memory.c.access_count + bindparam("more"), last_accessed_at=bindparam("now")
+    )
+)
+_TOUCHED_TOGETHER = 500
 _ADD_EDGES = insert(association)
 _EDGES = (
     select(association)
@@ -320,16 +328,15 @@ def versions(connection: Connection, space: str, id: str) -> list[Memory]:
 
 
 def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> None:
-    """Record that memories were recalled."""
-    if not counts:
-        return
-    query = (
-        update(memory)
-        .where(memory.c.id == bindparam("memory_id"))
-        .values(access_count=memory.c.access_count + bindparam("more"), last_accessed_at=at)
-    )
-    rows = [{"memory_id": id, "more": more} for id, more in counts.items()]
-    connection.execute(query, rows)
+    """Record that memories were recalled, and how often each was."""
+    ids_of: dict[int, list[str]] = {}
+    for id, more in counts.items():
+        ids_of.setdefault(more, []).append(id)
+    # Few statements, each of many rows: between two, the interpreter lock is taken back.
+    for more, ids in ids_of.items():
+        for start in range(0, len(ids), _TOUCHED_TOGETHER):
+            values = {"ids": ids[start : start + _TOUCHED_TOGETHER], "more": more, "now": at}
+            connection.execute(_TOUCH, values)
 
 
 def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
