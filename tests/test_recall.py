@@ -3,12 +3,13 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, StoreFull
 from hippocampe.types import Mode, Recollection
 
 MODES: tuple[Mode, ...] = ("hybrid", "semantic", "text")
@@ -309,6 +310,24 @@ def test_recalls_are_counted_in_batches(told: Hippocampe, scope: Scope, clock: F
     assert clock.now - counted.last_accessed_at < timedelta(minutes=1)
     told.flush()
     assert told.get(first.id, scope=scope).access_count == 2
+
+
+def test_recalls_that_could_not_be_counted_are_counted_later(
+    told: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: Any) -> Any:
+        raise StoreFull("the disk is full.")
+
+    first = told.recall("abeilles", scope=scope, limit=1)[0]
+    told.flush()
+    told.recall("abeilles", scope=scope, limit=1)
+    with monkeypatch.context() as broken:
+        broken.setattr(told._parts.store, "write", full)  # pyright: ignore[reportPrivateUsage]
+        with pytest.raises(StoreFull):
+            told.flush()
+    told.recall("abeilles", scope=scope, limit=1)
+    told.flush()
+    assert told.get(first.id, scope=scope).access_count == 3
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -78,10 +78,15 @@ def _count_accesses(parts: Parts) -> None:
     with parts.accesses_lock:
         counts = dict(parts.accesses)
         parts.accesses.clear()
-    if counts:
+    if not counts:
+        return
+    try:
         # They waited in memory until now: a power cut may as well take them a moment later.
         with parts.store.write(durable=False) as connection:
             memories.touch(connection, counts, parts.now())
+    except BaseException:
+        parts.note_access(id for id, more in counts.items() for _ in range(more))
+        raise
 
 
 def _mark(parts: Parts) -> Path:

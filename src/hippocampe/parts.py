@@ -9,7 +9,7 @@ outbox rows stay and are replayed later.
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -226,7 +226,7 @@ class Parts:
             with suppress(TimeoutError):
                 self.embedder_thread.submit(int).result(timeout=1.0)
 
-    def note_access(self, ids: Sequence[str]) -> None:
+    def note_access(self, ids: Iterable[str]) -> None:
         """Count recalls; they reach the store with the next flush."""
         with self.accesses_lock:
             for id in ids:
