@@ -142,11 +142,7 @@ def remove(
         for table in (vector, memory, turn, message, note):
             connection.execute(delete(table).where(table.c.id.in_(chunk)))
         connection.execute(delete(outbox).where(outbox.c.item_id.in_(chunk)))
-        # A retrieval that showed an erased item also quotes the talk around it.
-        shown = select_rows(retrieval_item.c.retrieval_id).where(
-            retrieval_item.c.item_id.in_(chunk)
-        )
-        connection.execute(delete(retrieval).where(retrieval.c.id.in_(shown)))
+    _remove_shown(connection, space, doomed)
     if user is not None:
         connection.execute(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
@@ -155,6 +151,17 @@ def remove(
         for table in (retrieval, setting, outbox, audit):
             connection.execute(delete(table).where(table.c.space == space))
     _remove_orphan_words(connection, orphans)
+
+
+def _remove_shown(connection: Connection, space: str, doomed: Collection[str]) -> None:
+    """A retrieval that showed an erased item also quotes the talk around it."""
+    lines = select_rows(retrieval_item.c.retrieval_id, retrieval_item.c.item_id)
+    of_space = lines.join(retrieval, retrieval.c.id == retrieval_item.c.retrieval_id).where(
+        retrieval.c.space == space
+    )
+    shown = {row.retrieval_id for row in connection.execute(of_space) if row.item_id in doomed}
+    for chunk in _chunks(shown):
+        connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
 
 
 def _remove_previews(

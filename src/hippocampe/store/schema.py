@@ -302,7 +302,7 @@ retrieval_item = Table(
     Column("path", String(20), nullable=False),  # identity, important, recent, search, context
     Column("outcome", String(40), nullable=False),
     Column("signals", LargeBinary, nullable=False),  # float32, NaN where one was not measured
-    Index(None, "item_id"),
+    # No index of items: only an erasure looks for them, and every turn would write all over it.
 )
 
 model_usage = Table(

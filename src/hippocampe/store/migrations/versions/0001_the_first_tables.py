@@ -328,7 +328,6 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("retrieval_id", "position", name=op.f("pk_retrieval_item")),
     )
-    op.create_index(op.f("ix_retrieval_item_item_id"), "retrieval_item", ["item_id"], unique=False)
     op.create_table(
         "subject",
         sa.Column("memory_id", sa.String(length=36), nullable=False),
