@@ -92,6 +92,8 @@ def unmapped(connection: Connection) -> Generator[None]:
         yield
     finally:
         connection.exec_driver_sql(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        # What was read is in the connection's own cache instead, and nobody needs it there.
+        connection.exec_driver_sql("PRAGMA shrink_memory")
 
 
 def read_rows(connection: Connection, table: str, after: int) -> int | None:
