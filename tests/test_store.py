@@ -67,13 +67,40 @@ def test_an_upgrade_keeps_a_copy_first(
 ) -> None:
     filled(open_hippo, scope)
     assert not (folder / "backups").exists()
-    monkeypatch.setattr(schema, "REVISION", "0002")
+    monkeypatch.setattr(schema, "REVISION", "0003")
     hippo = open_hippo(embedder="hashed:32")
     assert hippo.recent(scope=scope)[0].content == "Camille élève des abeilles"
-    (copy,) = (folder / "backups").glob("before-0002-*.db")
+    (copy,) = (folder / "backups").glob("before-0003-*.db")
     with closing(sqlite3.connect(copy)) as connection:
         kept = connection.execute("SELECT content FROM memory").fetchall()
     assert kept == [("Camille élève des abeilles",)]
+
+
+def test_the_log_of_an_older_version_is_kept_but_for_its_reasons(
+    open_hippo: Opener, scope: Scope, folder: Path
+) -> None:
+    folder.mkdir()
+    engine = create_engine(f"sqlite:///{folder / 'hippocampe.db'}")
+    with engine.begin() as connection:
+        migrate.upgrade(connection, "0001")
+        columns = "id, space, message_preview, memories_injected, notes_injected, tokens_added, "
+        connection.exec_driver_sql(
+            f"INSERT INTO retrieval ({columns} took_ms, stages, missing, created_at) "
+            "VALUES ('1', 'default', 'où ?', 1, 0, 9, 3.5, '{}', '[]', 0)"
+        )
+        connection.exec_driver_sql(
+            "INSERT INTO retrieval_item VALUES "
+            "('1', 0, '2', 'memory', 0.75, 'search', 'injected', '{\"late\": 0.5}')"
+        )
+    engine.dispose()
+    hippo = open_hippo(embedder="hashed:32")
+    (old,) = hippo.retrievals(scope=scope)
+    assert (old.message_preview, old.tokens_added) == ("où ?", 9)
+    assert [(item.id, item.score, item.outcome) for item in old.items] == [("2", 0.75, "injected")]
+    assert old.items[0].signals == {}
+    hippo.remember("le colis attend", scope=scope)
+    assert hippo.before_turn("où est le colis ?", scope=scope).items
+    assert hippo.retrievals(scope=scope, limit=1)[0].items[0].signals
 
 
 def test_data_of_a_later_version_is_left_alone(

@@ -28,7 +28,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The migration this version of the code works with."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

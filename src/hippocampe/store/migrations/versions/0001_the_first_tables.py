@@ -172,7 +172,6 @@ def upgrade() -> None:
         sa.Column("stages", sa.JSON(), nullable=False),
         sa.Column("missing", sa.JSON(), nullable=False),
         sa.Column("skipped", sa.String(length=40), nullable=True),
-        sa.Column("signals", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_retrieval")),
     )
@@ -319,7 +318,7 @@ def upgrade() -> None:
         sa.Column("score", sa.Float(), nullable=True),
         sa.Column("path", sa.String(length=20), nullable=False),
         sa.Column("outcome", sa.String(length=40), nullable=False),
-        sa.Column("signals", sa.LargeBinary(), nullable=False),
+        sa.Column("signals", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
             ["retrieval_id"],
             ["retrieval.id"],
@@ -328,6 +327,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("retrieval_id", "position", name=op.f("pk_retrieval_item")),
     )
+    op.create_index(op.f("ix_retrieval_item_item_id"), "retrieval_item", ["item_id"], unique=False)
     op.create_table(
         "subject",
         sa.Column("memory_id", sa.String(length=36), nullable=False),
