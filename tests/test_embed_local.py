@@ -83,7 +83,10 @@ def test_words_are_cut_as_the_package_cuts_a_text(text: str) -> None:
     expected = package_tokenizer().encode(text, add_bos=True, add_eos=True)
     cut = local.tokenizer()
     assert cut.encode(text, out_type=int, add_bos=True, add_eos=True) == expected
-    assert cut.pieces(text) in (expected[1:-1], [])
+    # The package says "unknown" of a text of marks alone, in which there is nothing.
+    assert cut.pieces(text) == (
+        [] if expected == package_tokenizer().encode("") else expected[1:-1]
+    )
 
 
 @pytest.mark.parametrize(

@@ -466,6 +466,16 @@ def test_tokens_are_those_of_the_embedder() -> None:
     assert count("a\nb") == count("a") + count("b")
     line = "Mickael s'est cassé l'épaule le 10 janvier 2026 en tombant dans l'escalier"
     assert words(line) <= count(line) < 2 * words(line) + 10
+    package = local._open_package()._tokenizer
+    for text in (
+        line,
+        *FRENCH.split("\n"),
+        ENGLISH,
+        "👨‍👩‍👧 a\u00a0b\u3000c",
+        "x" * 500,
+        "1 234,5 € — « oui »",
+    ):
+        assert count(text) == len(package.encode(text, add_bos=False, add_eos=False))
 
 
 def test_the_tokenizer_is_shared_with_the_embedder() -> None:
