@@ -288,6 +288,22 @@ def test_whoever_only_reads_cannot_write(small: Hippocampe, scope: Scope, folder
     beside.close()
 
 
+def test_a_connection_in_use_is_closed_when_it_comes_back(tmp_path: Path) -> None:
+    store = Store.open(f"sqlite:///{tmp_path / 'one.db'}", tmp_path)
+    with store.read() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        store.close()
+        assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        driver.execute("SELECT 1")
+    with store.read() as connection:
+        late = connection.connection.driver_connection
+        assert isinstance(late, sqlite3.Connection)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        late.execute("SELECT 1")
+
+
 def test_a_closed_memory_says_so(small: Hippocampe, scope: Scope) -> None:
     small.close()
     for verb in (

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, inspect
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from hippocampe import page_cache
 from hippocampe.errors import (
@@ -163,7 +164,8 @@ class Store:
             return sqlite.integrity(connection)
 
     def close(self) -> None:
-        """Let every connection go."""
+        """Let every connection go, those still in use as soon as they come back."""
+        event.listen(self.engine, "checkin", _let_go)
         self.engine.dispose()
 
     def revision(self) -> str | None:
@@ -191,6 +193,10 @@ class Store:
 
         with self.write() as connection:
             migrate.upgrade(connection)
+
+
+def _let_go(_connection: Any, entry: ConnectionPoolEntry) -> None:
+    entry.invalidate()
 
 
 @contextmanager
