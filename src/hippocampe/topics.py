@@ -21,8 +21,11 @@ def topics_of(word: str) -> int:
     """The topics of a folded word, as bits in the order of the data; 0 for none."""
     whole, beginnings, endings = _words()
     found = whole.get(word, 0)
-    for length in range(SHORTEST, len(word) + 1):
-        found |= beginnings.get(word[:length], 0) | endings.get(word[-length:], 0)
+    # Few words begin or end like one of the data, and all known words are asked about at opening.
+    first, last = _edges()
+    if word[:SHORTEST] in first or word[-SHORTEST:] in last:
+        for length in range(SHORTEST, len(word) + 1):
+            found |= beginnings.get(word[:length], 0) | endings.get(word[-length:], 0)
     return found
 
 
@@ -53,3 +56,11 @@ def _words() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
             key = word.strip("*")
             kept[key] = kept.get(key, 0) | 1 << bit
     return found
+
+
+@cache
+def _edges() -> tuple[frozenset[str], frozenset[str]]:
+    """The first letters of all beginnings, and the last ones of all endings."""
+    _, beginnings, endings = _words()
+    first = frozenset(key[:SHORTEST] for key in beginnings)
+    return first, frozenset(key[-SHORTEST:] for key in endings)
