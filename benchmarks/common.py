@@ -214,6 +214,12 @@ def memory_mib(peak: bool = False) -> float | None:
     return round(int(value.split()[0]) / 1024, 1) if value else None
 
 
+def own_memory_mib() -> float | None:
+    """Of `memory_mib`, what is no file that is mapped, which the system takes back when it must."""
+    value = _first("/proc/self/status", "RssAnon")
+    return round(int(value.split()[0]) / 1024, 1) if value else None
+
+
 def folder_mib(folder: Path) -> float:
     """What the files below a folder take on disk, in MiB: the index's are larger than that, with holes."""
     total = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())

@@ -48,9 +48,10 @@ first = time.perf_counter()
 hippo.recall(sys.argv[4], scope=scope)
 second = time.perf_counter()
 with open("/proc/self/status") as lines:
-    resident = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")]
+    values = dict(line.split()[:2] for line in lines if line.startswith(("VmRSS", "RssAnon")))
+memory, own = (int(values[name]) / 1024 for name in ("VmRSS:", "RssAnon:"))
 print(json.dumps({"import": imported - start, "open": opened - imported, "first": first - opened,
-                  "second": second - first, "memory_mib": resident[0]}))
+                  "second": second - first, "memory_mib": memory, "own_memory_mib": own}))
 hippo.close()
 """
 
@@ -124,6 +125,7 @@ class Probe:
             "before_turn": served.summary(),
             "before_turn_stages": {n: common.percentiles(s) for n, s in served.stages.items()},
             "memory_mib": common.memory_mib(),
+            "own_memory_mib": common.own_memory_mib(),
         }
         if builder is None:
             seconds, findable = self._remember(min(HELD // 4, self._plan.queries))
@@ -226,9 +228,8 @@ def cold(folder: Path, plan: Plan, times: int) -> dict[str, float]:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         runs.append(json.loads(done.stdout))
     named = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-    memory = named.pop("memory_mib")
-    found = {f"{name}_ms": round(value * 1000, 1) for name, value in named.items()}
-    return found | {"memory_mib": round(memory, 1)}
+    memory = {name: round(named.pop(name), 1) for name in ("memory_mib", "own_memory_mib")}
+    return {f"{name}_ms": round(value * 1000, 1) for name, value in named.items()} | memory
 
 
 def run(plan: Plan, keep: Path | None, threshold: int, openings: int) -> dict[str, Any]:

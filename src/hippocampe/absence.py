@@ -5,11 +5,11 @@ on it (see `Store.read_ahead`), so the one that serves must not.
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from hippocampe import child
 from hippocampe.errors import StoreError
 from hippocampe.text import fold
 
@@ -22,17 +22,11 @@ def found_in_files(folder: Path, texts: Sequence[str]) -> tuple[str, ...]:
     """
     if not texts:
         return ()
-    done = subprocess.run(
-        [sys.executable, "-m", "hippocampe.absence"],
-        input=json.dumps([str(folder), *texts]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["it was ended"]
-        raise StoreError(f"the files in {folder} could not be searched: {last[0]}.")
-    return tuple(json.loads(done.stdout))
+    try:
+        found = child.run(("-m", "hippocampe.absence"), [str(folder), *texts])
+    except child.ChildFailed as exc:
+        raise StoreError(f"the files in {folder} could not be searched: {exc}.") from exc
+    return tuple(json.loads(found))
 
 
 def _holds(folder: Path, text: str) -> bool:

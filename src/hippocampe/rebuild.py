@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select, true
 
+from hippocampe import allocator, child
 from hippocampe.errors import EmbedderUnavailable, IndexUnavailable, StoreError
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.parts import WAITING, Parts, Retired
@@ -295,6 +296,7 @@ def new_generation(
     except BaseException:
         index.abandon_generation(kind)
         raise
+    allocator.give_back()
 
 
 def count_shown(connection: Connection, kind: str) -> int:
@@ -321,24 +323,20 @@ def _build_in_child(parts: Parts, kind: str, target: Path) -> None:
         "kind": kind,
         "target": str(target),
     }
-    child = subprocess.Popen(
-        [sys.executable, *_BUILDER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with child:
-        parts.builder = child
+
+    def started(builder: "subprocess.Popen[str]") -> None:
+        parts.builder = builder
         if parts.closing:
-            child.kill()
-        _, said = child.communicate(json.dumps(order))
-        parts.builder = None
-    if child.returncode != 0:
-        last = said.strip().splitlines()[-1:] or ["it was ended"]
+            builder.kill()
+
+    try:
+        child.run(_BUILDER, order, started=started)
+    except child.ChildFailed as exc:
         raise IndexUnavailable(
-            f"the graph of {kind} could not be built: {last[0]}. Searching goes on without it."
-        )
+            f"the graph of {kind} could not be built: {exc}. Searching goes on without it."
+        ) from exc
+    finally:
+        parts.builder = None
 
 
 def end_builder(parts: Parts) -> None:

@@ -1,12 +1,11 @@
 """What takes up to a second the first time, loaded ahead, so that no turn waits for it."""
 
-import ctypes
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from threading import Event
 
-from hippocampe import asking, recall, relevance, tokens
+from hippocampe import allocator, asking, recall, relevance, tokens
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.errors import HippocampeError
 from hippocampe.parts import Parts, Retired
@@ -46,14 +45,7 @@ def rehearse(parts: Parts, ending: Event) -> None:
                 return
             wanted = recall.Wanted(Scope(space=space), collections=EVERYWHERE)
             recall.search(parts, "?", wanted)
-    _give_back()
-
-
-def _give_back() -> None:
-    """Give what opening used and freed back to the system; at 100,000 memories, 26 MB."""
-    with suppress(OSError, AttributeError):
-        # Only the C library of GNU keeps it, and only that has the function.
-        ctypes.CDLL(None).malloc_trim(0)
+    allocator.give_back()
 
 
 @cache
