@@ -20,7 +20,7 @@ from hippocampe import Config, Hippocampe, listen
 from hippocampe.decide import relation_of, subjects_of
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects
-from hippocampe.store import derived, memories, schema, talk
+from hippocampe.store import associations, derived, memories, schema, talk
 from hippocampe.text import fold, traits
 from hippocampe.types import DEFAULT_IMPORTANCE, Association, Memory, Message
 
@@ -116,7 +116,7 @@ def fill(folder: Path, plan: Plan) -> float:
                     if values:
                         connection.execute(insert(table), values)
                 for space, edges in groupby(_edges(batch), lambda edge: edge[0]):
-                    memories.add_edges(connection, space, [(edge, False) for _, edge in edges])
+                    associations.add(connection, space, [(edge, False) for _, edge in edges])
             written += len(batch)
             say(f"wrote {written} of {plan.size}")
         _fill_turns(parts, plan, known, prepared)

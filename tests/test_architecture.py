@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("types", "errors"),
     ("config",),
     (),
-    ("store", "index", "embed", "notes", "tokens", "page_cache"),
+    ("store", "index", "embed", "notes", "tokens", "page_cache", "allocator", "child", "folders"),
     (
         "points",
         "lexicon",
@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "opening",
         "maintain",
         "remember",
+        "understand",
         "recall",
         "revise",
         "forget",

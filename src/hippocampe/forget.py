@@ -8,12 +8,12 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe import journal, rebuild, settings
+from hippocampe.checks import clean
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
 from hippocampe.protocols import KINDS, Filter
 from hippocampe.recall import recall
-from hippocampe.remember import clean
 from hippocampe.revise import hide
 from hippocampe.store import derived, erasing, memories, schema, talk
 from hippocampe.store.store import Store

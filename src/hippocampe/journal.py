@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from hippocampe import relevance, settings
+from hippocampe.checks import check_limit
 from hippocampe.parts import Parts
-from hippocampe.remember import check_limit
 from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
 from hippocampe.times import as_utc

@@ -7,13 +7,13 @@ from datetime import datetime
 from uuid6 import uuid7
 
 from hippocampe import rebuild
+from hippocampe.checks import check_limit, clean, is_injection, own, safe
 from hippocampe.parts import Parts
 from hippocampe.points import (
     turn_embedding_text,
     turn_point,
     turn_text,
 )
-from hippocampe.remember import check_limit, clean, is_injection, own, safe
 from hippocampe.store import schema, talk
 from hippocampe.store.derived import Embedded
 from hippocampe.store.talk import Turn

@@ -12,18 +12,16 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance, settings
+from hippocampe import evidence, rank, relevance
+from hippocampe.checks import check_limit, check_list, clean
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
 from hippocampe.laps import Laps
-from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects, piece_text
 from hippocampe.protocols import Filter, Hit, Vector
-from hippocampe.remember import check_limit, check_list, clean
-from hippocampe.store import memories, notes, schema, talk
+from hippocampe.store import associations, memories, notes, schema, talk
 from hippocampe.store.talk import Turn
-from hippocampe.text import is_first_person, plain, words
 from hippocampe.times import as_utc
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
@@ -36,7 +34,7 @@ from hippocampe.types import (
     Scope,
     Signal,
 )
-from hippocampe.windows import TimeWindow, read_window
+from hippocampe.understand import Question, understand
 
 MAX_QUERY_CHARACTERS = 4_000
 DEPTH = 80
@@ -58,7 +56,6 @@ WEIGHTS = {
 }
 """Weights of the rankings that are fused into the candidates."""
 _BY_METADATA = {"recent": schema.memory.c.created_at, "important": schema.memory.c.importance}
-_NO_VECTOR = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +99,6 @@ class Wanted:
             since=self.since.timestamp() if self.since else None,
             until=self.until.timestamp() if self.until else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query as understood.
-
-    `text` has the other names of those it names added; `window` is the time it speaks of; `same`
-    holds word ids to read as another one's: those of the other names.
-    """
-
-    text: str
-    dense: Vector
-    ranked: rank.Query
-    window: TimeWindow | None
-    same: Mapping[int, int]
 
 
 def recall(
@@ -255,65 +237,6 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     )
 
 
-def understand(
-    parts: Parts,
-    query: str,
-    scope: Scope,
-    aliases: dict[str, frozenset[str]],
-    now: datetime,
-    *,
-    embed: bool = True,
-) -> Question:
-    """Read a query: its words and vector, other names of those it names, its time, what it asks.
-
-    Without `embed` there are no vectors, and only a search by words can be made of it.
-    """
-    query = plain(query)
-    asks = rank.asks(query)
-    said = words(query)
-    named = [name for name in aliases if set(name.split()) <= set(said)]
-    if scope.user and is_first_person(query):
-        named += fold_subjects([scope.user])
-    groups = [_known_first(parts, (name, *sorted(aliases.get(name, ())))) for name in named]
-    added = dict.fromkeys(name for group in groups for name in group if name not in said)
-    text = " ".join((query, *added))
-    # One word stands for all names of a person: whoever answers uses one of them.
-    kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
-    # What holds no word, such as an emoji, is one.
-    listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
-    unknown = parts.lexicon.unknown(listed)
-    dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
-    if embed:
-        dense, fresh = parts.embedder.embed_query(text, spoken(unknown))
-    else:
-        listed, unknown = [word for word in listed if word not in unknown], []
-    zone = settings.read(parts, scope=scope).timezone
-    window = read_window(query, now=now, timezone=zone)
-    return Question(
-        text=text,
-        dense=dense,
-        ranked=evidence.query(parts, scope.space, listed, unknown, fresh, asks, window),
-        window=window,
-        same=_same_words(parts, groups),
-    )
-
-
-def _known_first(parts: Parts, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that the data holds at all, in order: others would only go unanswered."""
-    unknown = set(parts.lexicon.unknown(word for name in names for word in name.split()))
-    return tuple(name for name in names if unknown.isdisjoint(name.split()))
-
-
-def _same_words(parts: Parts, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
-    """The ids of single-word names, each with the id of the name that the query knows it by."""
-    same: dict[int, int] = {}
-    for group in groups:
-        known = parts.lexicon.ids([name for name in group if name.isalnum()]).tolist()
-        if known:
-            same |= dict.fromkeys(known[1:], known[0])
-    return same
-
-
 @dataclass(frozen=True, slots=True)
 class Hits:
     """What the searches found: rankings by source, kinds by id, BM25 scores by id."""
@@ -374,7 +297,7 @@ def _of_memories(
     starts = [
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
-    reached = memories.reach(connection, wanted.scope.space, starts, 2)
+    reached = associations.reach(connection, wanted.scope.space, starts, 2)
     linked = reached[len(set(starts)) :][:LINKED]
     rows = memories.get(connection, wanted.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}

@@ -4,6 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from hippocampe.checks import (
+    check_drawer,
+    check_importance,
+    check_limit,
+    check_subjects,
+    clean,
+    own,
+    safe,
+)
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Change, Parts
 from hippocampe.points import (
@@ -14,17 +23,8 @@ from hippocampe.points import (
     turn_text,
 )
 from hippocampe.recall import of_turn
-from hippocampe.remember import (
-    check_drawer,
-    check_importance,
-    check_limit,
-    check_subjects,
-    clean,
-    own,
-    rewrite,
-    safe,
-)
-from hippocampe.store import derived, memories, schema, talk
+from hippocampe.remember import rewrite
+from hippocampe.store import associations, derived, memories, schema, talk
 from hippocampe.store.talk import Turn
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import ASSOCIATIONS, Association, History, Memory, Recollection, Review, Scope
@@ -85,7 +85,7 @@ def history(parts: Parts, id: str, *, scope: Scope) -> History:
         versions = memories.versions(connection, scope.space, id)
         if not versions:
             _one({}, id, scope)
-        edges = memories.edges(connection, scope.space, [memory.id for memory in versions])
+        edges = associations.touching(connection, scope.space, [memory.id for memory in versions])
     return History(tuple(versions), tuple(edges))
 
 
@@ -243,7 +243,7 @@ def associate(
         found = memories.get(connection, scope.space, [source_id, target_id])
         for id in (source_id, target_id):
             _one(found, id, scope)
-        memories.associate(connection, scope.space, edge, review=False)
+        associations.associate(connection, scope.space, edge, review=False)
     return edge
 
 
@@ -260,7 +260,7 @@ def neighbours(
         raise InvalidInput(f"depth must be 1 to 5, not {depth}.")
     with parts.store.read() as connection:
         _one(memories.get(connection, scope.space, [id]), id, scope)
-        reached, edges = memories.walk(connection, scope.space, [id], depth)
+        reached, edges = associations.walk(connection, scope.space, [id], depth)
         found = memories.get(connection, scope.space, reached)
     return tuple(found[each] for each in reached if each in found), tuple(edges)
 
@@ -289,7 +289,7 @@ def delete_fact(parts: Parts, key: str, *, scope: Scope, reason: str) -> Memory:
 def reviews(parts: Parts, *, scope: Scope) -> list[Review]:
     """Pairs of current memories that no rule could tell apart, newest first."""
     with parts.store.read() as connection:
-        edges = memories.to_review(connection, scope.space)
+        edges = associations.to_review(connection, scope.space)
         ids = {id for edge in edges for id in (edge.source_id, edge.target_id)}
         found = memories.get(connection, scope.space, ids)
     return [
@@ -312,7 +312,7 @@ def settle(parts: Parts, id: str, other_id: str, *, scope: Scope, keep: str | No
         found = memories.get(change.connection, scope.space, [id, other_id])
         for each in (id, other_id):
             _one(found, each, scope)
-        memories.settle(change.connection, [id, other_id])
+        associations.settle(change.connection, [id, other_id])
         if keep is not None:
             lost = found[other_id if keep == id else id]
             if not (found[keep].current and lost.current):
@@ -320,4 +320,4 @@ def settle(parts: Parts, id: str, other_id: str, *, scope: Scope, keep: str | No
             memories.supersede(change.connection, lost, keep, parts.now())
             change.unindex("memory", lost.id, lost.space)
             edge = Association(keep, lost.id, "updates", "settled by hand", parts.now())
-            memories.associate(change.connection, scope.space, edge, review=False)
+            associations.associate(change.connection, scope.space, edge, review=False)

@@ -147,9 +147,10 @@ def unpacked(content: mmap.mmap) -> _State:
     def read(entry: _State) -> _State | NDArray[Any]:
         if "form" not in entry:
             return entry
-        count = math.prod(entry["shape"])
-        values = np.frombuffer(content, entry["form"], count, start + entry["at"])
-        return values.reshape(entry["shape"])
+        shape: tuple[int, ...] = tuple(entry["shape"])
+        count = math.prod(shape)
+        values: NDArray[Any] = np.frombuffer(content, entry["form"], count, start + entry["at"])
+        return values.reshape(shape)
 
     return json.loads(content[8 : 8 + length], object_hook=read)
 

@@ -1,4 +1,4 @@
-"""Rows of memories: their subjects, aliases and associations. Each function takes a connection."""
+"""Rows of memories, and of what they state: subjects, claims, aliases. Each function takes a connection."""
 
 import hashlib
 import json
@@ -24,8 +24,8 @@ from sqlalchemy import (
 
 from hippocampe.statement import spelling
 from hippocampe.store.driver import read, read_by_ids, write
-from hippocampe.store.schema import Instant, alias, association, claim, instant, memory, subject
-from hippocampe.types import Association, Memory
+from hippocampe.store.schema import Instant, alias, claim, instant, memory, subject
+from hippocampe.types import Memory
 
 _COLUMNS = [column for column in memory.c if column.name != "equality"]
 _NAMES = [column.name for column in _COLUMNS]
@@ -86,17 +86,6 @@ _TOUCH = (
     )
 )
 _TOUCHED_TOGETHER = 500
-_ADD_EDGES = insert(association)
-_EDGES = (
-    select(association)
-    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
-    .order_by(association.c.created_at)
-)
-_ENDS = (
-    select(association.c.space, association.c.source_id, association.c.target_id)
-    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
-    .order_by(association.c.created_at)
-)
 _ALIASES = (
     select(alias.c.name, alias.c.other)
     .join(memory, memory.c.id == alias.c.memory_id)
@@ -339,63 +328,6 @@ def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> No
             connection.execute(_TOUCH, values)
 
 
-def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
-    """Add an edge; the same edge again keeps the newer reason."""
-    same = and_(
-        association.c.source_id == edge.source_id,
-        association.c.target_id == edge.target_id,
-        association.c.kind == edge.kind,
-    )
-    connection.execute(delete(association).where(same))
-    add_edges(connection, space, [(edge, review)])
-
-
-def add_edges(
-    connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]
-) -> None:
-    """Add edges that are new, each with whether it is listed for review."""
-    rows = [
-        {
-            "source_id": edge.source_id,
-            "target_id": edge.target_id,
-            "kind": edge.kind,
-            "reason": edge.reason,
-            "created_at": edge.created_at,
-            "space": space,
-            "review": review,
-        }
-        for edge, review in edges
-    ]
-    write(connection, _ADD_EDGES, rows)
-
-
-def _edge(row: Row[Any]) -> Association:
-    return Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
-
-
-def edges(connection: Connection, space: str, ids: Collection[str]) -> list[Association]:
-    """The edges that touch any of these memories, oldest first."""
-    rows = connection.execute(_EDGES, {"ids": list(ids)})
-    return [_edge(row) for row in rows if row.space == space]
-
-
-def to_review(connection: Connection, space: str) -> list[Association]:
-    """The edges listed for review, newest first."""
-    query = select(association).where(association.c.space == space, association.c.review.is_(True))
-    return [
-        _edge(row) for row in connection.execute(query.order_by(association.c.created_at.desc()))
-    ]
-
-
-def settle(connection: Connection, ids: Collection[str]) -> None:
-    """Take the edges between these memories off the review list."""
-    connection.execute(
-        update(association)
-        .where(association.c.source_id.in_(ids), association.c.target_id.in_(ids))
-        .values(review=False)
-    )
-
-
 def aliases(connection: Connection, space: str) -> dict[str, frozenset[str]]:
     """Each name of a space that has other names, with all of them, itself left out.
 
@@ -407,33 +339,6 @@ def aliases(connection: Connection, space: str) -> dict[str, frozenset[str]]:
         for member in joined:
             groups[member] = joined
     return {name: frozenset(group - {name}) for name, group in groups.items()}
-
-
-def reach(connection: Connection, space: str, starts: Sequence[str], depth: int) -> list[str]:
-    """The ids that edges lead to, in both directions: the starts first, nearer ones before farther
-    ones."""
-    reached = dict.fromkeys(starts)
-    wave = list(reached)
-    for _ in range(depth):
-        rows = read_by_ids(connection, _ENDS, wave) if wave else []
-        ends = [id for row in rows if row[0] == space for id in row[1:]]
-        wave = list(dict.fromkeys(id for id in ends if id not in reached))
-        reached |= dict.fromkeys(wave)
-    return list(reached)
-
-
-def walk(
-    connection: Connection, space: str, starts: Sequence[str], depth: int
-) -> tuple[list[str], list[Association]]:
-    """Breadth first along edges, in both directions.
-
-    Returns:
-        The ids reached, as by `reach`, and the edges seen, oldest first.
-    """
-    passed = reach(connection, space, starts, depth - 1)
-    seen = edges(connection, space, passed)
-    ends = (id for edge in seen for id in (edge.source_id, edge.target_id))
-    return list(dict.fromkeys((*passed, *ends))), seen
 
 
 def ids_by(

@@ -1,0 +1,147 @@
+"""What callers give, checked before anything is changed."""
+
+from collections.abc import Sequence
+
+from hippocampe import secret
+from hippocampe.errors import InvalidInput
+from hippocampe.prompt import without_injection
+from hippocampe.text import without_control
+from hippocampe.types import (
+    CATEGORIES,
+    DEFAULT_IMPORTANCE,
+    MAX_CONTENT_CHARACTERS,
+    MAX_LABEL_CHARACTERS,
+    Memory,
+)
+
+MAX_LIMIT = 1_000
+
+
+def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
+    """Text that can be stored: no control characters, no spaces around.
+
+    Raises:
+        InvalidInput: It is no text, empty, longer than `limit`, or holds lone surrogates.
+    """
+    if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{what} must be text, not {type(content).__name__}.")
+    try:
+        content.encode()
+    except UnicodeEncodeError as exc:
+        raise InvalidInput(
+            f"{what} holds a lone surrogate at position {exc.start}: it is not valid text. "
+            'Decode it with errors="replace" first.'
+        ) from exc
+    cleaned = without_control(content).strip()
+    if not cleaned:
+        raise InvalidInput(f"{what} is empty: give at least one visible character.")
+    if len(cleaned) > limit:
+        raise InvalidInput(
+            f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Cut it into several."
+        )
+    return cleaned
+
+
+def safe(content: str, *, refuse: bool, what: str = "content") -> str:
+    """Text without secrets: they are masked, or refused.
+
+    Raises:
+        InvalidInput: It holds a secret and `refuse` is set.
+    """
+    found = secret.find_secrets(content)
+    if found and refuse:
+        raise InvalidInput(
+            f"{what} holds a secret ({found[0].kind}); it was not stored. Leave the secret out."
+        )
+    return secret.mask(content) if found else content
+
+
+def is_injection(content: str) -> bool:
+    """Whether a text is only what was injected from memory."""
+    return (
+        isinstance(content, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+        and bool(content.strip())
+        and not without_injection(content).strip()
+    )
+
+
+def own(content: str, *, what: str = "content") -> str:
+    """A clean text without what was injected into it, which is known already.
+
+    Raises:
+        InvalidInput: It holds nothing else.
+    """
+    kept = without_injection(content).strip()
+    if not kept:
+        raise InvalidInput(
+            f"{what} is only text that was injected from memory, which is never stored again: give "
+            "what was said besides."
+        )
+    return kept
+
+
+def check_drawer(memory: Memory) -> None:
+    """Check collection and category of a memory.
+
+    Raises:
+        InvalidInput: One of them is not among those that exist.
+    """
+    allowed = CATEGORIES.get(memory.collection)
+    if allowed is None:
+        raise InvalidInput(
+            f"unknown collection {memory.collection!r}: choose from {', '.join(CATEGORIES)}."
+        )
+    if memory.category is not None and memory.category not in allowed:
+        choice = f"choose from {', '.join(sorted(allowed))}" if allowed else "leave it out"
+        raise InvalidInput(
+            f"collection {memory.collection!r} has no category {memory.category!r}: {choice}."
+        )
+    if allowed and memory.category is None:
+        raise InvalidInput(
+            f"collection {memory.collection!r} needs a category: one of {', '.join(sorted(allowed))}."
+        )
+
+
+def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Several texts, not one.
+
+    Raises:
+        InvalidInput: It is one text, or holds what is none.
+    """
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f'{name} must be a list of texts, such as ["ski"], not {values!r}.')
+    return tuple(values)
+
+
+def check_limit(limit: int) -> int:
+    """How many to give at most.
+
+    Raises:
+        InvalidInput: It is not a whole number from 1 to 1,000.
+    """
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}.")
+    return limit
+
+
+def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
+    """Subjects as they are kept: in lower case, each once.
+
+    Raises:
+        InvalidInput: They are one text, or one of them cannot be stored.
+    """
+    cleaned = (
+        clean(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
+        for name in check_list("subjects", subjects)
+    )
+    return tuple(dict.fromkeys(cleaned))
+
+
+def check_importance(type: str, importance: float | None) -> float:
+    if type not in DEFAULT_IMPORTANCE:
+        raise InvalidInput(f"unknown type {type!r}: choose from {', '.join(DEFAULT_IMPORTANCE)}.")
+    if importance is None:
+        return DEFAULT_IMPORTANCE[type]
+    if not isinstance(importance, int | float) or not 0 <= importance <= 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"importance must be a number from 0 to 1, not {importance!r}.")
+    return float(importance)

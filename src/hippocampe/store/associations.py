@@ -1,0 +1,116 @@
+"""Rows of associations, the edges between memories. Each function takes a connection."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from hippocampe.store.driver import read_by_ids, write
+from hippocampe.store.schema import association
+from hippocampe.types import Association
+
+_IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
+_ADD = insert(association)
+_TOUCHING = (
+    select(association)
+    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
+    .order_by(association.c.created_at)
+)
+_ENDS = (
+    select(association.c.space, association.c.source_id, association.c.target_id)
+    .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
+    .order_by(association.c.created_at)
+)
+
+
+def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
+    """Add an edge; the same edge again keeps the newer reason."""
+    same = and_(
+        association.c.source_id == edge.source_id,
+        association.c.target_id == edge.target_id,
+        association.c.kind == edge.kind,
+    )
+    connection.execute(delete(association).where(same))
+    add(connection, space, [(edge, review)])
+
+
+def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
+    """Add edges that are new, each with whether it is listed for review."""
+    rows = [
+        {
+            "source_id": edge.source_id,
+            "target_id": edge.target_id,
+            "kind": edge.kind,
+            "reason": edge.reason,
+            "created_at": edge.created_at,
+            "space": space,
+            "review": review,
+        }
+        for edge, review in edges
+    ]
+    write(connection, _ADD, rows)
+
+
+def _edge(row: Row[Any]) -> Association:
+    return Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
+
+
+def touching(connection: Connection, space: str, ids: Collection[str]) -> list[Association]:
+    """The edges that touch any of these memories, oldest first."""
+    rows = connection.execute(_TOUCHING, {"ids": list(ids)})
+    return [_edge(row) for row in rows if row.space == space]
+
+
+def to_review(connection: Connection, space: str) -> list[Association]:
+    """The edges listed for review, newest first."""
+    query = select(association).where(association.c.space == space, association.c.review.is_(True))
+    return [
+        _edge(row) for row in connection.execute(query.order_by(association.c.created_at.desc()))
+    ]
+
+
+def settle(connection: Connection, ids: Collection[str]) -> None:
+    """Take the edges between these memories off the review list."""
+    connection.execute(
+        update(association)
+        .where(association.c.source_id.in_(ids), association.c.target_id.in_(ids))
+        .values(review=False)
+    )
+
+
+def reach(connection: Connection, space: str, starts: Sequence[str], depth: int) -> list[str]:
+    """The ids that edges lead to, in both directions: the starts first, nearer ones before farther
+    ones."""
+    reached = dict.fromkeys(starts)
+    wave = list(reached)
+    for _ in range(depth):
+        rows = read_by_ids(connection, _ENDS, wave) if wave else []
+        ends = [id for row in rows if row[0] == space for id in row[1:]]
+        wave = list(dict.fromkeys(id for id in ends if id not in reached))
+        reached |= dict.fromkeys(wave)
+    return list(reached)
+
+
+def walk(
+    connection: Connection, space: str, starts: Sequence[str], depth: int
+) -> tuple[list[str], list[Association]]:
+    """Breadth first along edges, in both directions.
+
+    Returns:
+        The ids reached, as by `reach`, and the edges seen, oldest first.
+    """
+    passed = reach(connection, space, starts, depth - 1)
+    seen = touching(connection, space, passed)
+    ends = (id for edge in seen for id in (edge.source_id, edge.target_id))
+    return list(dict.fromkeys((*passed, *ends))), seen
