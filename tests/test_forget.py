@@ -6,7 +6,8 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.errors import InvalidInput, NotFound, StoreFull
+from hippocampe.store import erasing
 
 EVERYWHERE = ("memory", "self", "goal", "summary", "turn", "live")
 
@@ -118,6 +119,47 @@ def test_what_is_over_is_hidden_and_kept(hippo: Hippocampe, scope: Scope, clock:
 
 
 # Erasing
+
+
+def test_an_erasure_that_fails_changes_nothing(
+    told: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, seen = told.stats(scope=scope), found(told, "canapé", scope)
+
+    def full(*_: object) -> None:
+        raise StoreFull("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasing, "leave_note", full)
+        with pytest.raises(StoreFull):
+            told.erase(subject="canapé", scope=scope)
+    assert told.stats(scope=scope) == before
+    assert found(told, "canapé", scope) == seen
+    assert told.verify().ok
+    told.erase(subject="canapé", scope=scope)
+    assert found(told, "canapé", scope) == set()
+
+
+def test_keys_tags_and_reasons_tell_a_subject_too(hippo: Hippocampe, scope: Scope) -> None:
+    hippo.set_fact("sieste_de_filou", "après le repas", scope=scope)
+    tagged = hippo.remember("Il dort toute la journée", scope=scope, subjects=["Filou le Chat"])
+    kept = hippo.remember("Camille élève des abeilles", scope=scope)
+    other = hippo.remember("Camille lit le soir", scope=scope)
+    hippo.associate(
+        kept.memory.id, other.memory.id, "related_to", scope=scope, reason="vu avec Filou"
+    )
+    gone = hippo.remember("Camille range le garage", scope=scope)
+    hippo.delete(gone.memory.id, scope=scope, reason="à cause de Filou")
+    receipt = hippo.erase(subject="Filou", scope=scope)
+    assert receipt.counts["memory"] == 2
+    assert tagged.memory.id in receipt.ids
+    _, edges = hippo.neighbours(kept.memory.id, scope=scope)
+    assert [edge.reason for edge in edges] == [None]
+    assert hippo.get(gone.memory.id, scope=scope).forgotten_reason is None
+    assert hippo.verify(absent=["Filou"]).ok
+    hippo.remember("mon_projet avance bien", scope=scope)
+    assert hippo.erase(subject="mon_projet", scope=scope).counts["memory"] == 1
+
 
 NAME = "Zéphyrine"
 FORMS = ("Zéphyrine", "zephyrine", "ZÉPHYRINE", "Zephyrine")

@@ -82,7 +82,7 @@ def write(parts: Parts, path: Path, scope: Scope) -> int:
 def _rows(connection: Connection, table: Table, space: str) -> Iterator[dict[str, Any]]:
     query = select(table).where(table.c.space == space)
     order = table.c.number if "number" in table.c else next(iter(table.primary_key))
-    rows = connection.execution_options(yield_per=BATCH).execute(query.order_by(order))
+    rows = connection.execute(query.order_by(order), execution_options={"yield_per": BATCH})
     for row in rows.mappings():
         yield {
             name: value.isoformat() if isinstance(value, datetime) else value

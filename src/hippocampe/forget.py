@@ -245,15 +245,14 @@ def erase(
 
 
 def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
+    journal.write(parts)
     with parts.change() as change:
         for kind, ids in doomed.of_kinds():
             for each in ids:
                 change.unindex(kind, each, order.space)
-    journal.write(parts)
-    with parts.store.write() as connection:
-        order.remove(connection, doomed)
+        order.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
-        erasing.leave_note(connection, str(uuid7()), order.space, parts.now(), note)
+        erasing.leave_note(change.connection, str(uuid7()), order.space, parts.now(), note)
     settings.refresh(parts, order.space)
     for path in parts.store.backups():
         _scrub_backup(path, order, doomed)

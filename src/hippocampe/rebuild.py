@@ -54,7 +54,7 @@ _TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
     """The ids of all rows that the index should hold."""
     query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
-    for row in connection.execution_options(yield_per=10_000).execute(query):
+    for row in connection.execute(query, execution_options={"yield_per": 10_000}):
         yield row.id
 
 
@@ -84,7 +84,7 @@ def _rows(
     connection: Connection, query: Any, id: ColumnElement[str], ids: Collection[str] | None
 ) -> Iterator[Any]:
     if ids is None:
-        yield from connection.execution_options(yield_per=BATCH).execute(query)
+        yield from connection.execute(query, execution_options={"yield_per": BATCH})
     else:
         wanted = query.where(id.in_(bindparam("ids", expanding=True)))
         yield from connection.execute(wanted, {"ids": list(ids)})

@@ -1,16 +1,17 @@
 """Which rows an erasure means, and their physical removal. Each function takes a connection."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Table, delete, insert, or_
+from sqlalchemy import Column, Connection, Table, delete, insert, or_, update
 from sqlalchemy import select as select_rows
 
 from hippocampe.store import derived, memories, retrievals, talk
 from hippocampe.store.schema import (
     alias,
+    association,
     audit,
     memory,
     message,
@@ -27,6 +28,16 @@ from hippocampe.store.schema import subject as subject_table
 from hippocampe.text import fold, words
 
 _CHUNK = 500
+_SAID: dict[Table, tuple[Column[Any], ...]] = {
+    memory: (memory.c.content, memory.c.key, memory.c.subjects),
+    turn: (turn.c.content,),
+    message: (message.c.content,),
+    note: (note.c.path, note.c.heading, note.c.content),
+    retrieval: (retrieval.c.message_preview,),
+}
+"""Where a row says what it is about."""
+_REASONS = (memory.c.forgotten_reason, turn.c.forgotten_reason, association.c.reason)
+"""Where other rows may name it."""
 
 
 def _chunks(ids: Collection[Any]) -> Iterator[list[Any]]:
@@ -93,12 +104,20 @@ def _about(
 
 
 def _holding(connection: Connection, table: Table, space: str, wanted: set[str]) -> set[str]:
-    text: Any = table.c.message_preview if table is retrieval else table.c.content
-    if table is note:
-        text = note.c.path + " " + note.c.heading + " " + text
-    query = select_rows(table.c.id, text.label("text")).where(table.c.space == space)
-    rows = connection.execution_options(yield_per=1_000).execute(query)
-    return {row.id for row in rows if wanted <= set(words(row.text))}
+    rows = connection.execute(
+        select_rows(table.c.id, *_SAID[table]).where(table.c.space == space),
+        execution_options={"yield_per": 1_000},
+    )
+    return {id for id, *said in rows if wanted <= _words_in(said)}
+
+
+def _words_in(said: Iterable[str | list[str] | None]) -> set[str]:
+    found: set[str] = set()
+    for each in said:
+        text = each if isinstance(each, str) else " ".join(each or ())
+        # The words of a key are joined by underscores.
+        found.update(words(text), words(text.replace("_", " ")) if "_" in text else ())
+    return found
 
 
 def _with_kin(
@@ -143,6 +162,8 @@ def remove(
             connection.execute(delete(table).where(table.c.id.in_(chunk)))
         connection.execute(delete(outbox).where(outbox.c.item_id.in_(chunk)))
     _remove_shown(connection, space, doomed)
+    if subject is not None:
+        _remove_reasons(connection, space, set(words(subject)))
     if user is not None:
         connection.execute(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
@@ -181,6 +202,21 @@ def _remove_previews(
         connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
 
 
+def _remove_reasons(connection: Connection, space: str, wanted: set[str]) -> None:
+    """Take the reasons away that name what is erased; what they were given for stays."""
+    for reason in _REASONS:
+        given = select_rows(reason).where(reason.table.c.space == space, reason.is_not(None))
+        doomed = {
+            each for each in connection.execute(given).scalars() if wanted <= _words_in([each])
+        }
+        for chunk in _chunks(doomed):
+            connection.execute(
+                update(reason.table)
+                .where(reason.table.c.space == space, reason.in_(chunk))
+                .values({reason.name: None})
+            )
+
+
 def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
     found: set[int] = set()
     for chunk in _chunks(ids):
@@ -193,7 +229,7 @@ def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
 def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
     """Delete those words that no item holds any more: a rare name is a trace."""
     query = select_rows(vector.c.words)
-    for blob in connection.execution_options(yield_per=10_000).execute(query).scalars():
+    for blob in connection.execute(query, execution_options={"yield_per": 10_000}).scalars():
         if not candidates:
             return
         candidates.difference_update(np.frombuffer(blob, derived.WORD_IDS).tolist())
