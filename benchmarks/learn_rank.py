@@ -618,7 +618,8 @@ def main() -> None:
     parser.add_argument("--transfer", action="store_true", help="also learn on each one alone")
     wanted = parser.parse_args()
     everything = {f.name: list(cases(f, wanted.queries, wanted.cache)) for f in wanted.folders}
-    collections = {n: [c for c in q if not c.held_out] for n, q in everything.items()}
+    learnable = {n: [c for c in q if not c.held_out] for n, q in everything.items()}
+    collections = {n: q for n, q in learnable.items() if q}
     for name, questions in collections.items():
         ceiling = np.mean([c.right.sum() / c.answers for c in questions if c.answers])
         bm25, dense = (

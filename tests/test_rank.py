@@ -58,6 +58,8 @@ def test_fusing_adds_weighted_reciprocal_ranks() -> None:
         ("In which town does she work?", {"where"}),
         ("Thé ou café ?", set[str]()),
         ("qu'est-ce que j'aime", {"first_person"}),
+        ("Which US states did they see?", set[str]()),
+        ("Did he tell us?", {"first_person"}),
     ],
 )
 def test_what_is_asked(question: str, asked: set[str]) -> None:
@@ -120,6 +122,17 @@ def test_the_speaker_who_is_named_is_told_from_others() -> None:
     measured = rank.signals(query(0, 1, named="ana"), found)
     assert column(measured, "named") == [1, 0, 0]
     assert column(measured, "other_named") == [0, 1, 1]
+
+
+def test_who_asks_about_themselves_is_brief_only_beside_long_answers() -> None:
+    asked = query(0, 1, asks=frozenset({"first_person"}))
+    talk = rank.signals(asked, candidates([0, 2], [0] * 9, [0] * 4))
+    assert not any(column(talk, "length_if_first_person"))
+    long = rank.signals(asked, candidates([0, 2] * 9, [0] * 400, [0] * 90))
+    assert column(long, "length_if_first_person") == column(long, "length")
+    assert not any(
+        column(rank.signals(query(0, 1), candidates([0], [0] * 400)), "length_if_first_person")
+    )
 
 
 def test_dates_matter_when_a_date_is_asked() -> None:

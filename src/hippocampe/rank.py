@@ -341,12 +341,16 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
         then = (candidates.at >= start) & (candidates.at < end)
         # Of what was all kept this week, "this week" singles out nothing.
         inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, FEW)))
-    # Of two who talk, the one who asks about "me" says less. Memories have no such two.
+    # Centred between talk (-1.2) and long messages (0.8), and no wider than what was learnt on.
+    typical = float(np.clip(lengths.mean() - 3.7, -1.5, 1.5))
+    # Where one of two who talk writes at length, the one who asks about "me" says less. Memories
+    # have no such two.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
+    shorter = length * ("first_person" in query.asks) * np.clip(typical / 0.3, 0.0, 1.0)
     measured: dict[str, NDArray[Any]] = {
         "length": length,
         "length_extreme": length**2,
-        "length_if_first_person": np.where(spoken, length * ("first_person" in query.asks), np.nan),
+        "length_if_first_person": np.where(spoken, shorter, np.nan),
         "question": candidates.question[:n].astype(np.float32),
         "answers": answers.astype(np.float32),
         "answers_before": answers * np.nan_to_num(before),
@@ -360,8 +364,7 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
         "place_missing": (~place & where).astype(np.float32),
         "chatter": np.full(n, greetings),
         "query_length": np.full(n, np.log1p(len(query.words))),
-        # Centred between talk (-1.2) and long messages (0.8), and no wider than what was learnt on.
-        "typical_length": np.full(n, np.clip(lengths.mean() - 3.7, -1.5, 1.5)),
+        "typical_length": np.full(n, typical),
         "in_window": inside,
         "importance": absent if candidates.importance is None else candidates.importance,
         "use": absent if candidates.uses is None else np.log1p(candidates.uses),

@@ -72,6 +72,7 @@ _OPENS_QUESTION: Final = re.compile(
 _FIRST_PERSON: Final = re.compile(
     r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos)\b"
 )
+_COUNTRY: Final = re.compile(r"\bUS\b")
 _IDIOMS: Final = (
     (re.compile(r"\bfor a living\b", re.IGNORECASE), "as a job"),
     (re.compile(r"\bdans la vie\b", re.IGNORECASE), "comme métier"),
@@ -233,7 +234,7 @@ def embedding_text(content: str, author: str | None = None, at: datetime | None 
 
 def is_first_person(text: str) -> bool:
     """Whether `text` speaks of its speaker: "je", "mon", "I", "we"."""
-    return _FIRST_PERSON.search(fold(text)) is not None
+    return _FIRST_PERSON.search(fold(_COUNTRY.sub("", text))) is not None
 
 
 def traits(text: str) -> int:
