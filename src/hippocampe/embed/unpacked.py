@@ -41,7 +41,11 @@ _State = dict[str, Any]
 
 
 def path() -> Path:
-    """Where the file is, or would be."""
+    """Where the file is, or would be.
+
+    Raises:
+        RuntimeError: The user has no home.
+    """
     return cache_folder() / f"embedder-{SHA256[:16]}.bin"
 
 
@@ -56,8 +60,8 @@ def keep(encoder: Any) -> None:
     if hashlib.sha256(content).hexdigest() != SHA256:
         # A machine of another byte order, say. `restore` would refuse it.
         return
-    target = path()
     try:
+        target = path()
         target.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=target.parent, delete=False) as file:
             partial = Path(file.name)
@@ -67,8 +71,8 @@ def keep(encoder: Any) -> None:
                 partial.replace(target)
             finally:
                 partial.unlink(missing_ok=True)
-    except OSError as exc:
-        logger.debug("the model is unpacked at each start: %s cannot be written (%s)", target, exc)
+    except (OSError, RuntimeError) as exc:
+        logger.debug("the model is unpacked at each start, for it cannot be kept: %s", exc)
 
 
 def restore(encoder: Any) -> bool:
@@ -78,7 +82,7 @@ def restore(encoder: Any) -> bool:
             if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
                 return False
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):
         return False
     state = unpacked(mapped)
     encoder._backend = _model(state["model"])
