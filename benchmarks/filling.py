@@ -92,7 +92,9 @@ def fill(folder: Path, plan: Plan) -> float:
         known = plan.known()
         prepared: list[derived.Embedded] = []
         for start in range(0, len(known), ROWS):
-            prepared += parts.prepare(known[start : start + ROWS])
+            fresh = parts.prepare(known[start : start + ROWS])
+            with parts.change() as change:
+                prepared += map(change.embedded, fresh)
             say(f"embedded {len(prepared)} of {len(known)}")
         said = [_said(text) for text in known]
         rows = _rows(plan, known, prepared)

@@ -16,7 +16,14 @@ import pytest
 from children import child
 from conftest import Opener
 from hippocampe import Config, Hippocampe, Scope, rebuild
-from hippocampe.errors import EmbedderMismatch, FolderInUse, HippocampeError, InvalidInput
+from hippocampe.errors import (
+    EmbedderMismatch,
+    FolderInUse,
+    HippocampeError,
+    InvalidInput,
+    StoreFull,
+)
+from hippocampe.store import derived
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -366,3 +373,40 @@ def test_closing_does_not_wait_for_a_graph(
     with Hippocampe.open(replace(config, graph_threshold=10**6)) as again:
         everything(again, scope, range(20))
         assert again.verify().ok
+
+
+def test_words_come_and_go_with_the_item_that_holds_them(
+    hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lexicon = hippo._parts.lexicon
+
+    def full(*_: object) -> None:
+        raise StoreFull("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(derived, "queue", full)
+        with pytest.raises(StoreFull):
+            hippo.remember("Zéphyrine cultive des topinambours", scope=scope)
+    assert lexicon.unknown(["topinambours"]) == ["topinambours"]
+    with hippo._parts.store.read() as connection:
+        stored = [
+            text
+            for words in derived.words_after(connection, lexicon.embedder.model, 0)
+            for text in words.texts
+        ]
+    assert "topinambours" not in stored
+    hippo.remember("Zéphyrine cultive des topinambours", scope=scope)
+    assert lexicon.unknown(["topinambours"]) == []
+    assert hippo.recall("topinambours", scope=scope)[0].score > 0.5
+
+
+def test_one_change_adds_the_words_of_several_calls_once(hippo: Hippocampe) -> None:
+    parts = hippo._parts
+    first, second = (
+        parts.prepare(["un rutabaga"])[0],
+        parts.prepare(["le rutabaga et le panais"])[0],
+    )
+    with parts.change() as change:
+        ids = [change.embedded(each).words.tolist() for each in (first, second, first)]
+    assert ids[0] == ids[2] == parts.lexicon.ids(["rutabaga"]).tolist()
+    assert ids[1] == parts.lexicon.ids(["rutabaga", "panais"]).tolist()

@@ -7,15 +7,16 @@ only make them a little old, and they only weigh words.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from hippocampe.protocols import Embedder, Vectors
+from hippocampe.protocols import Embedder, Vector, Vectors
 from hippocampe.store import derived
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, words
@@ -27,6 +28,7 @@ MAX_WORD_CHARACTERS = 60
 COUNTS_BYTES = 64 << 20
 """What the counts of all spaces may take; those of the space asked longest ago are dropped first.
 One takes four bytes for every word that is known."""
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 def text_words(text: str) -> list[str]:
@@ -43,6 +45,26 @@ def text_words(text: str) -> list[str]:
 def spoken(texts: Iterable[str]) -> list[str]:
     """The words among these that an embedder is asked about."""
     return [word for word in texts if not is_literal(word)]
+
+
+class NewWords(NamedTuple):
+    """Words that were unknown when they were embedded: distinct, and placed, shape (words, width)."""
+
+    texts: list[str]
+    placed: NDArray[np.float32]
+
+
+class Prepared(NamedTuple):
+    """A text, embedded, whose new words are not stored yet.
+
+    `dense` is float32 of shape (dimensions,), `words` are its words in order, `traits` the bits of
+    `text.traits`, and `new` the new words of all texts that were embedded together.
+    """
+
+    dense: Vector
+    words: list[str]
+    traits: int
+    new: NewWords
 
 
 @dataclass(slots=True)
@@ -112,7 +134,7 @@ class Lexicon:
         self._vectors.scales[new.ids] = taken.scales
         self._topics[new.ids] = np.array([topics_of(word) for word in new.texts], np.uint64)
         self._ids.update(zip(new.texts, new.ids, strict=True))
-        self._last = new.ids[-1]
+        self._last = max(self._last, new.ids[-1])
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._vectors):
@@ -138,32 +160,36 @@ class Lexicon:
         """The distinct words among these that have no vector yet."""
         return [word for word in dict.fromkeys(texts) if word not in self._ids]
 
-    def ids(self, texts: Sequence[str]) -> NDArray[np.int32]:
-        """The ids of known words; unknown ones are left out."""
-        known = (self._ids.get(word) for word in texts)
+    def ids(self, texts: Sequence[str], fresh: Mapping[str, int] = _NONE) -> NDArray[np.int32]:
+        """The ids of known words, and of `fresh` ones; unknown ones are left out."""
+        known = (self._ids.get(word) or fresh.get(word) for word in texts)
         return np.array([id for id in known if id is not None], np.int32)
 
-    def learn(self, texts: Sequence[str], vectors: Vectors) -> None:
-        """Keep new words.
-
-        In a transaction of its own, which the item's own makes durable: a word without an item does
-        no harm.
+    def add(
+        self, connection: Connection, new: NewWords, fresh: Mapping[str, int] = _NONE
+    ) -> list[derived.Words]:
+        """Write new words beside the items that hold them.
 
         Args:
-            texts: Distinct words.
-            vectors: Embeddings of those that are `spoken`, shape (words, embedder dimensions).
+            connection: Of the transaction.
+            new: Words, of which those that are known by now are left out.
+            fresh: What the transaction has added already.
+
+        Returns:
+            All that the transaction has added, for `take` once it is committed; nothing if these
+            words were known.
         """
-        if not texts:
-            return
-        model = self.embedder.model
-        placed = self.place(texts, vectors)
-        with self.store.exclusive(), self._lock:
-            new = [number for number, word in enumerate(texts) if word not in self._ids]
-            if not new:
-                return
-            with self.store.write(durable=False) as connection:
-                derived.add_words(connection, model, [texts[n] for n in new], placed[new])
-                stored = list(self._new(connection))
+        texts, placed = new
+        missing = [n for n, w in enumerate(texts) if w not in self._ids and w not in fresh]
+        if not missing:
+            return []
+        words = [texts[number] for number in missing]
+        derived.add_words(connection, self.embedder.model, words, placed[missing])
+        return list(self._new(connection))
+
+    def take(self, stored: Iterable[derived.Words]) -> None:
+        """Hold words that were committed."""
+        with self._lock:
             for words in stored:
                 self._take(words)
 

@@ -8,6 +8,7 @@ from uuid6 import uuid7
 
 from hippocampe import rebuild
 from hippocampe.checks import check_limit, clean, is_injection, own, safe
+from hippocampe.lexicon import Prepared
 from hippocampe.parts import Parts
 from hippocampe.points import (
     turn_embedding_text,
@@ -15,7 +16,6 @@ from hippocampe.points import (
     turn_text,
 )
 from hippocampe.store import schema, talk
-from hippocampe.store.derived import Embedded
 from hippocampe.store.talk import Turn
 from hippocampe.times import as_utc
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope
@@ -88,14 +88,14 @@ def make_turn(messages: Sequence[Message]) -> Said:
     return Said(turn, tuple(messages))
 
 
-def prepare(parts: Parts, said: Sequence[Said]) -> list[Embedded]:
+def prepare(parts: Parts, said: Sequence[Said]) -> list[Prepared]:
     """Embed turns."""
     return parts.prepare(
         [turn_embedding_text(each.turn) for each in said], [turn_text(each.turn) for each in said]
     )
 
 
-def store(parts: Parts, said: Sequence[Said], prepared: Sequence[Embedded]) -> None:
+def store(parts: Parts, said: Sequence[Said], prepared: Sequence[Prepared]) -> None:
     """Store turns with their messages in one transaction, and index them."""
     with parts.change() as change:
         talk.add_turns(change.connection, [each.turn for each in said])

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,11 @@ from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable
 from hippocampe.given import Given
 from hippocampe.health import Outages
-from hippocampe.lexicon import Lexicon, spoken, text_words
+from hippocampe.lexicon import Lexicon, NewWords, Prepared, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
 from hippocampe.standing import Standing
 from hippocampe.store import derived
-from hippocampe.store.derived import Embedded
+from hippocampe.store.derived import Embedded, Words
 from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
 from hippocampe.text import traits
@@ -44,20 +45,41 @@ class Change:
     """What one transaction changes, in the store and then in the index."""
 
     connection: Connection
-    model: str
+    lexicon: Lexicon
     points: dict[tuple[str, str], Point] = field(default_factory=dict[tuple[str, str], Point])
     removed: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     counted: list[tuple[str, NDArray[np.int32], int]] = field(
         default_factory=list[tuple[str, NDArray[np.int32], int]]
     )
     later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    learnt: list[Words] = field(default_factory=list[Words])
+    """The words that the transaction adds."""
+    _fresh: dict[str, int] = field(default_factory=dict[str, int])
+    _written: NewWords | None = None
     _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
-    def index(self, kind: str, point: Point, embedded: Embedded | None = None) -> None:
-        """Put a point in the index; with `embedded`, its embedding is new and is stored too."""
+    @property
+    def model(self) -> str:
+        """The embedder that vectors are stored for."""
+        return self.lexicon.embedder.model
+
+    def embedded(self, prepared: Prepared) -> Embedded:
+        """A text with the ids of its words, which are stored if they are new."""
+        if prepared.new is not self._written:
+            self._written = prepared.new
+            if added := self.lexicon.add(self.connection, prepared.new, self._fresh):
+                self.learnt = added
+                pairs = (zip(new.texts, new.ids, strict=True) for new in added)
+                self._fresh = dict(chain.from_iterable(pairs))
+        words = self.lexicon.ids(prepared.words, self._fresh)
+        return Embedded(prepared.dense, words, prepared.traits)
+
+    def index(self, kind: str, point: Point, prepared: Prepared | None = None) -> None:
+        """Put a point in the index; with `prepared`, its embedding is new and is stored too."""
         self.removed.pop((kind, point.id), None)
         self.points[kind, point.id] = point
-        if embedded is not None:
+        if prepared is not None:
+            embedded = self.embedded(prepared)
             row = derived.vector_row(point.id, self.model, kind, point.space, embedded)
             self._rows.append(row)
             self.counted.append((point.space, embedded.words, 1))
@@ -171,7 +193,7 @@ class Parts:
         with self.store.exclusive():
             self.check_serving()
             with self.store.write() as connection:
-                change = Change(connection, self.embedder.model)
+                change = Change(connection, self.lexicon)
                 yield change
                 position = change.finish()
                 if change.later:
@@ -180,6 +202,7 @@ class Parts:
                     self.waiting.update(change.later)
             if "memory" in change.kinds():
                 self.changes += 1
+            self.lexicon.take(change.learnt)
             for space, words, by in change.counted:
                 self.lexicon.count(space, words, by)
             if position:
@@ -199,7 +222,7 @@ class Parts:
 
     def prepare(
         self, texts: Sequence[str], contents: Sequence[str] | None = None
-    ) -> list[Embedded]:
+    ) -> list[Prepared]:
         """Embed texts and the new words of their contents, outside any transaction.
 
         Args:
@@ -210,9 +233,9 @@ class Parts:
         word_lists = [text_words(content) for content in contents]
         unknown = self.lexicon.unknown(word for words in word_lists for word in words)
         vectors = self.embedder.embed([*texts, *spoken(unknown)])
-        self.lexicon.learn(unknown, vectors[len(texts) :])
+        new = NewWords(unknown, self.lexicon.place(unknown, vectors[len(texts) :]))
         return [
-            Embedded(vectors[number], self.lexicon.ids(words), traits(contents[number]))
+            Prepared(vectors[number], words, traits(contents[number]), new)
             for number, words in enumerate(word_lists)
         ]
 

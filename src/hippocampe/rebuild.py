@@ -199,22 +199,17 @@ def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
         pieces = [notes.of_row(row) for row in rows]
         texts, contents = map(piece_text, pieces), map(piece_text, pieces)
     prepared = parts.prepare(list(texts), list(contents))
-    new = [
-        derived.vector_row(row.id, parts.embedder.model, kind, row.space, each)
-        for row, each in zip(rows, prepared, strict=True)
-    ]
-    if not index:
-        with parts.store.write() as connection:
-            derived.put_vectors(connection, new)
-        return
     with parts.change() as change:
+        embedded = [change.embedded(each) for each in prepared]
+        pairs = list(zip(rows, embedded, strict=True))
+        model = parts.embedder.model
+        new = [derived.vector_row(row.id, model, kind, row.space, each) for row, each in pairs]
         derived.put_vectors(change.connection, new)
-        ids = [row.id for row in rows]
-        for point in stored_points(change.connection, kind, parts.embedder.model, ids):
-            change.index(kind, point)
-        change.counted += [
-            (row.space, each.words, 1) for row, each in zip(rows, prepared, strict=True)
-        ]
+        if index:
+            ids = [row.id for row in rows]
+            for point in stored_points(change.connection, kind, model, ids):
+                change.index(kind, point)
+            change.counted += [(row.space, each.words, 1) for row, each in pairs]
 
 
 def replay(parts: Parts, *, after: int = 0) -> int:

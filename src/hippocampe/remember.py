@@ -21,12 +21,12 @@ from hippocampe.checks import (
 )
 from hippocampe.decide import Decision, Verdict, compare, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, NotFound
+from hippocampe.lexicon import Prepared
 from hippocampe.parts import Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
 from hippocampe.protocols import Filter
 from hippocampe.statement import OneNames, read
 from hippocampe.store import associations, derived, memories
-from hippocampe.store.derived import Embedded
 from hippocampe.store.memories import Known
 from hippocampe.text import fold, is_first_person, keywords
 from hippocampe.times import as_utc, parse_ttl
@@ -113,7 +113,7 @@ def remember(
         return _decide_and_store(parts, change, draft, prepared)
 
 
-def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Embedded) -> Remembered:
+def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Prepared) -> Remembered:
     memory, connection = draft.memory, change.connection
     named = _named_to_replace(change, draft)
     if named:
@@ -194,7 +194,7 @@ def _nominate(
     parts: Parts,
     change: Change,
     draft: Draft,
-    prepared: Embedded,
+    prepared: Prepared,
     aliases: dict[str, frozenset[str]],
 ) -> list[tuple[Known, float | None]]:
     """Memories worth comparing, those near by vector first, each with its cosine if known."""
@@ -238,7 +238,7 @@ def _nominate(
     return [(old, cosines.get(old.id)) for old in comparable]
 
 
-def insert(change: Change, memory: Memory, names: Iterable[str], prepared: Embedded) -> None:
+def insert(change: Change, memory: Memory, names: Iterable[str], prepared: Prepared) -> None:
     """Store a new memory with everything derived from its statement, and index it."""
     memories.add(change.connection, [memory])
     memories.add_readings(change.connection, [read_statement(memory, names)])
@@ -268,7 +268,7 @@ def _alias(memory: Memory) -> tuple[str, str] | None:
 def _update(
     change: Change,
     draft: Draft,
-    prepared: Embedded,
+    prepared: Prepared,
     replaced: Sequence[Memory],
     reason: str,
     similarity: float | None,
@@ -295,7 +295,7 @@ def _update(
 def _reinforce(
     change: Change,
     draft: Draft,
-    prepared: Embedded,
+    prepared: Prepared,
     old: Memory,
     reason: str,
     similarity: float | None,
@@ -323,7 +323,7 @@ def _reinforce(
     return Remembered(stronger, "reinforced", (), similarity, reason)
 
 
-def rewrite(change: Change, memory: Memory, prepared: Embedded | None = None) -> None:
+def rewrite(change: Change, memory: Memory, prepared: Prepared | None = None) -> None:
     """Write a memory that exists, and its point; `prepared` when its statement changed."""
     names = subjects_of(memory.content)
     memories.replace_row(change.connection, memory)
