@@ -879,17 +879,17 @@ def test_a_refused_key_is_said_and_not_shown(
     server: Server, connect: Open, pem: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    notes = connect(obsidian_certificate=pem, obsidian_key="the-wrong-key-7c1")
+    notes = connect(obsidian_certificate=pem, obsidian_key="the-wrong-key-zq7")
     with pytest.raises(NotesUnavailable, match="obsidian_key") as refused:
         notes.listing()
     error: BaseException | None = refused.value
     while error is not None:
-        assert "7c1" not in f"{error} {error!r}"
+        assert "zq7" not in f"{error} {error!r}"
         error = error.__cause__ or error.__context__
     right = connect(obsidian_certificate=pem)
     right.listing()
     right.read("Recette.md")
-    assert "7c1" not in caplog.text and KEY not in caplog.text
+    assert "zq7" not in caplog.text and KEY not in caplog.text
     assert KEY not in repr(right)
 
 
