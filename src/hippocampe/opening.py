@@ -137,7 +137,7 @@ def _embedder(name: str, config: Config) -> Embedder:
 
 @cache
 def _local_embedder() -> Embedder:
-    """The bundled model, once per process: its weights are 100 MB and take a second to load."""
+    """The bundled model, once per process."""
     return open_embedder("local")
 
 
