@@ -1,9 +1,11 @@
 """Hiding and removing: receipts, what comes back, and what is physically nowhere."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
+from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
@@ -169,6 +171,7 @@ def fill(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
     """A name in every place that holds words."""
     her = Scope(user="zephyrine", channel="lobby")
     hippo.remember("Zéphyrine habite à Pau", scope=scope, subjects=["zephyrine"])
+    hippo.remember("La rivière monte", scope=scope, source="lettre de Zéphyrine")
     hippo.remember("Zéphyrine a déménagé à Tarbes", scope=scope)
     hippo.remember("zeph = Zéphyrine", scope=scope)
     hippo.set_fact("voisine", "Zéphyrine", scope=scope)
@@ -234,6 +237,39 @@ def test_erasing_survives_reopening(
     assert again.verify(absent=list(FORMS)).ok
     assert again.remember("Camille élève des abeilles", scope=scope).action == "reinforced"
     assert found(again, "abeilles", scope) >= {"Camille élève des abeilles"}
+
+
+KILLED = """
+import os, signal
+from hippocampe import rebuild
+from hippocampe.store import derived, erasing
+from hippocampe.store.store import Store
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+hippo = Hippocampe.open(Config(folder, background=False))
+setattr(*{"backup": (Store, "scrub"), "rows": (erasing, "leave_note"),
+          "index": (rebuild, "new_generation"), "pages": (derived, "acknowledge")}[sys.argv[2]], die)
+hippo.erase(subject=sys.argv[3], scope=scope)
+"""
+
+
+@pytest.mark.parametrize("at", ["backup", "rows", "index", "pages"])
+def test_an_erasure_that_is_killed_is_finished_or_asked_for_again(
+    open_hippo: Opener, scope: Scope, folder: Path, clock: FakeClock, at: str
+) -> None:
+    hippo = open_hippo()
+    fill(hippo, scope, clock)
+    hippo.erase(scope=Scope(space="ailleurs"), subject=NAME)
+    hippo.close()
+    with child(KILLED, folder, at, NAME) as killed:
+        assert killed.wait() == -signal.SIGKILL
+    again = open_hippo()
+    if at in ("backup", "rows"):
+        assert "Zéphyrine a déménagé à Tarbes" in found(again, NAME, scope)
+        again.erase(scope=scope, subject=NAME)
+    assert again.verify(absent=list(FORMS)).ok
+    again.close()
+    assert bytes_hold(folder, FORMS) == []
 
 
 def test_a_memory_is_erased_with_its_versions(

@@ -7,12 +7,12 @@ from pathlib import Path
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe import journal, rebuild, settings
+from hippocampe import journal, maintain, settings
 from hippocampe.checks import clean
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
-from hippocampe.protocols import KINDS, Filter
+from hippocampe.protocols import Filter
 from hippocampe.recall import recall
 from hippocampe.revise import hide
 from hippocampe.store import derived, erasing, memories, schema, talk
@@ -215,6 +215,8 @@ def erase(
     Exactly one of `id`, `user`, `subject` and `whole_space` says what. Versions that superseded an
     erased memory, or that it superseded, go with it; so does the whole turn of an erased message.
     Of notes the indexed pieces go; the files are the user's, and are read again while they are there.
+    If the rows cannot be removed, nothing is changed but the backups; after that, what a failure or a
+    kill leaves in the files is removed at the next opening.
 
     Raises:
         InvalidInput: None or several of them are given.
@@ -246,6 +248,9 @@ def erase(
 
 def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
     journal.write(parts)
+    # Backups first: once the rows are gone, nobody could tell what was to go from them.
+    for path in parts.store.backups():
+        _scrub_backup(path, order, doomed)
     with parts.change() as change:
         for kind, ids in doomed.of_kinds():
             for each in ids:
@@ -253,19 +258,12 @@ def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
         order.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
         erasing.leave_note(change.connection, str(uuid7()), order.space, parts.now(), note)
+        derived.set_meta(change.connection, maintain.ERASING, "1")
     settings.refresh(parts, order.space)
-    for path in parts.store.backups():
-        _scrub_backup(path, order, doomed)
     parts.lexicon.forget()
     parts.given.forget(order.space)
     parts.changes += 1
-    for kind in KINDS:
-        rebuild.new_generation(parts, kind, graph=False)
-    parts.index.flush()
-    with parts.store.write() as connection:
-        # The outbox named what is gone; the new generations hold everything else.
-        derived.acknowledge(connection, parts.applied)
-    parts.store.scrub()
+    maintain.finish_erasure(parts)
 
 
 def _scrub_backup(path: Path, order: _Order, doomed: _Doomed) -> None:

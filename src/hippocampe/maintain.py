@@ -25,6 +25,8 @@ from hippocampe.text import STOP_WORDS
 from hippocampe.types import Scope, Stats, Verification
 from hippocampe.words import WordSpace, fit, shipped
 
+ERASING = "erasing"
+"""The `meta` that says that what was erased may still be read in the files."""
 MOST_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
 
@@ -143,6 +145,23 @@ def reindex(parts: Parts, progress: Progress | None = None) -> None:
             parts.applied = max(parts.applied, position, acknowledged)
             parts.flushed = 0
             flush(parts)
+
+
+def finish_erasure(parts: Parts) -> None:
+    """Make what was erased unreadable in the files too, if an erasure, or a process that died in
+    one, left it there."""
+    with parts.store.read() as connection:
+        if not derived.get_meta(connection, ERASING):
+            return
+    for kind in KINDS:
+        rebuild.new_generation(parts, kind, graph=False)
+    parts.index.flush()
+    with parts.store.write() as connection:
+        # The outbox named what is gone; the new generations hold everything else.
+        derived.acknowledge(connection, parts.applied)
+    parts.store.scrub()
+    with parts.store.write() as connection:
+        derived.set_meta(connection, ERASING, "")
 
 
 def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:

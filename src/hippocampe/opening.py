@@ -105,6 +105,7 @@ def _assemble(
             maintain.reindex(parts, progress)
         else:
             maintain.catch_up(parts, progress)
+        maintain.finish_erasure(parts)
     except BaseException:
         index.close()
         raise

@@ -29,7 +29,7 @@ from hippocampe.text import fold, words
 
 _CHUNK = 500
 _SAID: dict[Table, tuple[Column[Any], ...]] = {
-    memory: (memory.c.content, memory.c.key, memory.c.subjects),
+    memory: (memory.c.content, memory.c.key, memory.c.subjects, memory.c.source),
     turn: (turn.c.content,),
     message: (message.c.content,),
     note: (note.c.path, note.c.heading, note.c.content),
