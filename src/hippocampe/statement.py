@@ -33,7 +33,7 @@ _IS_AFTER: Final = frozenset("he she it that there what who where here".split())
 _WHOLE: Final = frozenset(["aujourd'hui", "quelqu'un", "presqu'ile", "o'clock"])
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
 _THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})+")
-_NO_LETTERS: Final = re.compile("[^a-z]+")
+_NO_LETTERS: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _NOT_BETWEEN_DIGITS: Final = re.compile(r"(?<!\d) | (?!\d)")
 _NEGATING: Final = frozenset(
     "ne pas plus jamais aucun aucune guere ni rien personne sans no not never nor nothing nobody".split()
@@ -75,7 +75,7 @@ class Statement:
     norms: tuple[str, ...]
     counts: Mapping[str, int]
     weighty: frozenset[str]
-    letters: str
+    letters: bytes
     core: tuple[Word, ...]
     negations: int
     unclear: bool
@@ -265,7 +265,7 @@ def _read(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) ->
         norms=norms,
         counts=counts,
         weighty=frozenset(counts) - lexicon().weightless,
-        letters=_NO_LETTERS.sub("", folded),
+        letters=folded.encode("ascii", "ignore").translate(None, _NO_LETTERS),
         core=tuple(core),
         negations=negations,
         unclear=unclear,
