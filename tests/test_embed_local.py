@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from hippocampe.embed import local, open_embedder, unpacked
 from hippocampe.embed.clean import MAX_CHARACTERS, clean
 from hippocampe.embed.local import FILES, MODEL, LocalEmbedder, check_files
-from hippocampe.embed.network import Network
 from hippocampe.errors import EmbedderUnavailable, InvalidInput
 from hippocampe.protocols import Embedder
 from hippocampe.testing import EmbedderContract
@@ -91,7 +90,7 @@ def test_words_are_cut_as_the_package_cuts_a_text(text: str) -> None:
     text = clean(text)
     expected = package_tokenizer().encode(text, add_bos=True, add_eos=True)
     cut = local.tokenizer()
-    assert cut.whole(text) == expected
+    assert cut.encode(text, out_type=int, add_bos=True, add_eos=True) == expected
     # The package says "unknown" of a text of marks alone, in which there is nothing.
     assert cut.pieces(text) == (
         [] if expected == package_tokenizer().encode("") else expected[1:-1]
@@ -134,40 +133,6 @@ SAID = [
     "dev = Mickael 👍🏽",
     "la " * 900,
 ]
-
-
-TALK = (
-    "je tu Mickael épaule 10 janvier what did they say tomorrow ? 👍🏽 cassé ski holidays".split()
-)
-
-
-@given(
-    st.lists(st.lists(st.sampled_from(TALK), max_size=20).map(" ".join), min_size=1, max_size=40)
-)
-@settings(deadline=None, max_examples=30)
-def test_a_text_has_the_vector_that_the_package_gives_it(texts: list[str]) -> None:
-    # Few are kept, so that what was known is often computed anew.
-    network = Network(package()._model, kept=5)
-    cut = [local.tokenizer().whole(text) for text in texts]
-    expected = package().encode(texts)
-    for _ in range(2):
-        assert np.allclose(network.encode(cut), expected, atol=1e-6)
-    assert len(network._kept) <= 5
-
-
-def test_a_long_text_has_the_vector_that_the_package_gives_it(embedder: Embedder) -> None:
-    expected = package().encode([clean(text, local.MAX_CHARACTERS) for text in SAID])
-    # The package sums a thousand numbers one after the other.
-    assert np.allclose(embedder.embed(SAID), expected, atol=2e-5)
-
-
-def test_threads_share_what_is_known_of_pieces() -> None:
-    network = Network(package()._model, kept=20)
-    texts = [local.tokenizer().whole(" ".join(TALK[start:])) for start in range(len(TALK))] * 20
-    expected = Network(package()._model).encode(texts)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text: network.encode([text])[0], texts))
-    assert np.allclose(found, expected, atol=1e-6)
 
 
 def test_what_was_unpacked_once_is_the_same_model(
@@ -213,7 +178,7 @@ def test_without_a_place_to_keep_it_the_model_is_unpacked_each_time(
 ) -> None:
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
     monkeypatch.setattr(unpacked, "cache_folder", lambda: tmp_path / "file" / "cache")
-    for name in ("_network", "_tokenizer", "_open_package"):
+    for name in ("_load", "_tokenizer", "_open_package"):
         monkeypatch.setattr(local, name, cache(getattr(local, name).__wrapped__))
     assert np.allclose(LocalEmbedder().embed(SAID[:2]), package().encode(SAID[:2]), atol=1e-6)
     assert not unpacked.path().exists()
@@ -304,7 +269,7 @@ def test_a_missing_package_is_explained(
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
     monkeypatch.setenv("VOYAGE_API_KEY", "unused")
     monkeypatch.setitem(sys.modules, package, None)
-    for name_of_cached in ("_network", "_tokenizer", "_open_package"):
+    for name_of_cached in ("_load", "_open_package"):
         monkeypatch.setattr(local, name_of_cached, getattr(local, name_of_cached).__wrapped__)
     with pytest.raises(EmbedderUnavailable) as caught:
         open_embedder(name).embed(["bonjour"])

