@@ -31,6 +31,8 @@ from hippocampe.words import (
 )
 
 Flags = NDArray[np.bool_]
+Column = NDArray[Any] | float
+"""A signal of all candidates; a number where it is the same for all."""
 
 CANDIDATES: Final = 90
 """How many candidates a question has: with 120 nothing more is found, and it takes a third longer."""
@@ -179,12 +181,19 @@ def signals(query: Query, candidates: Candidates) -> Floats:
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
     literal = np.array([is_literal(word) for word in query.words], dtype=bool)
     found = match(query.vectors, query.rarity, literal, candidates.vectors, candidates.texts, n)
-    measured = _word_signals(query, candidates, found)
-    measured |= _place_signals(query, candidates, measured["near_damped"], found)
-    measured |= _kind_signals(query, candidates, measured["before"])
-    measured |= _topic_signals(query, candidates, found)
-    measured["best_late"] = np.full(n, measured["late"].max())
-    return np.stack([measured[name] for name in SIGNALS], axis=1).astype(np.float32)
+    met = _word_signals(query, candidates, found)
+    beside = _place_signals(query, candidates, met["near_damped"], found)
+    measured: dict[str, Column] = {
+        **met,
+        **beside,
+        **_kind_signals(query, candidates, beside["before"]),
+        **_topic_signals(query, candidates, found),
+        "best_late": float(met["late"].max()),
+    }
+    table = np.empty((n, len(SIGNALS)), np.float32)
+    for column, name in enumerate(SIGNALS):
+        table[:, column] = measured[name]
+    return table
 
 
 def _word_signals(query: Query, candidates: Candidates, found: Matches) -> dict[str, Floats]:
@@ -319,7 +328,7 @@ def _met(query: Query, candidates: Candidates) -> Floats:
     return met
 
 
-def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[str, Floats]:
+def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[str, Column]:
     """What kind of text it is, against what the query asks for."""
     n = len(candidates.dense)
     lengths = np.log1p(np.diff(candidates.texts.starts[: n + 1]))
@@ -333,8 +342,7 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
     where = "where" in query.asks and candidates.place is not None
     place = np.zeros(n, dtype=bool) if candidates.place is None else candidates.place
     greetings = sum(bits & GREETING > 0 for bits in query.topics) / max(len(query.topics), 1)
-    absent = np.full(n, np.nan, dtype=np.float32)
-    inside = absent
+    inside = np.nan
     if query.window is not None:
         start, end = query.window
         unknown = np.isnan(candidates.at)
@@ -347,26 +355,25 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
     # have no such two.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
     shorter = length * ("first_person" in query.asks) * np.clip(typical / 0.3, 0.0, 1.0)
-    measured: dict[str, NDArray[Any]] = {
+    return {
         "length": length,
         "length_extreme": length**2,
         "length_if_first_person": np.where(spoken, shorter, np.nan),
-        "question": candidates.question[:n].astype(np.float32),
-        "answers": answers.astype(np.float32),
+        "question": candidates.question[:n],
+        "answers": answers,
         "answers_before": answers * np.nan_to_num(before),
-        "named": named.astype(np.float32),
-        "other_named": (~named & any(known.values())).astype(np.float32),
-        "date_asked": (candidates.date[:n] & when).astype(np.float32),
-        "date_missing": (~candidates.date[:n] & when).astype(np.float32),
-        "number_asked": (candidates.number[:n] & number).astype(np.float32),
-        "number_missing": (~candidates.number[:n] & number).astype(np.float32),
-        "place_asked": (place & where).astype(np.float32),
-        "place_missing": (~place & where).astype(np.float32),
-        "chatter": np.full(n, greetings),
-        "query_length": np.full(n, np.log1p(len(query.words))),
-        "typical_length": np.full(n, typical),
+        "named": named,
+        "other_named": ~named & any(known.values()),
+        "date_asked": candidates.date[:n] & when,
+        "date_missing": ~candidates.date[:n] & when,
+        "number_asked": candidates.number[:n] & number,
+        "number_missing": ~candidates.number[:n] & number,
+        "place_asked": place & where,
+        "place_missing": ~place & where,
+        "chatter": greetings,
+        "query_length": float(np.log1p(len(query.words))),
+        "typical_length": typical,
         "in_window": inside,
-        "importance": absent if candidates.importance is None else candidates.importance,
-        "use": absent if candidates.uses is None else np.log1p(candidates.uses),
+        "importance": np.nan if candidates.importance is None else candidates.importance,
+        "use": np.nan if candidates.uses is None else np.log1p(candidates.uses),
     }
-    return {name: column.astype(np.float32) for name, column in measured.items()}
