@@ -68,6 +68,8 @@ def is_detail(addition: Addition, base: Statement) -> bool:
         return addition.after is None and is_cause(addition)
     if is_time(norms):
         return not _counts(addition)
+    if addition.after is None and (rest := _after_time(addition)) is not None:
+        addition = rest
     if len(base.core) <= _SUBJECT_AND_VERB:
         return is_cause(addition)  # "ran" is not "ran for president"
     if addition.after is None:
@@ -75,6 +77,16 @@ def is_detail(addition: Addition, base: Statement) -> bool:
     if addition.before is None:
         return False
     return _is_aside(addition) or _is_adjective(addition, base)
+
+
+def _after_time(addition: Addition) -> Addition | None:
+    """What follows the time that an addition begins with: "every Sunday | with her father"."""
+    words = addition.words
+    for size in range(len(words) - 1, 0, -1):
+        when = Addition(words[:size], addition.before, words[size])
+        if is_time([word.norm for word in when.words]) and not _counts(when):
+            return Addition(words[size:], words[size - 1], addition.after)
+    return None
 
 
 def _counts(addition: Addition) -> bool:

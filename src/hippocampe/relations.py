@@ -38,11 +38,12 @@ _GROUPS: Final = {
     "{from}": r"(?P<from>(?:\S+ ){1,4}?)",
     "{any}": r"(?:\S+ ){1,4}?",
 }
+_NEW: Final = "(nouveau|nouvel|nouvelle|new|current)?"
 _ATTRIBUTE_FORMS: Final = (
-    "{mine} NAME (est|sont|c'est|is|are|=) {value}",
-    "(le|la|l'|les)? NAME (de la|de l'|de|du|des) {owner} (est|sont|c'est) {value}",
-    "{owner} 's NAME (is|are) {value}",
-    "the NAME (of|for) (the)? {owner} (is|are) {value}",
+    f"{{mine}} {_NEW} NAME (actuel|actuelle)? (est|sont|c'est|is|are|=) {{value}}",
+    f"(le|la|l'|les)? {_NEW} NAME (de la|de l'|de|du|des) {{owner}} (est|sont|c'est) {{value}}",
+    f"{{owner}} 's {_NEW} NAME (is|are) {{value}}",
+    f"the {_NEW} NAME (of|for) (the)? {{owner}} (is|are) {{value}}",
     "the {owner} NAME (is|are) {value}",
 )
 _DETERMINERS: Final = frozenset("le la les l un une the a an du de des d".split())
@@ -243,6 +244,8 @@ _AFTER_CHOICE: Final = frozenset("depuis since a avec to with de from for pendan
 
 def _cut(words: Sequence[Word], kind: str, *, lowercase: bool) -> tuple[list[Word], list[Word]]:
     """The value proper, and what follows it: "toulouse | le mois dernier"."""
+    if kind == "number" and is_time([word.norm for word in words[1:]]):
+        return list(words[:1]), list(words[1:])
     if kind not in ("name", "place"):
         return list(words), []
     lex = lexicon()
