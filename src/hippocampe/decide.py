@@ -22,6 +22,7 @@ from hippocampe.statement import (
     Statement,
     Word,
     is_name,
+    is_time,
     lexicon,
     read,
     spelling,
@@ -30,6 +31,9 @@ from hippocampe.statement import (
 __all__ = ["Decision", "Relation", "Verdict", "compare", "decide", "relation_of", "subjects_of"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
+_PRESENT: Final = frozenset(["", *"e es ent ons ez s t is it issent".split()])
+"""What follows the base of a French verb in the present."""
+_AUXILIARIES: Final = frozenset("a ai as avons avez ont has have had 've".split())
 _PERSONS: Final = frozenset("je tu il elle on nous vous ils elles i you he she we they".split())
 _UNNAMED: Final = frozenset("il elle ils elles he she they".split())
 _INDEFINITE_FRENCH: Final = frozenset("un une des du de".split())
@@ -89,7 +93,7 @@ def decide(
 
 def compare(fresh: Statement, known: Statement) -> Decision:
     """`decide` between two statements that were read, both with the same aliases."""
-    for rule in (_same, _negation, _relation, _detail, _difference):
+    for rule in (_same, _negation, _end, _relation, _detail, _difference):
         decision = rule(fresh, known)
         if decision is not None:
             return decision
@@ -161,6 +165,51 @@ def _negation(new: Statement, old: Statement) -> Decision | None:
     if longer and all(is_cause(part) for part in longer):
         return Decision(Verdict.UPDATED, "negation")
     return None
+
+
+def _end(new: Statement, old: Statement) -> Decision | None:
+    """One says that what the other says has ended: "plays golf", "stopped playing golf"."""
+    if new.unclear or old.unclear or new.question or old.question or _other_subject(new, old):
+        return None
+    if new.negations or old.negations:
+        return None
+    if _ends(new, old):
+        return Decision(Verdict.UPDATED, "it has ended")
+    if _ends(old, new):
+        return Decision(Verdict.UPDATED, "it goes on again")
+    return None
+
+
+def _ends(ended: Statement, going_on: Statement) -> bool:
+    if not lexicon().may_hold("stopped", ended.norms):
+        return False
+    ours, theirs = _bare(ended), _bare(going_on)
+    for at in range(len(ours)):
+        if length := lexicon().match("stopped", ours, at):
+            break
+    else:
+        return False
+    rest = ours[at + length :]
+    at -= ours[at - 1] in _AUXILIARIES if at else 0
+    rest = [*ours[:at], *rest]
+    if not at < len(rest) or not at < len(theirs) or not _same_verb(rest[at], theirs[at]):
+        return False
+    rest[at] = theirs[at]
+    shorter, longer = sorted((rest, theirs), key=len)
+    after = longer[len(shorter) :]
+    return longer[: len(shorter)] == shorter and (not after or is_time(after))
+
+
+def _same_verb(ending: str, present: str) -> bool:
+    """Whether a gerund or a French infinitive is of the verb that stands in the present."""
+    if ending.endswith("ing"):
+        base = ending.removesuffix("ing")
+        doubled = base[-1:] == base[-2:-1]
+        return _stem(present) in (_stem(base), _stem(base[:-1]) if doubled else "")
+    for infinitive in ("er", "ir", "re"):
+        if base := ending.removesuffix(infinitive) if ending.endswith(infinitive) else "":
+            return present.startswith(base) and present.removeprefix(base) in _PRESENT
+    return False
 
 
 def _bare_words(statement: Statement) -> list[Word]:

@@ -39,12 +39,18 @@ _GROUPS: Final = {
     "{any}": r"(?:\S+ ){1,4}?",
 }
 _NEW: Final = "(nouveau|nouvel|nouvelle|new|current)?"
+# The longer ones first, or "passé à 850 euros" would be the rent.
+_EST: Final = (
+    "est passé à|est passée à|est monté à|est montée à|est descendu à|est descendue à|sont passés à"
+    "|est|sont|c'est"
+)
+_IS: Final = "went up to|went down to|rose to|dropped to|fell to|increased to|is|are"
 _ATTRIBUTE_FORMS: Final = (
-    f"{{mine}} {_NEW} NAME (actuel|actuelle)? (est|sont|c'est|is|are|=) {{value}}",
-    f"(le|la|l'|les)? {_NEW} NAME (de la|de l'|de|du|des) {{owner}} (est|sont|c'est) {{value}}",
-    f"{{owner}} 's {_NEW} NAME (is|are) {{value}}",
-    f"the {_NEW} NAME (of|for) (the)? {{owner}} (is|are) {{value}}",
-    "the {owner} NAME (is|are) {value}",
+    f"{{mine}} {_NEW} NAME (actuel|actuelle)? ({_EST}|{_IS}|=) {{value}}",
+    f"(le|la|l'|les)? {_NEW} NAME (de la|de l'|de|du|des) {{owner}} ({_EST}) {{value}}",
+    f"{{owner}} 's {_NEW} NAME ({_IS}) {{value}}",
+    f"the {_NEW} NAME (of|for) (the)? {{owner}} ({_IS}) {{value}}",
+    f"the {{owner}} NAME ({_IS}) {{value}}",
 )
 _DETERMINERS: Final = frozenset("le la les l un une the a an du de des d".split())
 _INDEFINITE: Final = frozenset("a an un une my his her mon ma son sa some another".split())
