@@ -79,6 +79,7 @@ _MONTHS: Final = {
     )
     for word in pair.split("/")
 }
+_ABOUT: Final = frozenset("environ about around roughly only au at over under".split())
 _LONGEST_VALUE: Final = 6
 _LONGEST_REST: Final = 8
 _LONGEST_READ: Final = 30
@@ -278,7 +279,11 @@ def _value(statement: Statement, wording: _Wording, head: Sequence[Word]) -> str
     if len(head) > _LONGEST_REST or (wording.kind != "text" and norms[-1] in _IN_NAMES | {"et"}):
         return None
     if wording.kind == "measure":
-        return text if any(n in _NUMBERS or n[:1].isdigit() for n in norms) else None
+        # "is 800 euros" or "is $800", and not "is due on the 5th".
+        amount = norms[norms[0] in _ABOUT :]
+        return text if any(n in _NUMBERS or n[:1].isdigit() for n in amount[:2]) else None
+    if wording.kind == "code":
+        return text if len(norms) < 4 and any(map(str.isdigit, text)) else None
     if wording.kind == "contact":
         return (
             text
