@@ -72,6 +72,12 @@ UPDATES = [
     ("Nina works at Acme", "Nina no longer works at Acme"),
     ("Nina works as a waitress", "Nina works as a nurse"),
     ("Hugo travaille comme serveur", "Hugo travaille comme cuisinier"),
+    # What is used, and what it is left for.
+    ("We use Jira for tickets", "We moved from Jira to Linear for tickets"),
+    ("We use Jira for tickets", "We switched from Jira to Linear"),
+    ("I use Python for everything", "I switched from Python to Rust"),
+    ("On utilise Slack", "On est passés de Slack à Teams"),
+    ("L'équipe utilise Slack", "L'équipe a remplacé Slack par Teams"),
     # Habits.
     ("Marc fume", "Marc a arrêté de fumer"),
     ("Marc a arrêté de fumer", "Marc fume depuis mardi"),
@@ -261,6 +267,11 @@ DIFFERS = [
     ("Nina works at Acme", "Nina turned down a job at Initech"),
     ("Nina works at Acme", "Nina joined Initech in 2009"),
     ("Nina works at Acme", "Nina had an interview at Initech"),
+    # Something else is replaced, or may be.
+    ("We use Slack", "We replaced Jira with Linear"),
+    ("We use Slack", "We moved from Paris to Lyon"),
+    ("We use Slack", "We might switch from Slack to Teams"),
+    ("We use Postgres for the app", "We moved from Postgres to MySQL for the cache"),
     # Habits of another, of another thing, or only wished for.
     ("Marc fume", "Marc fume du saumon"),
     ("Marc fume", "Marie a arrêté de fumer"),

@@ -44,7 +44,7 @@ def _same_slot(now: Relation, then: Relation) -> bool:
         return now.slot == then.slot
     ours, theirs = set(now.slot.split()), set(then.slot.split())
     if not ours:
-        return not theirs or lexicon().holds("instead", now.rest)
+        return not theirs or now.leaving == then.value or lexicon().holds("instead", now.rest)
     return bool(theirs) and (ours <= theirs or theirs <= ours)
 
 
