@@ -154,7 +154,8 @@ def finish_erasure(parts: Parts) -> None:
         if not derived.get_meta(connection, ERASING):
             return
     for kind in KINDS:
-        rebuild.new_generation(parts, kind, graph=False)
+        if not (isinstance(parts.index, EdgeIndex) and parts.index.is_unused(kind)):
+            rebuild.new_generation(parts, kind, graph=False)
     parts.index.flush()
     with parts.store.write() as connection:
         # The outbox named what is gone; the new generations hold everything else.

@@ -157,14 +157,14 @@ class EdgeIndex:
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest cosine, best first, equals by id."""
-        if self._is_empty(kind):
+        if self.is_unused(kind):
             return []
         query = engine.Query.Nearest(vector.tolist(), using="dense")
         return self._search(kind, query, limit, where, self._route(kind, where))
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
         """The points of highest BM25 score, best first, equals by id."""
-        if self._is_empty(kind):
+        if self.is_unused(kind):
             return []
         indices, values = sparse_query(text)
         sparse = engine.SparseVector(list(indices), list(values))
@@ -188,6 +188,11 @@ class EdgeIndex:
     def count(self, kind: str) -> int:
         """How many points are indexed."""
         return self._read(kind, lambda serving: serving.info().points_count) or 0
+
+    def is_unused(self, kind: str) -> bool:
+        """Whether no point of a kind was ever indexed, so that there are no files of it."""
+        self._check_open()
+        return self._shards[kind].serving is None
 
     def unindexed(self, kind: str) -> int:
         """How many points no graph covers, so that a search scans them one by one."""
@@ -378,10 +383,6 @@ class EdgeIndex:
         finally:
             shard.writing.release()
         return whole
-
-    def _is_empty(self, kind: str) -> bool:
-        self._check_open()
-        return self._shards[kind].serving is None
 
     def _search(
         self,
