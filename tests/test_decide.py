@@ -293,6 +293,8 @@ DIFFERS = [
     ("Emma learns Japanese", "Paul stopped learning Japanese"),
     ("Emma learns Japanese", "Emma stopped teaching Japanese"),
     ("Emma learns Japanese", "Emma stopped to learn Japanese"),
+    ("Emma learns Japanese", "Emma had stopped learning Japanese"),
+    ("Emma learns Japanese", "Emma almost stopped learning Japanese"),
     ("Emma learns Japanese", "Emma hasn't stopped learning Japanese"),
     ("Emma apprend le japonais", "Emma a arrêté d'enseigner le japonais"),
     ("Emma apprend le japonais", "Emma n'a pas arrêté d'apprendre le japonais"),

@@ -33,7 +33,7 @@ __all__ = ["Decision", "Relation", "Verdict", "compare", "decide", "relation_of"
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _PRESENT: Final = frozenset(["", *"e es ent ons ez s t is it issent".split()])
 """What follows the base of a French verb in the present."""
-_AUXILIARIES: Final = frozenset("a ai as avons avez ont has have had 've".split())
+_AUXILIARIES: Final = frozenset("a ai as avons avez ont has have".split())
 _PERSONS: Final = frozenset("je tu il elle on nous vous ils elles i you he she we they".split())
 _UNNAMED: Final = frozenset("il elle ils elles he she they".split())
 _INDEFINITE_FRENCH: Final = frozenset("un une des du de".split())
@@ -181,21 +181,21 @@ def _end(new: Statement, old: Statement) -> Decision | None:
 
 
 def _ends(ended: Statement, going_on: Statement) -> bool:
+    """Whether `ended` is `going_on` with "stopped" before its verb; a time may follow one of them."""
     if not lexicon().may_hold("stopped", ended.norms):
         return False
     ours, theirs = _bare(ended), _bare(going_on)
-    for at in range(len(ours)):
-        if length := lexicon().match("stopped", ours, at):
-            break
-    else:
+    found = ((at, lexicon().match("stopped", ours, at)) for at in range(len(ours)))
+    at, length = next((each for each in found if each[1]), (0, 0))
+    if not length:
         return False
-    rest = ours[at + length :]
-    at -= ours[at - 1] in _AUXILIARIES if at else 0
-    rest = [*ours[:at], *rest]
-    if not at < len(rest) or not at < len(theirs) or not _same_verb(rest[at], theirs[at]):
+    before, rest = ours[:at], ours[at + length :]
+    if before and before[-1] in _AUXILIARIES:
+        before.pop()
+    verb = len(before)
+    if not (rest and verb < len(theirs) and _same_verb(rest[0], theirs[verb])):
         return False
-    rest[at] = theirs[at]
-    shorter, longer = sorted((rest, theirs), key=len)
+    shorter, longer = sorted(([*before, theirs[verb], *rest[1:]], theirs), key=len)
     after = longer[len(shorter) :]
     return longer[: len(shorter)] == shorter and (not after or is_time(after))
 
