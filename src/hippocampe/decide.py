@@ -169,6 +169,9 @@ def _negation(new: Statement, old: Statement) -> Decision | None:
 
 def _end(new: Statement, old: Statement) -> Decision | None:
     """One says that what the other says has ended: "plays golf", "stopped playing golf"."""
+    may_hold = lexicon().may_hold
+    if not (may_hold("stopped", new.norms) or may_hold("stopped", old.norms)):
+        return None
     if new.unclear or old.unclear or new.question or old.question or _other_subject(new, old):
         return None
     if new.negations or old.negations:
@@ -182,8 +185,6 @@ def _end(new: Statement, old: Statement) -> Decision | None:
 
 def _ends(ended: Statement, going_on: Statement) -> bool:
     """Whether `ended` is `going_on` with "stopped" before its verb; a time may follow one of them."""
-    if not lexicon().may_hold("stopped", ended.norms):
-        return False
     ours, theirs = _bare(ended), _bare(going_on)
     found = ((at, lexicon().match("stopped", ours, at)) for at in range(len(ours)))
     at, length = next((each for each in found if each[1]), (0, 0))

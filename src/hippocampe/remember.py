@@ -40,7 +40,7 @@ from hippocampe.types import (
 
 NOMINATED_BY_VECTOR = 10
 NOMINATED_BY_SUBJECT = 20
-MAX_RELATED = 4
+MAX_RELATED = 8
 """Edges to what a new memory is related to: those nearest, for a person's name alone relates all."""
 
 _ALIAS = re.compile(
