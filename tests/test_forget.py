@@ -9,7 +9,7 @@ from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
-from hippocampe.store import erasing
+from hippocampe.store import derived, erasing
 
 EVERYWHERE = ("memory", "self", "goal", "summary", "turn", "live")
 
@@ -269,6 +269,36 @@ def test_an_erasure_that_is_killed_is_finished_or_asked_for_again(
         again.erase(scope=scope, subject=NAME)
     assert again.verify(absent=list(FORMS)).ok
     again.close()
+    assert bytes_hold(folder, FORMS) == []
+
+
+def test_an_erasure_that_cannot_be_finished_keeps_nobody_out(
+    open_hippo: Opener,
+    scope: Scope,
+    folder: Path,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hippo = open_hippo()
+    fill(hippo, scope, clock)
+    hippo.erase(scope=Scope(space="ailleurs"), subject=NAME)
+
+    def full(*_: object) -> None:
+        raise StoreFull("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(derived, "acknowledge", full)
+        with pytest.raises(StoreFull):
+            hippo.erase(scope=scope, subject=NAME)
+    hippo.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(derived, "acknowledge", full)
+        again = open_hippo()
+        assert "Camille élève des abeilles" in found(again, "abeilles", scope)
+    assert "what was erased may still be read" in caplog.text
+    again.close()
+    assert open_hippo().verify(absent=list(FORMS)).ok
     assert bytes_hold(folder, FORMS) == []
 
 

@@ -205,12 +205,12 @@ def _same_verb(ending: str, present: str) -> bool:
     """Whether a gerund or a French infinitive is of the verb that stands in the present."""
     if ending.endswith("ing"):
         base = ending.removesuffix("ing")
-        doubled = base[-1:] == base[-2:-1]
-        return _stem(present) in (_stem(base), _stem(base[:-1]) if doubled else "")
-    for infinitive in ("er", "ir", "re"):
-        if base := ending.removesuffix(infinitive) if ending.endswith(infinitive) else "":
-            return present.startswith(base) and present.removeprefix(base) in _PRESENT
-    return False
+        bases = [base, base[:-1]] if base[-1:] == base[-2:-1] else [base]  # "running", "run"
+        return _stem(present) in map(_stem, bases)
+    base = ending[:-2]
+    if not base or not ending.endswith(("er", "ir", "re")):
+        return False
+    return present.startswith(base) and present.removeprefix(base) in _PRESENT
 
 
 def _bare_words(statement: Statement) -> list[Word]:

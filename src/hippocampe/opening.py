@@ -105,11 +105,21 @@ def _assemble(
             maintain.reindex(parts, progress)
         else:
             maintain.catch_up(parts, progress)
-        maintain.finish_erasure(parts)
+        _finish_erasure(parts)
     except BaseException:
         index.close()
         raise
     return parts
+
+
+def _finish_erasure(parts: Parts) -> None:
+    try:
+        maintain.finish_erasure(parts)
+    except HippocampeError as exc:
+        # A full disk, say: what is kept can be used all the same.
+        log.warning(
+            "what was erased may still be read in the files, until the next opening: %s", exc
+        )
 
 
 def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
