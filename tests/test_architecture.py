@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "understand",
         "recall",
         "revise",
+        "browse",
         "forget",
         "listen",
         "notebook",

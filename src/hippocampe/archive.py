@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from sqlalchemy import JSON, Column, Connection, Table, insert, select
 
 from hippocampe import rebuild, settings
+from hippocampe.checks import check_metadata, safe_metadata
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.parts import Parts
@@ -162,6 +163,12 @@ def _is_value(column: Column[Any], value: Any) -> bool:
             return as_utc(value, name=column.name) is not None
         except InvalidInput:
             return False
+    if column is schema.memory.c.metadata:
+        try:
+            check_metadata(value)
+        except InvalidInput:
+            return False
+        return True
     if isinstance(column.type, JSON):
         return True
     number = column.type.python_type in (int, float)
@@ -221,8 +228,10 @@ def _values(table: Table, row: Mapping[str, Any], space: str) -> dict[str, Any]:
     for name, value in row.items():
         if isinstance(table.c[name].type, schema.Instant) and value is not None:
             values[name] = as_utc(value, name=name)
-    if "equality" in table.c:
+    if table is schema.memory:
         values["equality"] = memories.equality_digest(values["content"])
+        # An export of an older version has none.
+        values["metadata"] = safe_metadata(row.get("metadata", {}), refuse=False)
     return values
 
 

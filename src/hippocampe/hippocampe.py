@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from hippocampe import forget as forget_step
 from hippocampe import (
+    browse,
     inject,
     journal,
     listen,
@@ -19,6 +19,7 @@ from hippocampe import (
     revise,
     transfer,
 )
+from hippocampe import forget as forget_step
 from hippocampe import settings as settings_step
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
@@ -29,13 +30,17 @@ from hippocampe.revise import UNSET, Unset
 from hippocampe.tracing import Operation, note_result
 from hippocampe.types import (
     Association,
+    Counts,
     History,
     Imported,
     Injection,
     Memory,
     Message,
+    Metadata,
     Mode,
     Note,
+    Order,
+    Page,
     Receipt,
     Recollection,
     Remembered,
@@ -43,6 +48,7 @@ from hippocampe.types import (
     Review,
     Scope,
     Settings,
+    State,
     Stats,
     Verification,
 )
@@ -162,6 +168,7 @@ class Hippocampe:
         source: str = "conversation",
         replaces: Sequence[str] = (),
         evidence: Sequence[str] = (),
+        metadata: Metadata | None = None,
     ) -> Remembered:
         """Store one durable statement; what it corrects becomes history.
 
@@ -179,6 +186,8 @@ class Hippocampe:
             source: Where it comes from.
             replaces: Ids of memories that it supersedes.
             evidence: Ids of the messages that it was drawn from.
+            metadata: Your own pairs, up to 32 keys and 4 KiB: texts, numbers, booleans, None.
+                Secrets in texts are masked. A correction keeps the pairs that you do not give.
 
         Returns:
             The memory, and whether it was `inserted`, `updated` or `reinforced`.
@@ -202,6 +211,7 @@ class Hippocampe:
             source=source,
             replaces=replaces,
             evidence=evidence,
+            metadata=metadata,
         )
 
     def recall(
@@ -214,6 +224,7 @@ class Hippocampe:
         types: Sequence[str] | None = None,
         subjects: Sequence[str] | None = None,
         category: str | None = None,
+        metadata: Metadata | None = None,
         since: When = None,
         until: When = None,
         min_score: float | None = None,
@@ -230,6 +241,7 @@ class Hippocampe:
             types: Only memories of these types.
             subjects: Only memories with any of these subjects.
             category: Only memories of this category.
+            metadata: Only memories that hold all these pairs, equal in value and type.
             since: Only what happened at or after this.
             until: Only what happened before this.
             min_score: Only what is at least this relevant, 0 to 1.
@@ -248,6 +260,7 @@ class Hippocampe:
             types=types,
             subjects=subjects,
             category=category,
+            metadata=metadata,
             since=since,
             until=until,
             min_score=min_score,
@@ -264,6 +277,79 @@ class Hippocampe:
             InvalidInput: An argument cannot be used.
         """
         return self._do(revise.recent, limit, scope=scope, since=since, channel_only=channel_only)
+
+    def memories(
+        self,
+        *,
+        scope: Scope,
+        collection: str | None = None,
+        types: Sequence[str] | None = None,
+        subjects: Sequence[str] | None = None,
+        category: str | None = None,
+        user: str | None = None,
+        channel: str | None = None,
+        metadata: Metadata | None = None,
+        since: When = None,
+        until: When = None,
+        state: State = "current",
+        order: Order = "newest",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """List the memories of the space, page by page.
+
+        Pages neither repeat nor skip a memory when others are added or removed in between.
+
+        Args:
+            scope: Whose memory: its space alone counts.
+            collection: `memory`, `self`, `goal` or `summary`; default: all.
+            types: Only memories of these types.
+            subjects: Only memories with any of these subjects.
+            category: Only memories of this category.
+            user: Only what this user said.
+            channel: Only what was said on this channel.
+            metadata: Only memories that hold all these pairs, equal in value and type.
+            since: Only what was learnt at or after this.
+            until: Only what was learnt before this.
+            state: `current`, `superseded`, `forgotten` (also expired) or `all`.
+            order: `newest` or `oldest` learnt first, or `importance`, the highest first.
+            limit: At most this many per page, 1 to 1,000.
+            cursor: `next_cursor` of the page before; the other arguments must be the same, except
+                `limit`.
+
+        Raises:
+            InvalidInput: An argument cannot be used, or the cursor belongs to another query.
+        """
+        return self._do(
+            browse.memories,
+            scope=scope,
+            collection=collection,
+            types=types,
+            subjects=subjects,
+            category=category,
+            user=user,
+            channel=channel,
+            metadata=metadata,
+            since=since,
+            until=until,
+            state=state,
+            order=order,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def spaces(self) -> dict[str, Counts]:
+        """The spaces that hold memories or messages, the largest first. Takes no scope."""
+        return self._do(browse.spaces)
+
+    def users(self, *, scope: Scope) -> dict[str, Counts]:
+        """Who said something in the space, with their memories and messages, the most first."""
+        return self._do(browse.users, scope=scope)
+
+    def subjects(self, *, scope: Scope) -> dict[str, int]:
+        """The subjects of the space in lower case without accents, with their current memories,
+        the most first."""
+        return self._do(browse.subjects, scope=scope)
 
     def get(self, id: str, *, scope: Scope) -> Memory:
         """One memory, current or not.
@@ -293,8 +379,11 @@ class Hippocampe:
         importance: float | None = None,
         ttl: str | timedelta | Unset | None = UNSET,
         occurred_at: datetime | str | Unset | None = UNSET,
+        metadata: Metadata | None = None,
     ) -> Memory:
         """Change fields of a current memory in place; what is not given stays.
+
+        `metadata` replaces all of the memory's pairs; `{}` removes them.
 
         Raises:
             NotFound: The space has no current memory of this id.
@@ -311,6 +400,7 @@ class Hippocampe:
             importance=importance,
             ttl=ttl,
             occurred_at=occurred_at,
+            metadata=metadata,
         )
 
     def delete(self, id: str, *, scope: Scope, reason: str) -> Memory:

@@ -264,6 +264,10 @@ def condition(where: Filter) -> engine.Filter | None:
         if not values:
             return None
         must.append(_any(name, values))
+    if where.ids is not None:
+        if not where.ids:
+            return None
+        must.append(engine.HasIdCondition({*where.ids}))
     if where.since is not None or where.until is not None:
         window = engine.RangeFloat(gte=where.since, lt=where.until)
         must.append(engine.FieldCondition("at", range=window))

@@ -28,7 +28,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The migration this version of the code works with."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,6 +96,7 @@ memory = Table(
     Column("superseded_by", String(36)),
     Column("superseded_at", Instant),
     Column("evidence", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False, default=dict),
     Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
     Index(None, "space", "collection", "equality"),
     Index(None, "space", "key"),
