@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hippocampe import __version__
-from hippocampe.cli import memories, removal, talk, turns, upkeep
+from hippocampe.cli import browse, memories, removal, talk, turns, upkeep
 
 _NOTES = """\
 Exit codes: 0 done; 1 it could not be done, or was not confirmed: stderr says
@@ -45,7 +45,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, talk, turns, removal, upkeep):
+for part in (memories, browse, talk, turns, removal, upkeep):
     app.add_typer(part.app)
 
 

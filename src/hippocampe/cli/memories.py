@@ -48,6 +48,7 @@ def remember(
         list[str] | None,
         typer.Option("--evidence", metavar="ID", help="A message it was drawn from; repeatable."),
     ] = None,
+    metadata: options.Pairs = None,
 ) -> None:
     """Store one durable statement; what it corrects becomes history."""
     with call.open() as hippo:
@@ -65,6 +66,7 @@ def remember(
             source=source,
             replaces=replaces or (),
             evidence=evidence or (),
+            metadata=options.read_metadata(metadata),
         )
         replaced = [hippo.get(id, scope=call.scope) for id in result.replaced]
     call.answer(result, lambda: show.remembered(result, replaced))
@@ -81,6 +83,7 @@ def recall(
     type: options.Types = None,
     subject: options.Subjects = None,
     category: options.Category = None,
+    metadata: options.WithPairs = None,
     since: options.Since = None,
     until: options.Until = None,
     min_score: Annotated[
@@ -100,6 +103,7 @@ def recall(
             types=type or None,
             subjects=subject or None,
             category=category,
+            metadata=options.read_metadata(metadata),
             since=call.moment(since),
             until=call.moment(until),
             min_score=min_score,
@@ -159,11 +163,16 @@ def edit(
         typer.Option("--ttl", help="How long it holds from now: 1h, 7d, 2w, or never: for ever."),
     ] = None,
     occurred_at: options.OccurredAt = None,
+    metadata: options.Pairs = None,
 ) -> None:
-    """Change fields of a current memory in place; what is not given stays."""
+    """Change fields of a current memory in place; what is not given stays.
+
+    Metadata is replaced as a whole; {} removes it.
+    """
     from hippocampe.revise import UNSET
 
-    given = (content, type, category, subject or None, importance, ttl, occurred_at)
+    pairs = options.read_metadata(metadata)
+    given = (content, type, category, subject or None, importance, ttl, occurred_at, pairs)
     if all(value is None for value in given):
         raise typer.BadParameter("say what to change, for example --content or --importance.")
     with call.open() as hippo:
@@ -177,6 +186,7 @@ def edit(
             importance=importance,
             ttl=UNSET if ttl is None else None if ttl == "never" else ttl,
             occurred_at=UNSET if occurred_at is None else call.moment(occurred_at),
+            metadata=pairs,
         )
     call.answer(changed, lambda: show.memory(changed))
 
