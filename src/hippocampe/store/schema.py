@@ -5,6 +5,7 @@ Ids are UUIDs of version 7 as text. A channel that was not given is stored as th
 that unique constraints hold.
 """
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -43,6 +44,11 @@ def microseconds(at: datetime) -> int:
 def instant(microseconds: int) -> datetime:
     """The time so many whole microseconds after the epoch."""
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def to_json(value: Any) -> str:
+    """JSON as the tables hold it: unescaped, so that `verify(absent=…)` finds text in it."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 class Instant(TypeDecorator[datetime]):

@@ -1,17 +1,16 @@
 """What only SQLite needs: pragmas, real transactions, full text, backup, physical erasure."""
 
-import json
 import re
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 
 from hippocampe.errors import StoreCorrupt
+from hippocampe.store.schema import to_json
 
 BUSY_MILLISECONDS = 10_000
 MAPPED_BYTES = 1 << 30
@@ -50,8 +49,7 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
         read_only: For a second process, which then can neither change the file nor, when it closes
             it, remove the log of changes of the first.
     """
-    # Unescaped, so that `verify(absent=…)` finds in JSON what it finds in other text.
-    options: dict[str, Any] = {"json_serializer": partial(json.dumps, ensure_ascii=False)}
+    options: dict[str, Any] = {"json_serializer": to_json}
     if read_only:
         file = Path(make_url(url).database or "").resolve().as_uri() + "?mode=ro"
         options["creator"] = lambda: sqlite3.connect(file, uri=True, check_same_thread=False)
