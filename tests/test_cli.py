@@ -407,9 +407,10 @@ class TestFailures:
 
     def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
         with Hippocampe.open(folder):
-            done = run("recent")
+            done = run("remember", "Zoé joue du tuba")
         assert done.code == 1
         assert "holds it" in done.err
+        assert "read_only" in done.err
 
     def test_the_real_program(self, tmp_path: Path) -> None:
         wrong = tmp_path / "file"
@@ -593,8 +594,8 @@ class TestDoctor:
     def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
         with Hippocampe.open(folder):
             done = run("doctor")
-        assert done.code == 1
-        assert re.search(r"problem +data: .+ holds it", done.out)
+        assert done.code == 0
+        assert re.search(r"data: .+ holds it", " ".join(done.out.split()))
 
     def test_a_folder_that_is_a_file(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")

@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 from urllib.parse import SplitResult, urlsplit
 
 from hippocampe.errors import InvalidInput
@@ -99,9 +100,12 @@ class Config:
         """
         if isinstance(where, Config):
             return where
-        if not str(where):
-            raise InvalidInput("cannot open '': give the path of a data folder.")
-        return cls(folder=Path(where))
+        path = cast("object", os.fspath(where) if isinstance(where, os.PathLike) else where)
+        if not (isinstance(path, str) and path):
+            raise InvalidInput(
+                f"cannot open {where!r}: give the path of a data folder, or a Config."
+            )
+        return cls(folder=Path(path))
 
     @property
     def url(self) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -66,6 +67,17 @@ _TRACED: dict[Callable[..., Any], Operation] = {
     forget_step.erase: "delete_memory",
 }
 """Steps that are an operation on memory, each with what OpenTelemetry calls it."""
+_READING: frozenset[Callable[..., Any]] = frozenset(
+    {
+        *(recall.recall, inject.before_turn, settings_step.read, journal.retrievals),
+        *(revise.recent, revise.get, revise.history, revise.neighbours),
+        *(revise.reviews, revise.facts, listen.messages, listen.search_text),
+        *(browse.memories, browse.spaces, browse.users, browse.subjects),
+        *(maintain.stats, maintain.verify, maintain.backup, maintain.flush, transfer.export_to),
+    }
+)
+"""Steps that write nothing: all that a read-only `Hippocampe` does. What only looks at what would be
+done, with `dry_run`, is done too."""
 
 
 def _utc_now() -> datetime:
@@ -85,7 +97,8 @@ class Hippocampe:
         self._maintenance = None
         self._notebook = notebook
         config = opened.parts.config
-        if config.background:
+        self._follow = opening.Following(self._parts) if opened.owner is None else None
+        if config.background and opened.owner is not None:
             self._maintenance = maintain.Maintenance(
                 lambda: self._parts, forget_step.expire, config.flush_seconds
             )
@@ -99,6 +112,7 @@ class Hippocampe:
         cls,
         where: Config | str | os.PathLike[str],
         *,
+        read_only: bool = False,
         clock: Callable[[], datetime] = _utc_now,
         progress: Progress | None = None,
     ) -> Self:
@@ -106,6 +120,10 @@ class Hippocampe:
 
         Args:
             where: The folder, or a `Config`.
+            read_only: Read beside the process that holds the folder, or alone. Nothing is written:
+                verbs that write raise `StoreReadOnly`, recalls are not counted, turns are not logged.
+                What the other process writes is seen at the next call. Vectors are read from the
+                database and searched exactly; notes are those that it holds.
             clock: Where the time comes from; returns aware datetimes.
             progress: Called while the index is built anew, should that be needed.
 
@@ -113,15 +131,24 @@ class Hippocampe:
             FolderInUse: Another process, or another `Hippocampe`, holds the folder.
             StoreCorrupt: The database is damaged; nothing was overwritten.
             StoreTooNew: A later version wrote the data.
-            StoreReadOnly: The folder cannot be written.
+            StoreReadOnly: The folder cannot be written; with `read_only`, an earlier version wrote
+                the data, or what a killed process wrote last cannot be read without writing.
+            StoreMissing: With `read_only`: there is no data; nothing was created.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
             NotesUnavailable: Notes are wanted, and a package that they need is missing.
             InvalidInput: Tracing is asked for and OpenTelemetry is not installed.
         """
         config = Config.of(where)
+        if read_only:
+            return cls(opening.open_read_only(config, clock))
         notebook = open_notebook(config)
         return cls(opening.open_parts(config, clock, progress), notebook)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened read-only."""
+        return self._follow is not None
 
     def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         operation, scope = _TRACED.get(step), kwargs.get("scope")
@@ -141,6 +168,12 @@ class Hippocampe:
             parts = self._parts
             if self._opened.ending.is_set():
                 raise StoreError("this Hippocampe was closed: open the data folder again.")
+            if self._follow is not None:
+                if step not in _READING and not kwargs.get("dry_run"):
+                    parts.store.check_writable()
+                # A turn is served with what is known rather than not at all.
+                with suppress(StoreError) if step is inject.before_turn else nullcontext():
+                    self._follow()
             try:
                 return step(parts, *args, **kwargs)
             except (Retired, IndexUnavailable):

@@ -7,12 +7,20 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from hippocampe import journal, rebuild
 from hippocampe.absence import found_in_files
 from hippocampe.embed import open_embedder
-from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
+from hippocampe.errors import (
+    HippocampeError,
+    IndexUnavailable,
+    InvalidInput,
+    StoreReadOnly,
+)
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.lexicon import Lexicon
@@ -20,6 +28,7 @@ from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
+from hippocampe.store.shown import embedded_ids
 from hippocampe.store.store import Store, translated
 from hippocampe.text import STOP_WORDS
 from hippocampe.types import Scope, Stats, Verification
@@ -47,8 +56,17 @@ def word_space(embedder: Embedder) -> WordSpace:
 
 
 def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
-    """The words of the data, with the word space of the embedder."""
+    """The words of the data, with the word space of the embedder.
+
+    Raises:
+        StoreReadOnly: The store was opened read-only, and its words must be written again.
+    """
     lexicon = Lexicon(store, embedder, word_space(embedder))
+    if store.read_only and lexicon.is_outdated():
+        raise StoreReadOnly(
+            f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
+            "it once without read_only, which makes them again."
+        )
     lexicon.refresh()
     return lexicon
 
@@ -182,9 +200,9 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         for kind in KINDS:
             with parts.store.read() as connection:
                 shown = set(rebuild.shown_ids(connection, kind))
-            # What waits to be embedded is pending, and no error.
-            shown -= {id for of, id in parts.waiting if of == kind}
-            indexed = set(parts.index.ids(kind))
+                indexed = _indexed(parts, connection, kind)
+                # What waits to be embedded is pending, and no error.
+                shown -= _unembedded(parts, connection, kind, shown - indexed)
             checked[kind] = len(shown)
             if shown - indexed:
                 missing[kind] = tuple(sorted(shown - indexed))
@@ -196,6 +214,22 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         present = found_in_files(parts.config.folder, absent)
     ok = not missing and not unknown and not present and database == "ok"
     return Verification(ok, checked, missing, unknown, pending, database, present)
+
+
+def _indexed(parts: Parts, connection: Connection, kind: str) -> set[str]:
+    if parts.store.read_only:
+        # In the same view of the store: another process writes meanwhile.
+        return set(embedded_ids(connection, kind, parts.embedder.model))
+    return set(parts.index.ids(kind))
+
+
+def _unembedded(parts: Parts, connection: Connection, kind: str, missing: set[str]) -> set[str]:
+    """Those of the rows that are missing in the index that only wait for their vectors."""
+    if not parts.store.read_only:
+        return {id for of, id in parts.waiting if of == kind}
+    # The process that owns the folder knows which; this one, only that some do.
+    waits = any(derived.get_meta(connection, name) for name in (rebuild.UNEMBEDDED, WAITING))
+    return missing if waits else set()
 
 
 def stats(parts: Parts, *, scope: Scope) -> Stats:
@@ -322,24 +356,26 @@ class Maintenance:
         due = time.monotonic() + self._seconds
         while not self._stop.wait(min(self._seconds, MOST_SECONDS)):
             parts = self._parts()
-            try:
-                journal.write(parts)
-                if time.monotonic() < due:
-                    continue
+            parts.outages.attempt("logging of turns", partial(journal.write, parts))
+            if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1
-                flush(parts)
-                if rounds % 2 == 1:
-                    self._expire(parts)
-                    journal.expire(parts)
-                    grow_graphs(parts)
-                parts.outages.works("maintenance")
-            except Retired:
-                # Others have taken over; the next round is theirs.
-                continue
-            except (HippocampeError, OSError) as exc:
-                if not self._stop.is_set():
-                    parts.outages.failed("maintenance", exc)
+                whole = rounds % 2 == 1
+                parts.outages.attempt("maintenance", partial(self._round, parts, whole=whole))
+
+    def _round(self, parts: Parts, *, whole: bool) -> None:
+        try:
+            flush(parts)
+            if whole:
+                self._expire(parts)
+                journal.expire(parts)
+                grow_graphs(parts)
+        except Retired:
+            # Others have taken over; the next round is theirs.
+            return
+        except (HippocampeError, OSError):
+            if not self._stop.is_set():
+                raise
 
     def stop(self) -> None:
         """Stop after the work in hand, but for a graph, which is given up."""
@@ -359,6 +395,13 @@ def close(parts: Parts) -> None:
     for pool in (parts.searching, parts.reading):
         pool.shutdown(wait=False, cancel_futures=True)
     parts.embedder_thread.shutdown()
+    if not parts.store.read_only:
+        _flush_last(parts)
+    close_index(parts)
+    parts.store.close()
+
+
+def _flush_last(parts: Parts) -> None:
     try:
         flush(parts)
         # Programs that run for seconds have no other time for it.
@@ -366,5 +409,3 @@ def close(parts: Parts) -> None:
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
         log.warning("the index could not be flushed at closing: %s", exc)
-    close_index(parts)
-    parts.store.close()

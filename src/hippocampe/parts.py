@@ -250,7 +250,9 @@ class Parts:
                 self.embedder_thread.submit(int).result(timeout=1.0)
 
     def note_access(self, ids: Iterable[str]) -> None:
-        """Count recalls; they reach the store with the next flush."""
+        """Count recalls; they reach the store with the next flush. A read-only process counts none."""
+        if self.store.read_only:
+            return
         with self.accesses_lock:
             for id in ids:
                 self.accesses[id] = self.accesses.get(id, 0) + 1

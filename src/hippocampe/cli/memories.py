@@ -92,7 +92,7 @@ def recall(
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
 ) -> None:
     """Find what is relevant to a question, best first, without a language model."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         started = perf_counter()
         found = hippo.recall(
             query,
@@ -125,7 +125,7 @@ def recent(
     channel_only: options.ChannelOnly = False,
 ) -> None:
     """Show the newest memories, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.recent(
             limit, scope=call.scope, since=call.moment(since), channel_only=channel_only
         )
@@ -135,7 +135,7 @@ def recent(
 @command(app, "get", panel=PANEL)
 def get(call: Call, id: options.Id) -> None:
     """Show one memory, current or not, with all its fields."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.get(id, scope=call.scope)
     call.answer(found, lambda: show.memory(found))
 
@@ -143,7 +143,7 @@ def get(call: Call, id: options.Id) -> None:
 @command(app, "history", panel=PANEL)
 def history(call: Call, id: options.Id) -> None:
     """Show every version of what a memory states, oldest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.history(id, scope=call.scope)
     call.answer(found, lambda: show.history(found, call.config.timezone))
 
@@ -230,7 +230,7 @@ def neighbours(
     depth: Annotated[int, typer.Option("--depth", help="How many edges away, 1 to 5.")] = 2,
 ) -> None:
     """Show the memories around one, itself first, and the edges between them."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found, edges = hippo.neighbours(id, scope=call.scope, depth=depth)
     call.answer(
         {"memories": found, "associations": edges},
@@ -243,7 +243,7 @@ def list_facts(
     call: Call, key: Annotated[str | None, typer.Argument(help="Only this one.")] = None
 ) -> None:
     """Show the facts, or one of them."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.facts(scope=call.scope)
     if key is not None:
         found = {name: fact for name, fact in found.items() if name == key}
@@ -272,7 +272,7 @@ def delete_fact(call: Call, key: str, *, reason: options.Reason = "deleted by ha
 @command(reviews_app, "list")
 def list_reviews(call: Call) -> None:
     """Show the pairs, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.reviews(scope=call.scope)
     call.answer(found, lambda: show.reviews(found))
 

@@ -39,7 +39,7 @@ def before_turn(
     ] = False,
 ) -> None:
     """Show what a turn would be given, silently, before the model answers."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         # Finds nothing, but counts the words of the space, which a program that goes on has done.
         hippo.recall("?", scope=call.scope, mode="text", min_score=1.0)
         turn = hippo.before_turn(text, scope=call.scope, role=role)
@@ -114,7 +114,7 @@ def list_settings(
     ] = None,
 ) -> None:
     """Show the settings with their defaults and what they may be."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.settings(scope=call.scope)
     _answer(call, found, [name] if name else NAMES)
 
@@ -180,7 +180,7 @@ def retrievals(
     channel_only: options.ChannelOnly = False,
 ) -> None:
     """Show what turns were given, what was left out and why, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.retrievals(
             scope=call.scope, limit=limit, since=call.moment(since), channel_only=channel_only
         )

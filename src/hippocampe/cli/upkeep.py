@@ -17,7 +17,7 @@ NOT_CLEAN = 4
 @command(app, "stats", panel=PANEL)
 def stats(call: Call) -> None:
     """Count what the space holds, and say how the index is."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.stats(scope=call.scope)
     call.answer(found, lambda: show.stats(found))
 
@@ -32,7 +32,7 @@ def verify(
     ] = None,
 ) -> None:
     """Compare store and index, and check the database."""
-    with call.open() as hippo, terminal.progress() as progress:
+    with call.read() as hippo, terminal.progress() as progress:
         progress("comparing store and index", 0, 0)
         found = hippo.verify(absent=absent or ())
     call.answer(found, lambda: show.verification(found))
@@ -59,7 +59,7 @@ def backup(
     ] = None,
 ) -> None:
     """Copy the database while it is in use."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         copy = hippo.backup(path)
     call.answer({"path": str(copy)}, lambda: f"copied to {copy}")
 

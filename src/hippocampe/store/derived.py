@@ -160,6 +160,18 @@ def last_word(connection: Connection) -> int:
     return connection.execute(select(func.max(word.c.id))).scalar() or 0
 
 
+def word_texts(connection: Connection, model: str, after: int) -> list[tuple[int, str]]:
+    """The ids and texts of the words of a model with an id above `after`, by id."""
+    query = select(word.c.id, word.c.text).where(word.c.id > after, word.c.model == model)
+    return [(id, text) for id, text in connection.execute(query.order_by(word.c.id))]
+
+
+def is_word(connection: Connection, id: int, text: str) -> bool:
+    """Whether a word still has the id that it had."""
+    query = select(word.c.text).where(word.c.id == id)
+    return connection.execute(query).scalar() == text
+
+
 def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
     """Write outbox rows for (kind, item id, space)."""
     rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
@@ -179,6 +191,12 @@ def pending_count(connection: Connection) -> int:
 def position(connection: Connection) -> int:
     """The last outbox position given out."""
     return read(connection, _LAST)[0][0] or 0
+
+
+def last_queued(connection: Connection) -> int:
+    """The last outbox position ever given out, also when its row was removed; of SQLite only."""
+    query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    return connection.exec_driver_sql(query).scalar() or 0
 
 
 def acknowledge(connection: Connection, upto: int) -> None:

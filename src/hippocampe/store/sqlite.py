@@ -5,11 +5,12 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DisconnectionError
 
-from hippocampe.errors import StoreCorrupt
+from hippocampe.errors import StoreBusy, StoreCorrupt
 from hippocampe.store.schema import to_json
 
 BUSY_MILLISECONDS = 10_000
@@ -39,6 +40,73 @@ _WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
 _WORD = re.compile(r"\w+")
 
 
+class _Files(NamedTuple):
+    """The files of a database: whether it has a log of changes (WAL), and the state of its own file."""
+
+    logged: bool
+    inode: int
+    size: int
+    modified: int
+
+
+class _Reader(sqlite3.Connection):
+    """A connection that changes no file, not even those that SQLite keeps beside the database.
+
+    With a log of changes, another process may be writing: SQLite's locks keep the view whole, and
+    a connection without the right to write can neither checkpoint the log nor remove it. Without a
+    log nobody has the database open. Reading it as usual would create a log, so the file is read as
+    immutable, without locks, for as long as it stays the same.
+    """
+
+    path: Path
+    files: _Files
+
+    def is_current(self) -> bool:
+        """Whether a new transaction would see the database as it is now."""
+        now = _files(self.path)
+        if self.files.logged:
+            return now.logged and now.inode == self.files.inode
+        return now == self.files
+
+    def was_whole(self) -> bool:
+        """Whether no other process changed the file under the transaction that ends."""
+        return self.files.logged or _files(self.path)[1:] == self.files[1:]
+
+
+def _files(path: Path) -> _Files:
+    # Looked at, never opened: closing the file would give up the locks that SQLite has on it.
+    held = path.stat()
+    logged = Path(f"{path}-wal").exists()
+    return _Files(logged, held.st_ino, held.st_size, held.st_mtime_ns)
+
+
+def _connect_reader(path: Path) -> _Reader:
+    files = _files(path)
+    mode = "mode=ro" if files.logged else "mode=ro&immutable=1"
+    uri = f"{path.resolve().as_uri()}?{mode}"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Reader)
+    connection.path, connection.files = path, files
+    return connection
+
+
+@contextmanager
+def undisturbed(connection: Connection) -> Generator[None]:
+    """Check at the end of a transaction that what it read was not changed meanwhile.
+
+    Raises:
+        StoreBusy: Another process opened the database and changed its file.
+    """
+    try:
+        yield
+    finally:
+        reader = connection.connection.driver_connection
+        if isinstance(reader, _Reader) and not reader.was_whole():
+            raise StoreBusy(
+                "another process opened the data folder and changed the database while it was read: "
+                "try again."
+            )
+
+
 def make_engine(url: str, *, read_only: bool = False) -> Engine:
     """An engine whose transactions begin when SQLAlchemy says so.
 
@@ -46,13 +114,13 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
     writes later would otherwise fail with "database is locked" instead of waiting.
 
     Args:
-        read_only: For a second process, which then can neither change the file nor, when it closes
-            it, remove the log of changes of the first.
+        read_only: For a process that only reads, alone or beside one that writes. It changes no
+            file, and when it closes the database, it leaves the log of changes alone.
     """
     options: dict[str, Any] = {"json_serializer": to_json}
     if read_only:
-        file = Path(make_url(url).database or "").resolve().as_uri() + "?mode=ro"
-        options["creator"] = lambda: sqlite3.connect(file, uri=True, check_same_thread=False)
+        path = Path(make_url(url).database or "")
+        options["creator"] = lambda: _connect_reader(path)
     # The connection used last has the warmest cache.
     engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **options)
 
@@ -61,13 +129,23 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
+        if not read_only:
+            cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.execute("PRAGMA temp_store = MEMORY")
         cursor.execute("PRAGMA cache_size = -16384")
-        cursor.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        # A file that is read without locks may be cut while it is mapped, which kills the process.
+        if not (isinstance(connection, _Reader) and not connection.files.logged):
+            cursor.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         cursor.close()
+
+    if read_only:
+
+        @event.listens_for(engine, "checkout")
+        def _checkout(connection: _Reader, _record: Any, _proxy: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+            if not connection.is_current():
+                raise DisconnectionError
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -88,11 +166,12 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
 @contextmanager
 def unmapped(connection: Connection) -> Generator[None]:
     """Read past the memory map, whose pages stay in the process once they were read."""
+    mapped = connection.exec_driver_sql("PRAGMA mmap_size").scalar_one()
     connection.exec_driver_sql("PRAGMA mmap_size = 0")
     try:
         yield
     finally:
-        connection.exec_driver_sql(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        connection.exec_driver_sql(f"PRAGMA mmap_size = {mapped}")
         # What was read is in the connection's own cache instead, and nobody needs it there.
         connection.exec_driver_sql("PRAGMA shrink_memory")
 
@@ -151,7 +230,14 @@ def scrub(engine: Engine) -> None:
         # Past SQLAlchemy, which would begin a transaction: VACUUM refuses to run in one.
         cursor.execute("INSERT INTO message_fts(message_fts) VALUES ('rebuild')")
         cursor.execute("VACUUM")
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy, *_ = cast(
+            "tuple[int, int, int]", cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        )
+        if busy:
+            raise StoreBusy(
+                "what was deleted may still be read in the files: another process was reading the "
+                "database for longer than 10 s. The next opening finishes it."
+            )
 
 
 def check_file(path: Path) -> None:
@@ -163,7 +249,7 @@ def check_file(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)
         try:
             connection.execute("SELECT name FROM sqlite_master").fetchall()
         finally:

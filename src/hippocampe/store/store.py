@@ -7,12 +7,12 @@ is durable; foreign errors leave here as `StoreError`.
 import sqlite3
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -24,6 +24,7 @@ from hippocampe.errors import (
     StoreCorrupt,
     StoreError,
     StoreFull,
+    StoreMissing,
     StoreReadOnly,
     StoreTooNew,
 )
@@ -36,12 +37,13 @@ class Store:
     Args:
         url: An SQLAlchemy URL.
         folder: Where backups are kept.
-        read_only: For a process beside the one that writes.
+        read_only: Change nothing; for a process beside the one that writes.
     """
 
     def __init__(self, url: str, folder: Path, *, read_only: bool = False) -> None:
         self.url = url
         self.folder = folder
+        self.read_only = read_only
         self.is_sqlite = url.startswith("sqlite")
         self.engine: Engine = (
             sqlite.make_engine(url, read_only=read_only) if self.is_sqlite else create_engine(url)
@@ -49,18 +51,30 @@ class Store:
         self._writing = threading.RLock()
 
     @classmethod
-    def open(cls, url: str, folder: Path) -> "Store":
+    def open(cls, url: str, folder: Path, *, read_only: bool = False) -> "Store":
         """Open a database, creating or upgrading its tables as needed.
+
+        Args:
+            url: An SQLAlchemy URL.
+            folder: Where backups are kept.
+            read_only: Create and upgrade nothing.
 
         Raises:
             StoreCorrupt: The file is damaged or is no database.
             StoreTooNew: A later version wrote it.
-            StoreReadOnly: It cannot be written.
+            StoreReadOnly: It cannot be written; with `read_only`, it cannot be read without writing.
+            StoreMissing: With `read_only`: there is no database.
+            InvalidInput: With `read_only`: it is not an SQLite database.
         """
-        store = cls(url, folder)
-        if store.path is not None:
-            sqlite.check_file(store.path)
+        if read_only and not (url.startswith("sqlite") and make_url(url).database):
+            raise InvalidInput("read_only needs SQLite: a database server has read-only users.")
+        store = cls(url, folder, read_only=read_only)
         try:
+            if read_only:
+                store._check_readable()
+                return store
+            if store.path is not None:
+                sqlite.check_file(store.path)
             store._upgrade()
         except BaseException:
             store.close()
@@ -81,10 +95,13 @@ class Store:
             whole: Tables are read from end to end, so what was read is not kept in memory.
         """
         with translated(), self.engine.connect() as connection, connection.begin():
-            if whole and self.is_sqlite:
-                with sqlite.unmapped(connection):
-                    yield connection
-            else:
+            if not self.is_sqlite:
+                yield connection
+                return
+            with (
+                sqlite.undisturbed(connection) if self.read_only else nullcontext(),
+                sqlite.unmapped(connection) if whole else nullcontext(),
+            ):
                 yield connection
 
     @contextmanager
@@ -93,7 +110,11 @@ class Store:
 
         Args:
             durable: If not, a power cut may undo it, but never without all that came after.
+
+        Raises:
+            StoreReadOnly: The store was opened read-only.
         """
+        self.check_writable()
         options: dict[str, Any] = {"writing": True, "durable": durable}
         with (
             self._writing,
@@ -151,7 +172,12 @@ class Store:
         return sorted((self.folder / "backups").glob("*.db"))
 
     def scrub(self) -> None:
-        """Make what was deleted unreadable in the files too."""
+        """Make what was deleted unreadable in the files too.
+
+        Raises:
+            StoreBusy: Another process is reading; some of it may still be in the files.
+        """
+        self.check_writable()
         if self.is_sqlite:
             with self._writing, translated():
                 sqlite.scrub(self.engine)
@@ -176,16 +202,48 @@ class Store:
             row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
         return row[0] if row else None
 
+    def check_writable(self) -> None:
+        """Raise `StoreReadOnly` if the store was opened read-only."""
+        if self.read_only:
+            raise StoreReadOnly(
+                f"cannot write: the data in {self.folder} was opened read-only. Write in the process that "
+                "holds the folder, or open it without read_only once no process does."
+            )
+
+    def _check_readable(self) -> None:
+        if self.path is not None:
+            check_exists(self.path, self.folder)
+        try:
+            current = self.revision()
+        except StoreReadOnly as exc:
+            raise StoreReadOnly(
+                f"cannot read the data in {self.folder}: a program that wrote to it was killed, and what it "
+                "wrote last can only be read where files can be written. Make the folder writable, or "
+                "copy it to one that is."
+            ) from exc
+        if current is None:
+            raise _missing(self.folder)
+        if current > schema.REVISION:
+            self._refuse_later(current)
+        if current < schema.REVISION:
+            raise StoreReadOnly(
+                f"cannot read the data in {self.folder}: it was written by an earlier version (schema {current}, "
+                f"this version reads {schema.REVISION}). Open it once without read_only, which upgrades it."
+            )
+
+    def _refuse_later(self, current: str) -> NoReturn:
+        raise StoreTooNew(
+            f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
+            f"this version knows {schema.REVISION}). Nothing was changed. Install that version again, or "
+            f"restore a backup made before the upgrade from {self.folder / 'backups'}."
+        )
+
     def _upgrade(self) -> None:
         current = self.revision()
         if current == schema.REVISION:
             return
         if current is not None and current > schema.REVISION:
-            raise StoreTooNew(
-                f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
-                f"this version knows {schema.REVISION}). Nothing was changed. Install that version again, or "
-                f"restore a backup made before the upgrade from {self.folder / 'backups'}."
-            )
+            self._refuse_later(current)
         if current is not None and self.is_sqlite:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
             self.backup(self.folder / "backups" / f"before-{schema.REVISION}-{stamp}.db")
@@ -193,6 +251,18 @@ class Store:
 
         with self.write() as connection:
             migrate.upgrade(connection)
+
+
+def check_exists(database: Path, folder: Path) -> None:
+    """Raise `StoreMissing` if a folder has no database."""
+    if not (database.is_file() and database.stat().st_size):
+        raise _missing(folder)
+
+
+def _missing(folder: Path) -> StoreMissing:
+    return StoreMissing(
+        f"no Hippocampe data in {folder}: nothing was created. Check the path, or write something first."
+    )
 
 
 def _let_go(_connection: Any, entry: ConnectionPoolEntry) -> None:
