@@ -482,6 +482,9 @@ class TestTalk:
         assert lines == len(copy.read_text().splitlines()) - 1
         printed = run("export", "-").out
         assert printed.splitlines()[1:] == copy.read_text().splitlines()[1:]
+        again = run("export", str(copy))
+        assert (again.code, "--force" in again.err) == (1, True)
+        assert run("export", str(copy), "--force").code == 0
         run("import", str(copy), "--space", "other")
         assert run("recent", "--space", "other", "--json").json[0]["content"] == "Zoé joue du tuba"
 
@@ -562,6 +565,9 @@ class TestUpkeep:
     def test_backup(self, run: Run, tmp_path: Path) -> None:
         run("remember", "Zoé joue du tuba")
         copy = run("backup", str(tmp_path / "copy.db"), "--json").json["path"]
+        again = run("backup", copy)
+        assert (again.code, "--force" in again.err) == (1, True)
+        assert run("backup", copy, "--force").code == 0
         (tmp_path / "second").mkdir()
         Path(copy).rename(tmp_path / "second" / "hippocampe.db")
         back = run("recent", "--folder", str(tmp_path / "second"), "--json").json

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import FakeClock, Opener
-from hippocampe import Hippocampe, Scope
+from hippocampe import Hippocampe, Scope, archive
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 
 AT = "2025-06-01T18:00:00+02:00"
@@ -315,15 +315,31 @@ def test_a_broken_line_of_an_export_is_reported(
     assert [line for line, _ in done.problems] == [written + 2, written + 3, written + 4]
 
 
-def test_an_export_replaces_a_file_only_when_it_is_whole(
-    hippo: Hippocampe, scope: Scope, tmp_path: Path
+def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path = tmp_path / "out" / "space.jsonl"
     with pytest.raises(StoreError):
-        hippo.export_to(tmp_path / "nowhere" / "space.jsonl", scope=scope)
-    with pytest.raises(StoreError):
-        hippo.export_to(tmp_path, scope=scope)
-    hippo.export_to(tmp_path / "space.jsonl", scope=scope)
-    assert not list(tmp_path.glob("*.partial"))
+        hippo.export_to(path, scope=scope)
+    path.parent.mkdir()
+    with pytest.raises(InvalidInput, match="no file"):
+        hippo.export_to(path.parent, scope=scope, overwrite=True)
+    hippo.export_to(path, scope=scope)
+    before = path.read_bytes()
+    hippo.remember("Owen a un voilier", scope=scope)
+    with pytest.raises(InvalidInput, match="the file exists"):
+        hippo.export_to(path, scope=scope)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(archive, "_rows", interrupt)
+        hippo.export_to(path, scope=scope, overwrite=True)
+    assert path.read_bytes() == before
+    hippo.export_to(path, scope=scope, overwrite=True)
+    assert "voilier" in path.read_text(encoding="utf-8")
+    assert [each.name for each in path.parent.iterdir()] == ["space.jsonl"]
 
 
 def test_a_line_with_an_unusable_value_is_reported_and_the_rest_goes_in(

@@ -16,7 +16,8 @@ from sqlalchemy import JSON, Column, Connection, Table, insert, select
 
 from hippocampe import rebuild, settings
 from hippocampe.decide import subjects_of
-from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
+from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.output import whole_file
 from hippocampe.parts import Parts
 from hippocampe.rebuild import Progress
 from hippocampe.remember import read_statement
@@ -54,28 +55,27 @@ def is_archive(path: Path) -> bool:
     return isinstance(first, dict) and FORMAT in first
 
 
-def write(parts: Parts, path: Path, scope: Scope) -> int:
-    """Write a space; return how many rows. A file that exists is replaced only when all went well.
+def write(parts: Parts, path: Path, scope: Scope, *, overwrite: bool) -> int:
+    """Write a space; return how many rows.
 
     Raises:
+        InvalidInput: The file exists, or is one of the data folder's own.
         StoreError: The file cannot be written.
     """
-    if not path.parent.is_dir():
-        raise StoreError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
-    partial = path.with_name(path.name + ".partial")
     written = 0
-    with translated():
-        try:
-            with partial.open("w", encoding="utf-8") as lines, parts.store.read() as connection:
-                head = {FORMAT: VERSION, "space": scope.space, "at": parts.now().isoformat()}
-                lines.write(json.dumps(head, ensure_ascii=False) + "\n")
-                for name, table in _TABLES.items():
-                    for row in _rows(connection, table, scope.space):
-                        lines.write(json.dumps({"record": name} | row, ensure_ascii=False) + "\n")
-                        written += 1
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+    folder = parts.config.folder
+    with (
+        translated(),
+        whole_file(path, folder=folder, overwrite=overwrite) as partial,
+        partial.open("w", encoding="utf-8") as lines,
+        parts.store.read() as connection,
+    ):
+        head = {FORMAT: VERSION, "space": scope.space, "at": parts.now().isoformat()}
+        lines.write(json.dumps(head, ensure_ascii=False) + "\n")
+        for name, table in _TABLES.items():
+            for row in _rows(connection, table, scope.space):
+                lines.write(json.dumps({"record": name} | row, ensure_ascii=False) + "\n")
+                written += 1
     return written
 
 

@@ -214,10 +214,11 @@ def stats(parts: Parts, *, scope: Scope) -> Stats:
     )
 
 
-def backup(parts: Parts, target: Path | None) -> Path:
+def backup(parts: Parts, target: Path | None, *, overwrite: bool) -> Path:
     """Copy the database while it is in use; by default to a dated file among the backups."""
     stamp = parts.now().strftime("%Y%m%dT%H%M%S%f")
-    return parts.store.backup(target or parts.config.folder / "backups" / f"{stamp}.db")
+    target = target or parts.config.folder / "backups" / f"{stamp}.db"
+    return parts.store.backup(target, overwrite=overwrite)
 
 
 def grow_graphs(parts: Parts) -> None:

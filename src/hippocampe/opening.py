@@ -61,7 +61,7 @@ def open_parts(
     tracer = Tracer(on=config.tracing)
     owner = Owner(config.folder)
     try:
-        store = Store.open(config.url, config.folder)
+        store = Store.open(config.database, config.folder)
         try:
             parts = _assemble(config, store, clock, progress)
             parts.tracer = tracer

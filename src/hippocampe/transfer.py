@@ -136,10 +136,11 @@ class _Intake:
                 yield listen.make_turn([message])
 
 
-def export_to(parts: Parts, path: Path, *, scope: Scope) -> int:
+def export_to(parts: Parts, path: Path, *, scope: Scope, overwrite: bool) -> int:
     """Write everything of a space as JSON Lines; return how many lines.
 
     Raises:
+        InvalidInput: The file exists, or is one of the data folder's own.
         StoreError: The file cannot be written.
     """
-    return archive.write(parts, path, scope)
+    return archive.write(parts, path, scope, overwrite=overwrite)

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from hippocampe.errors import StoreCorrupt
 
@@ -38,20 +38,23 @@ _WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
 _WORD = re.compile(r"\w+")
 
 
-def make_engine(url: str, *, read_only: bool = False) -> Engine:
+def make_engine(path: Path, *, read_only: bool = False) -> Engine:
     """An engine whose transactions begin when SQLAlchemy says so.
 
     Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads first and
     writes later would otherwise fail with "database is locked" instead of waiting.
 
     Args:
+        path: The file of the database.
         read_only: For a second process, which then can neither change the file nor, when it closes
             it, remove the log of changes of the first.
     """
     creator: dict[str, Any] = {}
     if read_only:
-        file = Path(make_url(url).database or "").resolve().as_uri() + "?mode=ro"
-        creator["creator"] = lambda: sqlite3.connect(file, uri=True, check_same_thread=False)
+        uri = read_only_uri(path)
+        creator["creator"] = lambda: sqlite3.connect(uri, uri=True, check_same_thread=False)
+    # Not written as text: a path may hold "?", "#" or "%".
+    url = URL.create("sqlite", database=str(path))
     # The connection used last has the warmest cache.
     engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **creator)
 
@@ -84,6 +87,11 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
     return engine
 
 
+def read_only_uri(path: Path) -> str:
+    """The URI by which SQLite opens a file without ever writing to it."""
+    return path.resolve().as_uri() + "?mode=ro"
+
+
 @contextmanager
 def unmapped(connection: Connection) -> Generator[None]:
     """Read past the memory map, whose pages stay in the process once they were read."""
@@ -109,7 +117,7 @@ def read_rows(connection: Connection, table: str, after: int) -> int | None:
 
 
 def create_extras(connection: Connection) -> None:
-    """Create what has no portable form: full text with its triggers, the index of word lists."""
+    """Create what the schema does not describe: full text with its triggers, the index of word lists."""
     for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
 
@@ -139,7 +147,8 @@ def backup(engine: Engine, target: Path) -> None:
         assert isinstance(source, sqlite3.Connection)
         copy = sqlite3.connect(target)
         try:
-            source.backup(copy, pages=1024)
+            # Calling Python after each part lets Ctrl-C end it.
+            source.backup(copy, pages=1024, progress=lambda *_: None)
         finally:
             copy.close()
 
@@ -162,7 +171,7 @@ def check_file(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(read_only_uri(path), uri=True, timeout=10)
         try:
             connection.execute("SELECT name FROM sqlite_master").fetchall()
         finally:
