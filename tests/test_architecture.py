@@ -47,6 +47,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "notebook",
         "transfer",
         "archive",
+        "archive_rows",
         "inject",
         "extract",
         "digest",

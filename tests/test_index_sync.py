@@ -136,6 +136,23 @@ def test_a_restored_backup_gets_its_own_index(
     assert again.recall("colis7", scope=scope, mode="text") == []
 
 
+def test_what_ctrl_c_kept_from_the_index_is_replayed(
+    opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = opener()
+    fill(hippo, scope, range(3))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(hippo._parts.index, "apply", interrupt)  # pyright: ignore[reportPrivateUsage]
+        hippo.remember("le colis3 attend", scope=scope)
+    hippo.remember("le colis4 attend", scope=scope)
+    hippo.flush()
+    everything(hippo, scope, range(5))
+
+
 def test_verify_names_what_differs_and_opening_repairs_it(
     opener: Callable[..., Hippocampe], scope: Scope
 ) -> None:

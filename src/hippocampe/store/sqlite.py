@@ -140,6 +140,10 @@ def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
     return condition, {"full_text": " AND ".join(terms)}
 
 
+def _interruptible(_status: int, _remaining: int, _total: int) -> None:
+    """Called between the parts of a backup: Ctrl-C is seen by Python code only."""
+
+
 def backup(engine: Engine, target: Path) -> None:
     """Copy the database while it is in use, through SQLite's online backup."""
     with engine.connect() as connection:
@@ -147,8 +151,7 @@ def backup(engine: Engine, target: Path) -> None:
         assert isinstance(source, sqlite3.Connection)
         copy = sqlite3.connect(target)
         try:
-            # Calling Python after each part lets Ctrl-C end it.
-            source.backup(copy, pages=1024, progress=lambda *_: None)
+            source.backup(copy, pages=1024, progress=_interruptible)
         finally:
             copy.close()
 
