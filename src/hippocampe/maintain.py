@@ -235,7 +235,16 @@ def grow_graphs(parts: Parts) -> None:
         if loose >= max(parts.config.graph_threshold, parts.index.count(kind) // 10):
             with parts.rebuilding:
                 if not parts.retired:
-                    rebuild.new_generation(parts, kind, graph=True)
+                    _grow_graph(parts, kind)
+
+
+def _grow_graph(parts: Parts, kind: str) -> None:
+    try:
+        rebuild.new_generation(parts, kind, graph=True)
+        parts.outages.works("graphs")
+    except IndexUnavailable as exc:
+        if not parts.closing:
+            parts.outages.failed("graphs", exc)
 
 
 def change_embedder(

@@ -343,7 +343,9 @@ def end_builder(parts: Parts) -> None:
 
 def build_from_order(order: dict[str, Any]) -> None:
     """Build one generation with its graph; the child process's work."""
-    os.nice(15)
+    # Windows has none: the build then competes with what serves.
+    if hasattr(os, "nice"):
+        os.nice(15)
     database = Path(order["database"])
     store = Store(database, database.parent, read_only=True)
     try:
