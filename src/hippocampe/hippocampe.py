@@ -727,26 +727,38 @@ class Hippocampe:
     def _take_over(self, parts: Parts) -> None:
         self._parts = parts
 
-    def backup(self, target: str | os.PathLike[str] | None = None) -> Path:
+    def backup(
+        self, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> Path:
         """Copy the database while it is in use; return the copy's path.
 
         Args:
             target: Where to; default: a dated file in the data folder's `backups`.
+            overwrite: Replace a file that exists; a failure leaves it as it was.
 
         Raises:
+            InvalidInput: The file exists, or is one of the data folder's own.
             StoreError: The copy cannot be written.
         """
-        return self._do(maintain.backup, Path(target) if target else None)
+        return self._do(maintain.backup, Path(target) if target else None, overwrite=overwrite)
 
-    def export_to(self, path: str | os.PathLike[str], *, scope: Scope) -> int:
+    def export_to(
+        self, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
+    ) -> int:
         """Write everything of the space as JSON Lines; return how many lines.
 
         `import_from` with format `hippocampe` reads it back with nothing lost.
 
+        Args:
+            path: Where to.
+            scope: The space.
+            overwrite: Replace a file that exists; a failure leaves it as it was.
+
         Raises:
+            InvalidInput: The file exists, or is one of the data folder's own.
             StoreError: The file cannot be written.
         """
-        return self._do(transfer.export_to, Path(path), scope=scope)
+        return self._do(transfer.export_to, Path(path), scope=scope, overwrite=overwrite)
 
     def import_from(
         self,

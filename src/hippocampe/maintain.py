@@ -23,6 +23,7 @@ from hippocampe.errors import (
 )
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
+from hippocampe.index.shards import can_hold
 from hippocampe.lexicon import Lexicon
 from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.protocols import KINDS, Embedder
@@ -145,7 +146,10 @@ def _agree_in_number(parts: Parts) -> bool:
     """Whether store and index hold as many of each kind: some damage to an index is silent."""
     with parts.store.read(whole=True) as connection:
         return all(
-            parts.index.count(kind) == rebuild.count_shown(connection, kind) for kind in KINDS
+            parts.index.count(kind) == rebuild.count_shown(connection, kind)
+            # Slower, and only for data that holds ids which no index takes.
+            or parts.index.count(kind) == sum(map(can_hold, rebuild.shown_ids(connection, kind)))
+            for kind in KINDS
         )
 
 
@@ -248,10 +252,11 @@ def stats(parts: Parts, *, scope: Scope) -> Stats:
     )
 
 
-def backup(parts: Parts, target: Path | None) -> Path:
+def backup(parts: Parts, target: Path | None, *, overwrite: bool) -> Path:
     """Copy the database while it is in use; by default to a dated file among the backups."""
     stamp = parts.now().strftime("%Y%m%dT%H%M%S%f")
-    return parts.store.backup(target or parts.config.folder / "backups" / f"{stamp}.db")
+    target = target or parts.config.folder / "backups" / f"{stamp}.db"
+    return parts.store.backup(target, overwrite=overwrite)
 
 
 def grow_graphs(parts: Parts) -> None:
@@ -264,7 +269,16 @@ def grow_graphs(parts: Parts) -> None:
         if loose >= max(parts.config.graph_threshold, parts.index.count(kind) // 10):
             with parts.rebuilding:
                 if not parts.retired:
-                    rebuild.new_generation(parts, kind, graph=True)
+                    _grow_graph(parts, kind)
+
+
+def _grow_graph(parts: Parts, kind: str) -> None:
+    try:
+        rebuild.new_generation(parts, kind, graph=True)
+        parts.outages.works("graphs")
+    except IndexUnavailable as exc:
+        if not parts.closing:
+            parts.outages.failed("graphs", exc)
 
 
 def change_embedder(

@@ -59,8 +59,7 @@ class Opened:
 
 def check_data(config: Config) -> None:
     """Raise `StoreMissing` if a data folder holds no data, without creating it."""
-    if config.database_url is None:
-        check_exists(config.folder / "hippocampe.db", config.folder)
+    check_exists(config.database, config.folder)
 
 
 def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
@@ -70,7 +69,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
     """
     check_data(config)
     tracer = Tracer(on=config.tracing)
-    store = Store.open(config.url, config.folder, read_only=True)
+    store = Store.open(config.database, config.folder, read_only=True)
     try:
         config, embedder = _choose_embedder(config, store)
         index = StoredIndex(store, model=embedder.model, dimensions=embedder.dimensions)
@@ -120,7 +119,7 @@ def open_parts(
     tracer = Tracer(on=config.tracing)
     owner = Owner(config.folder)
     try:
-        store = Store.open(config.url, config.folder)
+        store = Store.open(config.database, config.folder)
         try:
             parts = _assemble(config, store, clock, progress)
             parts.tracer = tracer

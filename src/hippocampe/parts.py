@@ -217,6 +217,10 @@ class Parts:
         except IndexUnavailable as exc:
             self.outages.failed("indexing", exc)
             self.behind = True
+        except BaseException:
+            # Ctrl-C: the index may have some of it only.
+            self.behind = True
+            raise
         if not self.behind:
             self.applied = max(self.applied, position)
 

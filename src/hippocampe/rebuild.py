@@ -310,8 +310,7 @@ def _counted(
 
 def _build_in_child(parts: Parts, kind: str, target: Path) -> None:
     order = {
-        "url": parts.config.url,
-        "folder": str(parts.config.folder),
+        "database": str(parts.config.database),
         "model": parts.embedder.model,
         "dimensions": parts.embedder.dimensions,
         "kind": kind,
@@ -343,8 +342,11 @@ def end_builder(parts: Parts) -> None:
 
 def build_from_order(order: dict[str, Any]) -> None:
     """Build one generation with its graph; the child process's work."""
-    os.nice(15)
-    store = Store(order["url"], Path(order["folder"]), read_only=True)
+    # Windows has none: the build then competes with what serves.
+    if hasattr(os, "nice"):
+        os.nice(15)
+    database = Path(order["database"])
+    store = Store(database, database.parent, read_only=True)
     try:
         with store.read() as connection:
             EdgeIndex.build(

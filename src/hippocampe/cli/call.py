@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 NOTHING_FOUND = 3
+INTERRUPTED = 130
 WHERE = "Where"
 
 
@@ -199,6 +200,12 @@ def _reported(json: bool) -> Generator[None]:
             terminal.as_json({"error": str(exc), "kind": type(exc).__name__})
         terminal.error(str(exc))
         raise typer.Exit(NOTHING_FOUND if isinstance(exc, NotFound) else 1) from exc
+    except KeyboardInterrupt as exc:
+        message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
+        if json:
+            terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
+        terminal.error(message)
+        raise typer.Exit(INTERRUPTED) from exc
 
 
 class ListFirst(TyperGroup):

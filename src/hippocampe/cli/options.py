@@ -107,6 +107,7 @@ WithPairs = Annotated[
 ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the history.")]
 
 

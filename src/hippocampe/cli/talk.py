@@ -156,11 +156,13 @@ def import_file(
 def export(
     call: Call,
     path: Annotated[Path, typer.Argument(help="Where to; - is standard output.")],
+    *,
+    force: options.Force = False,
 ) -> None:
     """Write everything of the space as JSON Lines; `import` reads it back."""
     if str(path) != "-":
         with call.read() as hippo:
-            lines = hippo.export_to(path, scope=call.scope)
+            lines = hippo.export_to(path, scope=call.scope, overwrite=force)
         call.answer({"path": str(path), "lines": lines}, lambda: f"{lines:,} lines in {path}")
         return
     if call.json:

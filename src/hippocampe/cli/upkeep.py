@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli import show, terminal
+from hippocampe.cli import options, show, terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
 
 app = typer.Typer()
@@ -57,10 +57,12 @@ def backup(
         Path | None,
         typer.Argument(help="Where to.", show_default="a dated file in backups in the data folder"),
     ] = None,
+    *,
+    force: options.Force = False,
 ) -> None:
     """Copy the database while it is in use."""
     with call.read() as hippo:
-        copy = hippo.backup(path)
+        copy = hippo.backup(path, overwrite=force)
     call.answer({"path": str(copy)}, lambda: f"copied to {copy}")
 
 

@@ -29,7 +29,7 @@ _WORD_LISTS = select(vector.c.words).where(
 )
 _QUEUE = insert(outbox)
 _LAST = select(func.max(outbox.c.seq))
-_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE", dialect="sqlite")
+_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE")
 
 
 class Words(NamedTuple):
@@ -76,23 +76,7 @@ def vector_row(id: str, model: str, kind: str, space: str, item: Embedded) -> di
 
 def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write vectors: made by `vector_row`; one already there is replaced."""
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        write(connection, _REPLACE_VECTOR, rows)
-        return
-    from sqlalchemy.dialects.postgresql import insert as upsert
-
-    statement = upsert(vector)
-    statement = statement.on_conflict_do_update(
-        index_elements=["id", "model"],
-        set_={
-            "dense": statement.excluded.dense,
-            "words": statement.excluded.words,
-            "traits": statement.excluded.traits,
-        },
-    )
-    connection.execute(statement, list(rows))
+    write(connection, _REPLACE_VECTOR, rows)
 
 
 def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[str, Embedded]:

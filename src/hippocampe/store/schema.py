@@ -1,4 +1,4 @@
-"""The tables. Nothing here, nor in the migrations, is particular to one database.
+"""The tables.
 
 Instants are stored as whole microseconds since the epoch: exact, ordered, the same everywhere.
 Ids are UUIDs of version 7 as text. A channel that was not given is stored as the empty string, so
@@ -122,7 +122,6 @@ Index(
     memory.c.type,
     memory.c.importance,
     sqlite_where=_identities,
-    postgresql_where=_identities,
 )
 
 subject = Table(

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 
 from hippocampe.errors import StoreBusy, StoreCorrupt
@@ -107,20 +107,22 @@ def undisturbed(connection: Connection) -> Generator[None]:
             )
 
 
-def make_engine(url: str, *, read_only: bool = False) -> Engine:
+def make_engine(path: Path, *, read_only: bool = False) -> Engine:
     """An engine whose transactions begin when SQLAlchemy says so.
 
     Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads first and
     writes later would otherwise fail with "database is locked" instead of waiting.
 
     Args:
+        path: The file of the database.
         read_only: For a process that only reads, alone or beside one that writes. It changes no
             file, and when it closes the database, it leaves the log of changes alone.
     """
     options: dict[str, Any] = {"json_serializer": to_json}
     if read_only:
-        path = Path(make_url(url).database or "")
         options["creator"] = lambda: _connect_reader(path)
+    # Not written as text: a path may hold "?", "#" or "%".
+    url = URL.create("sqlite", database=str(path))
     # The connection used last has the warmest cache.
     engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **options)
 
@@ -163,6 +165,11 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
     return engine
 
 
+def read_only_uri(path: Path) -> str:
+    """The URI by which SQLite opens a file without ever writing to it."""
+    return path.resolve().as_uri() + "?mode=ro"
+
+
 @contextmanager
 def unmapped(connection: Connection) -> Generator[None]:
     """Read past the memory map, whose pages stay in the process once they were read."""
@@ -189,7 +196,7 @@ def read_rows(connection: Connection, table: str, after: int) -> int | None:
 
 
 def create_extras(connection: Connection) -> None:
-    """Create what has no portable form: full text with its triggers, the index of word lists."""
+    """Create what the schema does not describe: full text with its triggers, the index of word lists."""
     for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
 
@@ -212,6 +219,10 @@ def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
     return condition, {"full_text": " AND ".join(terms)}
 
 
+def _interruptible(_status: int, _remaining: int, _total: int) -> None:
+    """Called between the parts of a backup: Ctrl-C is seen by Python code only."""
+
+
 def backup(engine: Engine, target: Path) -> None:
     """Copy the database while it is in use, through SQLite's online backup."""
     with engine.connect() as connection:
@@ -219,7 +230,7 @@ def backup(engine: Engine, target: Path) -> None:
         assert isinstance(source, sqlite3.Connection)
         copy = sqlite3.connect(target)
         try:
-            source.backup(copy, pages=1024)
+            source.backup(copy, pages=1024, progress=_interruptible)
         finally:
             copy.close()
 
@@ -249,7 +260,7 @@ def check_file(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(read_only_uri(path), uri=True, timeout=10)
         try:
             connection.execute("SELECT name FROM sqlite_master").fetchall()
         finally:

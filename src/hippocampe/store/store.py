@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
+from sqlalchemy import Connection, event, inspect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from hippocampe import page_cache
+from hippocampe import output, page_cache
 from hippocampe.errors import (
     InvalidInput,
     StoreBusy,
@@ -35,28 +35,27 @@ class Store:
     """One database.
 
     Args:
-        url: An SQLAlchemy URL.
-        folder: Where backups are kept.
+        path: The file of the database.
+        folder: The data folder, in which backups are kept.
         read_only: Change nothing; for a process beside the one that writes.
     """
 
-    def __init__(self, url: str, folder: Path, *, read_only: bool = False) -> None:
-        self.url = url
+    def __init__(self, path: Path, folder: Path, *, read_only: bool = False) -> None:
+        self.path = path
         self.folder = folder
         self.read_only = read_only
-        self.is_sqlite = url.startswith("sqlite")
-        self.engine: Engine = (
-            sqlite.make_engine(url, read_only=read_only) if self.is_sqlite else create_engine(url)
-        )
+        self.engine = sqlite.make_engine(path, read_only=read_only)
         self._writing = threading.RLock()
+        self.copying = threading.Lock()
+        """Held while a backup is made, and by an erasure, which must reach every backup."""
 
     @classmethod
-    def open(cls, url: str, folder: Path, *, read_only: bool = False) -> "Store":
+    def open(cls, path: Path, folder: Path, *, read_only: bool = False) -> "Store":
         """Open a database, creating or upgrading its tables as needed.
 
         Args:
-            url: An SQLAlchemy URL.
-            folder: Where backups are kept.
+            path: The file of the database.
+            folder: The data folder, in which backups are kept.
             read_only: Create and upgrade nothing.
 
         Raises:
@@ -64,28 +63,19 @@ class Store:
             StoreTooNew: A later version wrote it.
             StoreReadOnly: It cannot be written; with `read_only`, it cannot be read without writing.
             StoreMissing: With `read_only`: there is no database.
-            InvalidInput: With `read_only`: it is not an SQLite database.
         """
-        if read_only and not (url.startswith("sqlite") and make_url(url).database):
-            raise InvalidInput("read_only needs SQLite: a database server has read-only users.")
-        store = cls(url, folder, read_only=read_only)
+        store = cls(path, folder, read_only=read_only)
         try:
             if read_only:
                 store._check_readable()
                 return store
-            if store.path is not None:
-                sqlite.check_file(store.path)
+            sqlite.check_file(path)
+            store.remove_partial_backups()
             store._upgrade()
         except BaseException:
             store.close()
             raise
         return store
-
-    @property
-    def path(self) -> Path | None:
-        """The file of an SQLite database."""
-        database = self.engine.url.database
-        return Path(database) if self.is_sqlite and database else None
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
@@ -94,15 +84,14 @@ class Store:
         Args:
             whole: Tables are read from end to end, so what was read is not kept in memory.
         """
-        with translated(), self.engine.connect() as connection, connection.begin():
-            if not self.is_sqlite:
-                yield connection
-                return
-            with (
-                sqlite.undisturbed(connection) if self.read_only else nullcontext(),
-                sqlite.unmapped(connection) if whole else nullcontext(),
-            ):
-                yield connection
+        with (
+            translated(),
+            self.engine.connect() as connection,
+            connection.begin(),
+            sqlite.undisturbed(connection) if self.read_only else nullcontext(),
+            sqlite.unmapped(connection) if whole else nullcontext(),
+        ):
+            yield connection
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[Connection]:
@@ -138,8 +127,7 @@ class Store:
         File", 2.2). Whoever closes the database in another process then believes to be the last,
         and removes the log of changes under this one.
         """
-        path = self.path
-        if path is None or not page_cache.fits(path.stat().st_size):
+        if not page_cache.fits(self.path.stat().st_size):
             return
         for table in sqlite.READ_AHEAD:
             after: int | None = 0
@@ -147,25 +135,28 @@ class Store:
                 with self.read(whole=True) as connection:
                     after = sqlite.read_rows(connection, table, after)
 
-    def backup(self, target: Path) -> Path:
+    def backup(self, target: Path, *, overwrite: bool = False) -> Path:
         """Copy the database while it is in use.
 
+        Args:
+            target: The file of the copy; its folder is made if missing.
+            overwrite: Replace a file that exists.
+
         Raises:
-            StoreError: It is no SQLite database (use the server's own tools), or cannot be written.
+            InvalidInput: The file exists, or is one of the data folder's own.
+            StoreError: The copy cannot be written.
         """
-        if not self.is_sqlite:
-            raise StoreError(
-                "cannot back up a database server from here: use its own tools, such as pg_dump."
-            )
-        partial = target.with_suffix(".partial")
-        with translated():
+        with translated(), self.copying:
             target.parent.mkdir(parents=True, exist_ok=True)
-            try:
+            with output.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
                 sqlite.backup(self.engine, partial)
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
         return target
+
+    def remove_partial_backups(self) -> None:
+        """Remove what a process that died left of its backup: an erasure would not reach it."""
+        with translated():
+            for path in (self.folder / "backups").glob(f"*{output.PARTIAL}"):
+                output.remove_partial(path)
 
     def backups(self) -> list[Path]:
         """The backups made in the data folder, oldest first."""
@@ -178,14 +169,11 @@ class Store:
             StoreBusy: Another process is reading; some of it may still be in the files.
         """
         self.check_writable()
-        if self.is_sqlite:
-            with self._writing, translated():
-                sqlite.scrub(self.engine)
+        with self._writing, translated():
+            sqlite.scrub(self.engine)
 
     def integrity(self) -> str:
         """`ok`, or what the database itself reports as damaged."""
-        if not self.is_sqlite:
-            return "ok"
         with self.read() as connection:
             return sqlite.integrity(connection)
 
@@ -211,8 +199,7 @@ class Store:
             )
 
     def _check_readable(self) -> None:
-        if self.path is not None:
-            check_exists(self.path, self.folder)
+        check_exists(self.path, self.folder)
         try:
             current = self.revision()
         except StoreReadOnly as exc:
@@ -244,7 +231,7 @@ class Store:
             return
         if current is not None and current > schema.REVISION:
             self._refuse_later(current)
-        if current is not None and self.is_sqlite:
+        if current is not None:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
             self.backup(self.folder / "backups" / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
