@@ -720,7 +720,46 @@ class TestFaults:
         finally:
             release.set()
         parts_of(hippo).searching.shutdown(wait=True)
-        assert lines(logged) == [("WARNING", "search failed")]
+        assert lines(logged) == []
+
+    def test_too_many_turns_are_refused_and_no_part_is_down(
+        self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
+    ) -> None:
+        turns = parts_of(hippo).turns
+        for _ in range(turns.limit):
+            assert turns.enter(deadline=0.0) is not None
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=30)
+        for _ in range(3):
+            turn = anew(hippo)
+            assert (turn.text, turn.items, turn.trace.skipped) == ("", (), "overloaded")
+        assert lines(logged) == [("WARNING", "overload: more turns than can be served")]
+        assert hippo.stats(scope=LOBBY).outages == {"overload": 1}
+
+    def test_a_turn_waits_for_its_place(self, hippo: Hippocampe, broken: Broken) -> None:
+        turns = parts_of(hippo).turns
+        held = [turns.enter(deadline=0.0) for _ in range(turns.limit)]
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(anew, hippo)
+            while not turns._waiting:  # pyright: ignore[reportPrivateUsage]
+                time.sleep(0.001)
+            assert held[0] is not None
+            turns.leave(held[0])
+            turn = waiting.result()
+        assert contents(turn) == {"on garde le vieux four"}
+        assert turn.trace.stages["queue"] > 0
+
+    def test_a_search_that_is_left_behind_stops(
+        self, hippo: Hippocampe, broken: Broken, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=50)
+        release = threading.Event()
+        broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
+        gathered: list[object] = []
+        monkeypatch.setattr(recall, "gather", lambda *_: gathered.append(1))
+        assert anew(hippo).trace.missing == ("search late",)
+        release.set()
+        parts_of(hippo).searching.shutdown(wait=True)
+        assert gathered == []
 
     def test_a_database_that_another_process_writes_to(
         self, hippo: Hippocampe, folder: Path

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from hippocampe.admission import Admission
 from hippocampe.config import Config
+from hippocampe.embed import is_remote
 from hippocampe.errors import IndexUnavailable
 from hippocampe.given import Given
 from hippocampe.health import Outages
@@ -38,6 +40,12 @@ from hippocampe.types import Settings
 
 MOST_NOTED = 500
 """Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
+
+
+TURN_THREADS = 8
+"""Threads in which turns search, and as many in which they read the store."""
+TURNS_AT_ONCE = 2
+"""Turns that run at once with an embedder in this process: they share its one interpreter lock."""
 
 
 @dataclass(slots=True)
@@ -160,13 +168,19 @@ class Parts:
     given: Given = field(default_factory=Given)
     """What each channel was already given."""
     searching: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-search")
+        default_factory=lambda: ThreadPoolExecutor(
+            TURN_THREADS, thread_name_prefix="hippocampe-search"
+        )
     )
     """Where turns search, so that a search that is late can be left behind."""
     reading: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-read")
+        default_factory=lambda: ThreadPoolExecutor(
+            TURN_THREADS, thread_name_prefix="hippocampe-read"
+        )
     )
     """Where turns read the store: apart, so that searches that hang do not hold this up."""
+    turns: Admission = field(init=False)
+    """Which turns run at once: more when each waits for an embedding service."""
     waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Stored rows that wait to be embedded and indexed: kind and id, and their space. Changed
     while the store is held."""
@@ -178,6 +192,10 @@ class Parts:
     """Where what waits is embedded."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
+
+    def __post_init__(self) -> None:
+        waits = is_remote(self.config.embedder or "local")
+        self.turns = Admission(TURN_THREADS if waits else TURNS_AT_ONCE)
 
     def now(self) -> datetime:
         return self.clock()
