@@ -295,16 +295,20 @@ class _Turn:
                 depth=self.chosen.context_window_depth,
                 session=timedelta(minutes=self.chosen.session_timeout_minutes),
             )
-            picked = self._pick(channel, ordered)
-            self.laps.end("choose")
-            rendered = render(
-                [each.item for each in picked],
-                language=self.chosen.language,
-                now=self.now,
-                timezone=self.chosen.timezone,
-                budget=self.chosen.injection_token_budget,
-                count=tokens.count,
-            )
+            try:
+                picked = self._pick(channel, ordered)
+                self.laps.end("choose")
+                rendered = render(
+                    [each.item for each in picked],
+                    language=self.chosen.language,
+                    now=self.now,
+                    timezone=self.chosen.timezone,
+                    budget=self.chosen.injection_token_budget,
+                    count=tokens.count,
+                )
+            except BaseException:
+                channel.give_up()
+                raise
             channel.end(rendered.no_room)
         no_room = {item.id for item in rendered.no_room}
         for each in ordered:
