@@ -1,13 +1,13 @@
 """How many turns a second one process serves, and what is left of that at twice the load.
 
     python benchmarks/overload.py [--size 100000] [--turns 20000] [--seconds 10] [--callers 1,2,4,8,16]
-                                  [--load 2] [--cache DIR] [--out results.json]
+                                  [--load 2] [--deadline 100] [--cache DIR] [--out results.json]
 
 Closed loop: so many callers, each asking again as soon as it was answered; turns served in full a
 second. The capacity is the best of them. Open loop: turns arrive at a fixed rate of `--load` times the
 capacity, whether or not the ones before were answered. A turn is served in full when its trace names
-nothing late, down or skipped. Settings are those of a new space, with its deadline of 100 ms; each turn
-has a channel of its own.
+nothing late, down or skipped. Each turn has a channel of its own; settings are those of a new
+space, but for the deadline (`hook_timeout_ms`) if one is given.
 """
 
 import logging
@@ -151,11 +151,17 @@ def _in_threads(callers: int, call: Callable[[], None]) -> None:
 
 
 def measure(
-    folder: Path, plan: Plan, callers: list[int], seconds: float, load_factor: float
+    folder: Path,
+    plan: Plan,
+    callers: list[int],
+    seconds: float,
+    load_factor: float,
+    deadline: int,
 ) -> dict[str, Any]:
     """Both loops on a folder that is filled."""
     with Hippocampe.open(Config(folder)) as hippo:
         hippo.flush()
+        hippo.update_settings(scope=Scope(space=plan.space(0)), hook_timeout_ms=deadline)
         load = Load(hippo, plan)
         closed_loop(load, 1, min(2.0, seconds))  # warms the caches
         closed = {str(number): closed_loop(load, number, seconds) for number in callers}
@@ -166,15 +172,14 @@ def measure(
     return {
         "size": plan.size,
         "turns": plan.turns,
+        "deadline_ms": deadline,
         "capacity_per_second": capacity,
         "closed_loop": closed,
         "open_loop": overload,
     }
 
 
-def run(
-    plan: Plan, keep: Path | None, callers: list[int], seconds: float, factor: float
-) -> dict[str, Any]:
+def run(plan: Plan, keep: Path | None, *how: Any) -> dict[str, Any]:
     """Fill a folder, or take a kept one, and measure it in a process of its own."""
     with tempfile.TemporaryDirectory() as scratch:
         used = Path(scratch) / "data"
@@ -185,7 +190,7 @@ def run(
             common.in_own_process(fill, used, plan)
             if kept is not None:
                 shutil.copytree(used, kept)
-        return common.in_own_process(measure, used, plan, callers, seconds, factor)
+        return common.in_own_process(measure, used, plan, *how)
 
 
 def show(found: dict[str, Any]) -> None:
@@ -218,10 +223,12 @@ def main() -> None:
         help="of the closed loop",
     )
     parser.add_argument("--load", type=float, default=2.0, help="of the capacity, in the open loop")
+    parser.add_argument("--deadline", type=int, default=100, help="of a turn, in milliseconds")
     parser.add_argument("--cache", type=Path, help="keep the filled folder here")
     options = parser.parse_args()
     plan = Plan(options.size, 1, options.turns, 500, ())
-    found = run(plan, options.cache, options.callers, options.seconds, options.load)
+    how = (options.callers, options.seconds, options.load, options.deadline)
+    found = run(plan, options.cache, *how)
     show(found)
     common.save(options.out, "overload", found)
 

@@ -28,12 +28,14 @@ class Simulated:
         self._events: list[tuple[float, int, Place]] = []
         self._order = count()
         self._open: list[tuple[float, Place]] = []
+        self._arrived: dict[Place, float] = {}
 
     def run(self, per_second: float, seconds: float) -> None:
         arrivals = [each / per_second for each in range(int(per_second * seconds))]
         for arrival in arrivals:
             self._until(arrival)
             place = self.admission.ask(arrival + HASTE)
+            self._arrived[place] = arrival
             self._open.append((arrival, place))
             self._settle()
         self._until(float("inf"))
@@ -41,7 +43,7 @@ class Simulated:
     def _until(self, moment: float) -> None:
         while True:
             gives_up = [
-                (max(self.now, place.deadline - self.admission.expected), place)
+                (max(self.now, place.latest), place)
                 for _, place in self._open
                 if place.state == "waiting"
             ]
@@ -51,10 +53,11 @@ class Simulated:
             self.now = min(times)
             if self._events and self._events[0][0] == self.now:
                 _, _, place = heapq.heappop(self._events)
-                in_time = self.now <= place.deadline
+                answered = self.now - self._arrived[place]
+                in_time = answered <= HASTE
                 self.served += in_time
                 self.late += not in_time
-                self.answered.append(self.now - (place.deadline - HASTE))
+                self.answered.append(answered)
                 self.admission.leave(place)
             else:
                 self.admission.give_up(min(gives_up, key=lambda each: each[0])[1])
@@ -104,7 +107,7 @@ def test_the_newest_runs_next_and_the_hopeless_are_refused() -> None:
     admission = Admission(1, clock)
     running = admission.ask(clock.now + 1)
     older, newer, hopeless = (admission.ask(clock.now + left) for left in (1.0, 1.0, 0.1))
-    too_late = admission.ask(clock.now + admission.expected / 2)
+    too_late = admission.ask(clock.now - 0.01)
     states = [each.state for each in (running, older, newer, hopeless, too_late)]
     assert states == ["running", "waiting", "waiting", "waiting", "refused"]
     clock.now += 0.2

@@ -931,6 +931,53 @@ class TestAfterwards:
         assert [item.id for item in live] == [seen.id]
         assert behind.verify().ok
 
+    def test_what_was_stored_is_found_however_slow_the_embedder(self, behind: Hippocampe) -> None:
+        behind.flush()
+        parts_of(behind).embedder = embedder = Broken()
+        embedder.fault = lambda: time.sleep(1.2)
+        id = behind.after_turn("je repeins le mur", "En bleu ?", scope=LOBBY)
+        found = behind.recall("repeins le mur", scope=PHONE, collections=["turn"], mode="text")
+        assert [item.id for item in found] == [id]
+
+    def test_a_recall_waits_for_nothing_that_is_stored_later(self, behind: Hippocampe) -> None:
+        behind.flush()
+        parts_of(behind).embedder = embedder = Broken()
+        embedder.fault = lambda: time.sleep(0.05)
+        stop = threading.Event()
+
+        def talk() -> None:
+            while not stop.is_set():
+                behind.after_turn("le bateau rentre", "Bien.", scope=LOBBY)
+
+        with ThreadPoolExecutor(1) as pool:
+            talking = pool.submit(talk)
+            try:
+                for _ in range(5):
+                    behind.recall("le bateau", scope=PHONE, collections=["turn"], mode="text")
+            finally:
+                stop.set()
+            talking.result()
+
+    def test_a_recall_does_not_wait_for_an_embedder_that_is_down(self, behind: Hippocampe) -> None:
+        behind.flush()
+        parts_of(behind).embedder = embedder = Broken()
+        release = threading.Event()
+
+        def down() -> None:
+            release.wait(30)
+            raise EmbedderUnavailable("refused")
+
+        embedder.fault = down
+        behind.after_turn("je repeins le mur", "En bleu ?", scope=LOBBY)
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(
+                behind.recall, "le mur", scope=PHONE, collections=["turn"], mode="text"
+            )
+            release.set()
+            assert asked.result() == []
+        assert behind.recall("le mur", scope=PHONE, collections=["turn"], mode="text") == []
+        assert behind.stats(scope=LOBBY).outages["embedder"] >= 1
+
     def test_an_embedder_that_is_down_loses_nothing(
         self, behind: Hippocampe, logged: pytest.LogCaptureFixture
     ) -> None:

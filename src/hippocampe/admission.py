@@ -22,9 +22,14 @@ MAX_GROWTH = 4.0
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """The place of one turn: `deadline` and `started` are seconds on the clock of its `Admission`."""
+    """The place of one turn; times are seconds on the clock of its `Admission`.
 
-    deadline: float
+    Attributes:
+        latest: When it can last start to meet its deadline.
+        started: When it started.
+    """
+
+    latest: float
     state: Literal["waiting", "running", "refused"] = "waiting"
     started: float = 0.0
     decided: threading.Event = field(default_factory=threading.Event)
@@ -54,17 +59,20 @@ class Admission:
         """
         place = self.ask(deadline)
         if place.state == "waiting":
-            place.decided.wait(max(0.0, deadline - self.expected - self._clock()))
+            place.decided.wait(max(0.0, place.latest - self._clock()))
             self.give_up(place)
         return place if place.state == "running" else None
 
     def ask(self, deadline: float) -> Place:
         """Take a place, without waiting: running if one is free, else waiting or refused."""
-        place = Place(deadline)
+        now = self._clock()
+        # Half the time is always waited: on a machine that is busy with other things too, runs take
+        # long for a while, and refusing every turn at once would not show when that is over.
+        place = Place(deadline - min(self.expected, (deadline - now) / 2))
         with self._lock:
             if self._running < self.limit:
                 self._start(place)
-            elif self._in_time(place):
+            elif now <= place.latest:
                 self._waiting.append(place)
             else:
                 place.state = "refused"
@@ -83,19 +91,14 @@ class Admission:
             took = min(self._clock() - place.started, MAX_GROWTH * self.expected)
             self.expected += SMOOTHING * (took - self.expected)
             self._running -= 1
-            hopeful: list[Place] = []
-            for waiting in self._waiting:
-                if self._in_time(waiting):
-                    hopeful.append(waiting)
-                else:
-                    waiting.state = "refused"
-                    waiting.decided.set()
-            self._waiting = hopeful
-            if hopeful:
-                self._start(hopeful.pop())
-
-    def _in_time(self, place: Place) -> bool:
-        return self._clock() + self.expected <= place.deadline
+            now = self._clock()
+            while self._waiting:
+                place = self._waiting.pop()
+                if now <= place.latest:
+                    self._start(place)
+                    return
+                place.state = "refused"
+                place.decided.set()
 
     def _start(self, place: Place) -> None:
         self._running += 1

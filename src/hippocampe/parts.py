@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -186,6 +186,8 @@ class Parts:
     while the store is held."""
     embedding: threading.Lock = field(default_factory=threading.Lock)
     """Held by whoever embeds what waits; taken before the store's own lock."""
+    embedded: threading.Condition = field(default_factory=threading.Condition)
+    """Notified when less waits to be embedded, or it was tried in vain."""
     embedder_thread: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-waiting")
     )
@@ -217,7 +219,7 @@ class Parts:
                 if change.later:
                     # Read at the next open, should this process not live to index them.
                     derived.set_meta(connection, WAITING, "1")
-                    self.waiting.update(change.later)
+            self.waiting.update(change.later)
             if "memory" in change.kinds():
                 self.changes += 1
             self.lexicon.take(change.learnt)
@@ -256,16 +258,6 @@ class Parts:
             Prepared(vectors[number], words, traits(contents[number]), new)
             for number, words in enumerate(word_lists)
         ]
-
-    def catch_up_with_talk(self) -> None:
-        """Wait until what waited to be embedded has been: who just stored it wants to find it.
-
-        For a second at most, and not at all while the embedder is down.
-        """
-        if self.waiting and self.config.background:
-            # The thread does one thing after the other, so this ends after what was asked before.
-            with suppress(TimeoutError):
-                self.embedder_thread.submit(int).result(timeout=1.0)
 
     def note_access(self, ids: Iterable[str]) -> None:
         """Count recalls; they reach the store with the next flush."""

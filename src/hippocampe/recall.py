@@ -12,7 +12,7 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance
+from hippocampe import evidence, rank, rebuild, relevance
 from hippocampe.checks import check_limit, check_list, clean
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
@@ -137,7 +137,7 @@ def recall(
             mode=mode,
         )
     )
-    parts.catch_up_with_talk()
+    rebuild.catch_up_with_talk(parts)
     found = search(parts, query, wanted, explain=explain)
     parts.note_access([item.id for item in found if item.memory is not None])
     return found
