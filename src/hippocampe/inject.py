@@ -462,7 +462,7 @@ class _Turn:
 
     def _known_of_person(self, connection: Connection, name: str) -> list[Recollection]:
         names = set(fold_subjects([name]))
-        others = memories.aliases(connection, self.scope.space)
+        others = self.parts.aliases(self.scope.space)
         names |= {other for each in names for other in others.get(each, ())}
         found = memories.known_of(
             connection,

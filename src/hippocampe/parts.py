@@ -9,9 +9,9 @@ outbox rows stay and are replayed later.
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -30,7 +30,7 @@ from hippocampe.health import Outages
 from hippocampe.lexicon import Lexicon, NewWords, Prepared, spoken, text_words
 from hippocampe.protocols import Embedder, Index, Point
 from hippocampe.standing import Standing
-from hippocampe.store import derived
+from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded, Words
 from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
@@ -42,6 +42,9 @@ MOST_NOTED = 500
 """Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
 
 
+MOST_SPACES = 1_000
+"""Spaces of which the aliases are kept in memory."""
+Aliases = Mapping[str, frozenset[str]]
 TURN_THREADS = 8
 """Threads in which turns search, and as many in which they read the store."""
 TURNS_AT_ONCE = 2
@@ -110,6 +113,10 @@ class Change:
         derived.queue(self.connection, queued)
         return derived.position(self.connection) if queued else 0
 
+    def may_touch_memories(self) -> bool:
+        """Whether memories were changed, as far as can be told: an import only indexes them later."""
+        return "memory" in self.kinds() or not (self.kinds() or self.later)
+
     def kinds(self) -> set[str]:
         return {kind for kind, _ in (*self.points, *self.removed)}
 
@@ -155,6 +162,10 @@ class Parts:
     """How often this process has changed memories: what was read before may be old after."""
     standing: Standing = field(default_factory=Standing)
     """What stands whatever is asked."""
+    known_aliases: dict[str, tuple[int, Aliases]] = field(
+        default_factory=dict[str, tuple[int, Aliases]]
+    )
+    """By space: `changes` when they were read, and what the aliases are."""
     settings: dict[str, tuple[float, Settings]] = field(
         default_factory=dict[str, tuple[float, Settings]]
     )
@@ -212,19 +223,21 @@ class Parts:
         """A transaction whose effects reach the index before the next writer starts."""
         with self.store.exclusive():
             self.check_serving()
-            with self.store.write() as connection:
-                change = Change(connection, self.lexicon)
-                yield change
-                position = change.finish()
-                if change.later:
-                    # Read at the next open, should this process not live to index them.
-                    derived.set_meta(connection, WAITING, "1")
+            with ExitStack() as committing:
+                with self.store.write() as connection:
+                    change = Change(connection, self.lexicon)
+                    yield change
+                    position = change.finish()
+                    if change.later:
+                        # Read at the next open, should this process not live to index them.
+                        derived.set_meta(connection, WAITING, "1")
+                    committing.enter_context(self.lexicon.counting)
+                self.lexicon.take(change.learnt)
+                for space, words, by in change.counted:
+                    self.lexicon.count(space, words, by)
             self.waiting.update(change.later)
-            if "memory" in change.kinds():
+            if change.may_touch_memories():
                 self.changes += 1
-            self.lexicon.take(change.learnt)
-            for space, words, by in change.counted:
-                self.lexicon.count(space, words, by)
             if position:
                 self._apply(change, position)
 
@@ -258,6 +271,23 @@ class Parts:
             Prepared(vectors[number], words, traits(contents[number]), new)
             for number, words in enumerate(word_lists)
         ]
+
+    def aliases(self, space: str) -> Aliases:
+        """The other names of each name of a space, as `memories.aliases` gives them.
+
+        Read again only once this process, which owns the database, has changed memories.
+        """
+        # As it was before reading: a change that comes in between makes them old.
+        changes = self.changes
+        known = self.known_aliases.get(space)
+        if known is not None and known[0] == changes:
+            return known[1]
+        with self.store.read() as connection:
+            found = memories.aliases(connection, space)
+        if len(self.known_aliases) >= MOST_SPACES:
+            self.known_aliases.clear()
+        self.known_aliases[space] = changes, found
+        return found
 
     def note_access(self, ids: Iterable[str]) -> None:
         """Count recalls; they reach the store with the next flush."""

@@ -195,8 +195,7 @@ def search(
 def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     """Search, and keep what tells why; `laps` is told when each stage ends."""
     now = parts.now()
-    with parts.store.read() as connection:
-        aliases = memories.aliases(connection, wanted.scope.space)
+    aliases = parts.aliases(wanted.scope.space)
     embed = wanted.mode != "text"
     question = understand(parts, query, wanted.scope, aliases, now, embed=embed)
     laps.end("understand")
