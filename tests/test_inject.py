@@ -20,7 +20,7 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hashed import HashedEmbedder
-from hippocampe import Config, Hippocampe, Scope, inject, notebook, recall, with_injection
+from hippocampe import Config, Hippocampe, Scope, inject, notebook, recall, warming, with_injection
 from hippocampe import given as given_module
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import (
@@ -342,6 +342,64 @@ class TestBursts:
         turn = hippo.before_turn("bonjour", scope=LOBBY)
         assert "le four chauffe" in turn.text
         assert turn.trace.missing == ()
+
+    def test_awaited_bursts_take_no_thread(self, hippo: Hippocampe) -> None:
+        hippo.update_settings(scope=LOBBY, coalesce_ms=1_000)
+        hippo.remember("le four chauffe", scope=LOBBY, importance=1.0)
+
+        async def talk() -> tuple[list[Injection], str]:
+            loop = asyncio.get_running_loop()
+            loop.set_default_executor(ThreadPoolExecutor(1))
+            door = AsyncHippocampe(hippo)
+            waiting = [
+                asyncio.create_task(door.before_turn("le four ?", scope=Scope(channel=name)))
+                for name in "abcdefgh"
+            ]
+            await asyncio.sleep(0.3)
+            # The only thread is free meanwhile.
+            done = (await door.facts(scope=LOBBY), any(each.done() for each in waiting))
+            return await asyncio.gather(*waiting), repr(done)
+
+        began = time.monotonic()
+        turns, meanwhile = asyncio.run(talk())
+        assert meanwhile == "({}, False)"
+        assert all(contents(turn) == {"le four chauffe"} for turn in turns)
+        assert time.monotonic() - began < 8
+
+
+class TestLoading:
+    """The deadline of a turn runs once what it needs is loaded."""
+
+    @pytest.fixture
+    def slow(self, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+        """A memory not asked yet, whose model loads until the event is set."""
+        hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=2_000)
+        loaded = threading.Event()
+        monkeypatch.setattr(warming, "warm", lambda _: loaded.wait(30))
+        return loaded
+
+    def test_the_first_turn_waits_for_it(self, hippo: Hippocampe, slow: threading.Event) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(anew, hippo)
+            threading.Timer(0.5, slow.set).start()
+            turn = waiting.result()
+        assert contents(turn) == {"on garde le vieux four"}
+        assert turn.trace.missing == ()
+        assert turn.trace.stages["loading"] >= 400
+        assert "loading" not in anew(hippo).trace.stages
+
+    def test_it_waits_once_and_not_for_ever(
+        self, hippo: Hippocampe, slow: threading.Event, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(warming, "LOADING_SECONDS", 0.3)
+        try:
+            first, second = anew(hippo), anew(hippo)
+        finally:
+            slow.set()
+        assert first.trace.stages["loading"] >= 290
+        assert second.trace.stages["loading"] < 290
+        assert contents(first) == contents(second) == {"on garde le vieux four"}
 
 
 class TestPaths:

@@ -78,12 +78,12 @@ class Outages:
             log.warning("overload: more turns than can be served, some are answered without memory")
 
     def served(self) -> None:
-        """Note a turn that was not refused, or that none was asked for; ends an overload."""
-        if self._refused_at is None:
-            return
+        """Note a turn that was not refused; ends an overload after a quiet while."""
         with self._lock:
+            if self._refused_at is None:
+                return
             self._served += 1
-            if self._refused_at is None or self._clock() - self._refused_at < QUIET_SECONDS:
+            if self._clock() - self._refused_at < QUIET_SECONDS:
                 return
             counts = self._refused, self._refused + self._served
             self._refused_at, self._refused, self._served = None, 0, 0

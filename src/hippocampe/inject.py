@@ -11,7 +11,6 @@ from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from time import sleep
 from typing import TypedDict, cast, overload
 
 from sqlalchemy import Connection
@@ -44,7 +43,7 @@ from hippocampe.types import (
     Signal,
     Trace,
 )
-from hippocampe.warming import warm
+from hippocampe.warming import wait_until_loaded
 from hippocampe.windows import TimeWindow, read_window
 
 FOUND = 20
@@ -61,6 +60,34 @@ _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 
 
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """A turn that waits for more messages of its speaker: serve it after `wait_seconds`.
+
+    Attributes:
+        wait_seconds: How long to wait.
+        channel: Where it waits.
+        speaker: Whose messages may follow.
+        messages: The speaker's messages so far; later ones are added to it.
+        count: How many of them there were when this turn began.
+    """
+
+    wait_seconds: float
+    channel: Channel
+    speaker: str | None
+    messages: list[str]
+    count: int
+
+    def take(self) -> list[str] | None:
+        """The messages of the burst; None when a later turn takes these along."""
+        with self.channel.lock:
+            if self.channel.waiting.get(self.speaker) is not self.messages:
+                return None
+            if len(self.messages) != self.count:
+                return None
+            return self.channel.waiting.pop(self.speaker)
+
+
 def before_turn(
     parts: Parts,
     message: Message | Sequence[Message],
@@ -68,20 +95,29 @@ def before_turn(
     scope: Scope,
     role: str,
     notebook: Notebook | None,
-) -> Injection:
+    joined: bool = False,
+) -> Injection | Burst:
     """Choose what to put in front of the model for one turn, within the deadline of the settings.
+
+    The deadline runs once what a turn needs is loaded: the first turn of a process waits for that.
 
     Args:
         message: What was said, or several messages of a burst; each a text, or a mapping with
             `content` and perhaps `role`.
         role: Of messages that do not say; `system` ones are not served.
         notebook: Where notes come from, if anywhere.
+        joined: The messages are a whole burst: do not wait for more.
+
+    Returns:
+        The injection; or the burst that the message may be part of, to be taken after a while and
+        served by another call.
     """
     try:
-        if not parts.config.background:
-            warm(parts.embedder)
+        waited = wait_until_loaded(parts, scope.space)
         laps = Laps()
-        injection = _serve(parts, message, scope, role, notebook, laps)
+        if waited:
+            laps.spent["loading"] = waited
+        injection = _serve(parts, message, scope, role, notebook, laps, joined)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
@@ -92,6 +128,11 @@ def before_turn(
     return injection
 
 
+def joined_to_a_later_message() -> Injection:
+    """What a turn gets whose messages a later turn takes along."""
+    return _nothing(Laps(), "joined to a later message")
+
+
 def _serve(
     parts: Parts,
     message: Message | Sequence[Message],
@@ -99,7 +140,8 @@ def _serve(
     role: str,
     notebook: Notebook | None,
     laps: Laps,
-) -> Injection:
+    joined: bool,
+) -> Injection | Burst:
     said, skipped = read_messages(message, role, longest=recall.MAX_QUERY_CHARACTERS)
     chosen, down = _settings(parts, scope, laps)
     if not chosen.auto_retrieve_enabled:
@@ -109,11 +151,8 @@ def _serve(
         journal.note(parts, injection, (), scope=scope, message=" ".join(said))
         return injection
     channel = parts.given.channel(scope)
-    if chosen.coalesce_ms:
-        joined = _burst(channel, said, scope, chosen.coalesce_ms)
-        if joined is None:
-            return _nothing(laps, "joined to a later message")
-        said, laps = joined, Laps()
+    if chosen.coalesce_ms and not joined:
+        return _burst(channel, said, scope, chosen.coalesce_ms)
     place = parts.turns.enter(laps.started + chosen.hook_timeout_ms / 1000)
     if place is None:
         parts.outages.refused()
@@ -155,17 +194,12 @@ def _left(chosen: Settings, laps: Laps) -> float:
     return max(chosen.hook_timeout_ms - laps.total(), 0) / 1000
 
 
-def _burst(channel: Channel, said: list[str], scope: Scope, wait_ms: int) -> list[str] | None:
-    """Wait for more messages of the same speaker; None when a later one takes these along."""
+def _burst(channel: Channel, said: list[str], scope: Scope, wait_ms: int) -> Burst:
+    """Have messages wait for more of the same speaker."""
     with channel.lock:
         waiting = channel.waiting.setdefault(scope.user, [])
         waiting += said
-        before = len(waiting)
-    sleep(wait_ms / 1000)
-    with channel.lock:
-        if channel.waiting.get(scope.user) is not waiting or len(waiting) != before:
-            return None
-        return channel.waiting.pop(scope.user)
+        return Burst(wait_ms / 1000, channel, scope.user, waiting, len(waiting))
 
 
 def _nothing(laps: Laps, skipped: str) -> Injection:

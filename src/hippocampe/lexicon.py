@@ -263,7 +263,7 @@ class Lexicon:
                     with self.counting:
                         # The first rows pin what is read to this moment.
                         lists = derived.word_lists(connection, self.embedder.model, space)
-                        first = next(lists, [])
+                        first = next(lists, list[bytes]())
                         self._meanwhile = space, meanwhile
                     counts = _counted(chain((first,), lists), max(len(self._vectors), 1))
                 with self._lock:

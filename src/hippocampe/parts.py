@@ -10,7 +10,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -190,6 +190,16 @@ class Parts:
         )
     )
     """Where turns read the store: apart, so that searches that hang do not hold this up."""
+    loading: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-load")
+    )
+    """Where what the first turn of a space needs is loaded."""
+    loads: dict[str, tuple[Future[None], float]] = field(
+        default_factory=dict[str, tuple[Future[None], float]]
+    )
+    """By space, what is being loaded for it, and since when on `time.perf_counter`."""
+    warm: bool = False
+    """Whether the embedder and the rules are loaded."""
     turns: Admission = field(init=False)
     """Which turns run at once: more when each waits for an embedding service."""
     waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
