@@ -134,6 +134,7 @@ def test_overload(results: Path) -> None:
     arrived = figures["open_loop"]
     assert arrived["turns"] == int(0.5 * 2 * figures["capacity_per_second"])
     assert arrived["partial"] + arrived["refused"] <= arrived["turns"]
+    assert "arrivals a second" in run("report", None, results / "overload.json")["printed"]
 
 
 def test_bulk(results: Path) -> None:
