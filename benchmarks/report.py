@@ -161,6 +161,23 @@ def latency(results: dict[str, Any]) -> Iterator[str]:
         yield table(["memories", "recall", "ratio"], ratios)
 
 
+def overload(results: dict[str, Any]) -> Iterator[str]:
+    """Turns a second, by number of callers and at twice the capacity."""
+    loops = {f"{callers} callers": each for callers, each in results["closed_loop"].items()}
+    arrived = results["open_loop"]
+    loops[f"{arrived['arrivals_per_second']} arrivals a second"] = arrived
+    rows = [
+        [name, each["full_per_second"], f"{each['full_share']:.1%}"]
+        + [each["answered_ms"][of] for of in ("p50", "p95")]
+        + [each["partial"], each["refused"], each["log_lines"]]
+        for name, each in loops.items()
+    ]
+    head = ["in full a second", "share", "p50 ms", "p95 ms", "partial", "refused", "log lines"]
+    size, deadline, share = results["size"], results["deadline_ms"], arrived["of_capacity"]
+    yield f"{size:,} memories, deadline {deadline} ms; served in full of the capacity: {share:.1%}"
+    yield table(["load", *head], rows)
+
+
 def bulk(results: dict[str, Any]) -> Iterator[str]:
     """Imports: a column each."""
     names = list(results)
@@ -197,6 +214,7 @@ SECTIONS = {
     "recall": recall,
     "injection": injection,
     "latency": latency,
+    "overload": overload,
     "bulk": bulk,
     "crash": crash,
     "pairs": pairs,

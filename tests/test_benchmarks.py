@@ -136,6 +136,19 @@ def test_latency(results: Path) -> None:
     assert "with the graph" in run("report", None, results / "latency.json")["printed"]
 
 
+def test_overload(results: Path) -> None:
+    figures = run(
+        *("overload", results / "overload.json", "--size", 300, "--turns", 60, "--seconds", 0.5),
+        *("--callers", "1,2", "--deadline", 2_000),
+    )["results"]
+    assert figures["capacity_per_second"] > 0
+    assert set(figures["closed_loop"]) == {"1", "2"}
+    arrived = figures["open_loop"]
+    assert arrived["turns"] == int(0.5 * 2 * figures["capacity_per_second"])
+    assert arrived["partial"] + arrived["refused"] <= arrived["turns"]
+    assert "arrivals a second" in run("report", None, results / "overload.json")["printed"]
+
+
 def test_bulk(results: Path) -> None:
     report = run("bulk", results / "bulk.json", "--messages", 30, "--memories", 20)
     found = report["results"]

@@ -1,6 +1,7 @@
 """The one door of the library: every verb, each a few lines that call the step that does the work."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
@@ -543,9 +544,35 @@ class Hippocampe:
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
+        begun = self._begin_turn(message, scope=scope, role=role)
+        if isinstance(begun, Injection):
+            return begun
+        time.sleep(begun.wait_seconds)
+        return self._end_turn(begun, scope=scope)
+
+    def _begin_turn(
+        self, message: inject.Message | Sequence[inject.Message], *, scope: Scope, role: str
+    ) -> Injection | inject.Burst:
+        """Serve a turn, or say how long to wait for the rest of its burst."""
         return self._do(
             inject.before_turn, message, scope=scope, role=role, notebook=self._notebook
         )
+
+    def _end_turn(self, burst: inject.Burst, *, scope: Scope) -> Injection:
+        """Serve a burst that was waited for."""
+        messages = burst.take()
+        if messages is None:
+            return inject.joined_to_a_later_message()
+        served = self._do(
+            inject.before_turn,
+            messages,
+            scope=scope,
+            role="user",
+            notebook=self._notebook,
+            joined=True,
+        )
+        assert isinstance(served, Injection)
+        return served
 
     def after_turn(
         self,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe import rebuild
@@ -178,21 +179,27 @@ def observe(
         external_id=external_id,
         live=True,
     )
-    if external_id is not None:
-        with parts.store.read() as connection:
-            known = talk.find_messages(
-                connection,
-                schema.message.c.space == scope.space,
-                schema.message.c.channel == (scope.channel or ""),
-                schema.message.c.external_id == external_id,
-            )
-        if known:
-            return known[0]
     with parts.change() as change:
+        # In the same transaction, so that two calls with one external id store one message.
+        if known := _already_stored(change.connection, message):
+            return known
         talk.add_messages(change.connection, [message], parts.now(), [None])
         change.index_later("live", message.id, scope.space)
     rebuild.embed_soon(parts)
     return message
+
+
+def _already_stored(connection: Connection, message: Message) -> Message | None:
+    """The stored message of the same channel with the same external id, if it has one."""
+    if message.external_id is None:
+        return None
+    known = talk.find_messages(
+        connection,
+        schema.message.c.space == message.space,
+        schema.message.c.channel == (message.channel or ""),
+        schema.message.c.external_id == message.external_id,
+    )
+    return known[0] if known else None
 
 
 def messages(

@@ -406,7 +406,7 @@ def close_index(parts: Parts) -> None:
 
 def close(parts: Parts) -> None:
     """Flush and close the index, then the store."""
-    for pool in (parts.searching, parts.reading):
+    for pool in (parts.searching, parts.reading, parts.loading):
         pool.shutdown(wait=False, cancel_futures=True)
     parts.embedder_thread.shutdown()
     if not parts.store.read_only:

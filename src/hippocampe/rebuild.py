@@ -148,6 +148,35 @@ def embed_soon(parts: Parts) -> None:
         embed_or_wait(parts)
 
 
+def catch_up_with_talk(parts: Parts) -> None:
+    """Wait until the talk that is stored by now can be found: whoever stored it expects that.
+
+    Not for what is stored later, and not while the embedder or the store is down: that is in the
+    log, and what waits is found once it is back.
+    """
+    stored = list(parts.waiting)
+    if not stored or not parts.config.background:
+        return
+    try:
+        attempt = parts.embedder_thread.submit(embed_or_wait, parts)
+    except RuntimeError:
+        # The data folder is being closed.
+        return
+    attempt.add_done_callback(lambda _: _tell_waiting(parts))
+
+    def over() -> bool:
+        down = any(parts.outages.is_down(name) for name in ("embedder", "store"))
+        return down or attempt.done() or not any(each in parts.waiting for each in stored)
+
+    with parts.embedded:
+        parts.embedded.wait_for(over)
+
+
+def _tell_waiting(parts: Parts) -> None:
+    with parts.embedded:
+        parts.embedded.notify_all()
+
+
 def embed_or_wait(parts: Parts) -> None:
     """Embed and index the talk that was stored and waits for it; when that is not possible it waits
     on, and the outage is noted."""
@@ -163,6 +192,8 @@ def embed_or_wait(parts: Parts) -> None:
         except Retired:
             # The parts that took over embed it with their own embedder.
             return
+        finally:
+            _tell_waiting(parts)
 
 
 def _embed_waiting(parts: Parts) -> None:
@@ -182,6 +213,7 @@ def _embed_waiting(parts: Parts) -> None:
             if not parts.waiting:
                 with parts.store.write() as connection:
                     derived.set_meta(connection, WAITING, "")
+        _tell_waiting(parts)
 
 
 def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:

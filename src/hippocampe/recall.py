@@ -12,7 +12,7 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance
+from hippocampe import evidence, rank, rebuild, relevance
 from hippocampe.checks import check_limit, check_list, check_metadata, clean
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
@@ -144,7 +144,7 @@ def recall(
         with parts.store.read() as connection:
             ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
         wanted = replace(wanted, ids=ids)
-    parts.catch_up_with_talk()
+    rebuild.catch_up_with_talk(parts)
     found = search(parts, query, wanted, explain=explain)
     parts.note_access([item.id for item in found if item.memory is not None])
     return found
@@ -202,8 +202,7 @@ def search(
 def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     """Search, and keep what tells why; `laps` is told when each stage ends."""
     now = parts.now()
-    with parts.store.read() as connection:
-        aliases = memories.aliases(connection, wanted.scope.space)
+    aliases = parts.aliases(wanted.scope.space)
     embed = wanted.mode != "text"
     question = understand(parts, query, wanted.scope, aliases, now, embed=embed)
     laps.end("understand")

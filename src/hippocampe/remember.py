@@ -24,7 +24,7 @@ from hippocampe.checks import (
 from hippocampe.decide import Decision, Verdict, compare, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, NotFound
 from hippocampe.lexicon import Prepared
-from hippocampe.parts import Change, Parts
+from hippocampe.parts import Aliases, Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
 from hippocampe.protocols import Filter
 from hippocampe.statement import OneNames, read
@@ -133,7 +133,9 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Prep
     same = memories.same_statement(connection, memory)
     if same is not None and _same_voice(memory, same):
         return _reinforce(change, draft, prepared, same, "same statement", 1.0)
-    aliases = memories.aliases(connection, memory.space)
+    # What this transaction has written only shows in its own connection.
+    written = bool(change.kinds())
+    aliases = memories.aliases(connection, memory.space) if written else parts.aliases(memory.space)
     related: list[tuple[str, str, bool]] = []
     updated: list[str] = []
     reason = "new"
@@ -202,7 +204,7 @@ def _nominate(
     change: Change,
     draft: Draft,
     prepared: Prepared,
-    aliases: dict[str, frozenset[str]],
+    aliases: Aliases,
 ) -> list[tuple[Known, float | None]]:
     """Memories worth comparing, those near by vector first, each with its cosine if known."""
     memory, connection = draft.memory, change.connection

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hippocampe.quote import BULLET, CLOSING, OPENING, quote, quote_label
-from hippocampe.text import Language
+from hippocampe.text import Language, is_first_person, words
 from hippocampe.times import clock_label, relative_time
 from hippocampe.translation import translate
-from hippocampe.types import Recollection
+from hippocampe.types import Memory, Recollection
 
 Count = Callable[[str], int]
 
@@ -196,9 +196,22 @@ def _write(
         if head:
             who = f"{head} ({when})" if when else head
             return BULLET + translate("{who}: {said}", language).format(who=who, said=content)
+    if memory is not None and (speaker := _speaker(memory)):
+        content = translate("{who}: {said}", language).format(who=speaker, said=content)
     if memory is not None and memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
     return f"{BULLET}{content} ({when})" if when else BULLET + content
+
+
+def _speaker(memory: Memory) -> str:
+    """Who says "I" in a memory; empty if nobody does, or it names them first itself.
+
+    The companion, not the user, speaks in the other collections.
+    """
+    if memory.collection != "memory" or not memory.user or not is_first_person(memory.content):
+        return ""
+    name = words(memory.user)
+    return "" if words(memory.content)[: len(name)] == name else quote_label(memory.user)
 
 
 def _fit(

@@ -8,7 +8,7 @@ import numpy as np
 
 from hippocampe import evidence, rank, settings
 from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
-from hippocampe.parts import Parts
+from hippocampe.parts import Aliases, Parts
 from hippocampe.points import fold_subjects
 from hippocampe.protocols import Vector
 from hippocampe.text import is_first_person, plain, words
@@ -37,7 +37,7 @@ def understand(
     parts: Parts,
     query: str,
     scope: Scope,
-    aliases: dict[str, frozenset[str]],
+    aliases: Aliases,
     now: datetime,
     *,
     embed: bool = True,
