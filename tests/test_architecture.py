@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "opening",
         "maintain",
         "remember",
+        "remember_many",
         "understand",
         "recall",
         "revise",
