@@ -99,8 +99,8 @@ class Config:
         """
         if isinstance(where, Config):
             return where
-        if not str(where):
-            raise InvalidInput("cannot open '': give the path of a data folder.")
+        if not isinstance(where, str | os.PathLike) or not str(where):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"cannot open {where!r}: give the path of a data folder.")
         return cls(folder=Path(where))
 
     @property

@@ -21,7 +21,7 @@ from hippocampe import (
     transfer,
 )
 from hippocampe import settings as settings_step
-from hippocampe.checks import check_path, check_scope
+from hippocampe.checks import check_id, check_path, check_scope
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.notebook import Notebook, open_notebook
@@ -426,7 +426,7 @@ class Hippocampe:
         Raises:
             InvalidInput: The key or the value cannot be stored.
         """
-        return self._do(remember.remember, value, scope=scope, key=key)
+        return self._do(remember.remember, value, scope=scope, key=check_id(key, name="key"))
 
     def delete_fact(self, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
         """Hide a fact.

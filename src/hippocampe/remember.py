@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from heapq import nlargest
 from typing import Any, TypedDict, Unpack
 
 from uuid6 import uuid7
@@ -348,8 +349,10 @@ def _nominate(
         # Compared by subject only.
         parts.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    best = sorted(cosines, key=lambda id: -cosines[id])[:NOMINATED_BY_VECTOR]
-    cosines = {id: cosines[id] for id in best if cosines[id] >= parts.embedder.dedup_threshold}
+    near = [
+        (cosine, id) for id, cosine in cosines.items() if cosine >= parts.embedder.dedup_threshold
+    ]
+    cosines = {id: cosine for cosine, id in nlargest(NOMINATED_BY_VECTOR, near)}
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
     where_known = (connection, memory.space, memory.collection)

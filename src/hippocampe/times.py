@@ -103,6 +103,8 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
     """
     if isinstance(timezone, ZoneInfo):
         return timezone
+    if not isinstance(timezone, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"timezone must be text, not {type(timezone).__name__}.")
     try:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
