@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
@@ -24,9 +24,11 @@ def read_items(parts: Parts, items: Iterable[Mapping[str, Any]], *, scope: Scope
     Raises:
         InvalidInput: An item cannot be used; the message has its number, counted from 1.
     """
-    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+    several = not isinstance(items, str | bytes | Mapping) and isinstance(items, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not several:
+        kind = type(cast("object", items)).__name__
         raise InvalidInput(
-            f'items must be a list of mappings, such as [{{"content": "…"}}], not {type(items).__name__}.'
+            f'items must be a list of mappings, such as [{{"content": "…"}}], not {kind}.'
         )
     drafts: list[Draft] = []
     for number, item in enumerate(items, 1):

@@ -69,7 +69,7 @@ def remember(
     ] = None,
 ) -> None:
     """Store one durable statement, or a file of them; what they correct becomes history."""
-    details = {
+    details: dict[str, Any] = {
         "type": type,
         "collection": collection,
         "category": category,
@@ -89,9 +89,9 @@ def remember(
             raise typer.BadParameter("--key and --replaces are of one statement: not with --file.")
         _remember_file(call, file, details)
         return
-    item = {**details, "occurred_at": call.moment(occurred_at)}
+    details["occurred_at"] = call.moment(occurred_at)
     with call.open() as hippo:
-        result = hippo.remember(read_content(content or ""), scope=call.scope, **item)
+        result = hippo.remember(read_content(content or ""), scope=call.scope, **details)
         replaced = [hippo.get(id, scope=call.scope) for id in result.replaced]
     call.answer(result, lambda: show.remembered(result, replaced))
 
