@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any, cast
+from typing import Any
 
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
@@ -24,11 +24,10 @@ def read_items(parts: Parts, items: Iterable[Mapping[str, Any]], *, scope: Scope
     Raises:
         InvalidInput: An item cannot be used; the message has its number, counted from 1.
     """
-    several = not isinstance(items, str | bytes | Mapping) and isinstance(items, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not several:
-        kind = type(cast("object", items)).__name__
+    if not _are_several(items):
         raise InvalidInput(
-            f'items must be a list of mappings, such as [{{"content": "…"}}], not {kind}.'
+            'items must be a list of mappings, such as [{"content": "…"}], not '
+            f"{type(items).__name__}."
         )
     drafts: list[Draft] = []
     for number, item in enumerate(items, 1):
@@ -37,6 +36,10 @@ def read_items(parts: Parts, items: Iterable[Mapping[str, Any]], *, scope: Scope
         except InvalidInput as exc:
             raise InvalidInput(f"item {number}: {exc} No item was stored.") from exc
     return drafts
+
+
+def _are_several(items: object) -> bool:
+    return isinstance(items, Iterable) and not isinstance(items, str | bytes | Mapping)
 
 
 def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
