@@ -271,6 +271,55 @@ class TestHelp:
 
 
 class TestMemories:
+    def test_a_file_of_statements_is_remembered(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "notes.jsonl"
+        lines = [
+            '{"content": "Zoé joue du tuba", "subjects": ["tuba"], "type": "preference"}',
+            "",
+            "Owen élève des abeilles",
+            "owen eleve des abeilles.",
+            '{"content": "thé", "key": "boisson", "occurred_at": "2026-01-01T10:00:00"}',
+            '{"content": "café", "key": "boisson"}',
+        ]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        done = run("remember", "--file", str(file), "--type", "event", "--user", "ana")
+        assert done.code == 0
+        assert "5 statements: 3 inserted, 1 updated, 1 reinforced" in done.out
+        assert set(run("facts", "--json").json) == {"boisson"}
+        recent = {m["content"]: m for m in run("recent", "--json").json}
+        assert recent["Zoé joue du tuba"]["type"] == "preference"
+        assert recent["Owen élève des abeilles"]["type"] == "event"
+        assert {memory["user"] for memory in recent.values()} == {"ana"}
+
+    def test_statements_are_read_from_standard_input(self, run: Run) -> None:
+        typed = "Zoé joue du tuba\nOwen élève des abeilles\n"
+        done = run("remember", "--file", "-", "--json", typing=typed)
+        assert [result["action"] for result in done.json] == ["inserted", "inserted"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("Zoé joue du tuba\n{oups\n", "line 2"),
+            ('Zoé joue du tuba\n{"text": "Owen"}\n', "item 2: unknown argument 'text'"),
+            ('Zoé joue du tuba\n{"content": "Owen", "ttl": "soon"}\n', "item 2: ttl 'soon'"),
+        ],
+    )
+    def test_a_bad_line_stores_nothing(self, run: Run, text: str, message: str) -> None:
+        refused = run("remember", "--file", "-", typing=text)
+        assert (refused.code, message in refused.err) == (1, True)
+        assert run("recent", "--json").json == []
+
+    def test_a_statement_or_a_file_is_given(self, run: Run, tmp_path: Path) -> None:
+        assert run("remember").code == 2
+        assert run("remember", "Zoé", "--file", "-").code == 2
+        assert run("remember", "--file", "-", "--key", "a").code == 2
+        assert "cannot read" in run("remember", "--file", str(tmp_path / "no")).err
+
+    def test_an_update_keeps_what_no_option_gives(self, run: Run) -> None:
+        run("remember", "Zoé habite à Pau", "--type", "identity", "--subject", "tuba")
+        new = run("remember", "Zoé habite à Lyon", "--json").json["memory"]
+        assert (new["type"], new["importance"], new["subjects"]) == ("identity", 1.0, ["tuba"])
+
     def test_what_is_remembered_is_recalled(self, run: Run) -> None:
         written = run("remember", "Zoé joue du tuba", "--subject", "zoé", "--json", "--user", "ana")
         assert written.json["action"] == "inserted"

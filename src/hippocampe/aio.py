@@ -42,6 +42,7 @@ class AsyncHippocampe:
         return cls(await asyncio.to_thread(Hippocampe.open, where, **options))
 
     remember = _awaited(Hippocampe.remember)
+    remember_many = _awaited(Hippocampe.remember_many)
     recall = _awaited(Hippocampe.recall)
     recent = _awaited(Hippocampe.recent)
     memories = _awaited(Hippocampe.memories)

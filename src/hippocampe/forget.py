@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe import journal, maintain, settings
-from hippocampe.checks import clean
+from hippocampe.checks import check_flag, check_text, clean
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
@@ -37,6 +37,7 @@ def forget(parts: Parts, topic: str, *, scope: Scope, dry_run: bool) -> Receipt:
         InvalidInput: The topic is empty.
     """
     topic = clean(topic, what="topic", limit=1_000)
+    check_flag("dry_run", dry_run)
     found = _about(parts, topic, scope)
     if not dry_run:
         _hide(parts, found, scope, f"forgotten: {topic}")
@@ -222,6 +223,10 @@ def erase(
         InvalidInput: None or several of them are given.
         NotFound: The space has nothing of this id.
     """
+    for name, value in (("id", id), ("user", user), ("subject", subject)):
+        check_text(name, value)
+    check_flag("whole_space", whole_space)
+    check_flag("dry_run", dry_run)
     given = [name for name in (id, user, subject) if name is not None]
     if len(given) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")

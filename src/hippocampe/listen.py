@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe import rebuild
-from hippocampe.checks import check_limit, clean, is_injection, own, safe
+from hippocampe.checks import check_limit, check_text, clean, is_injection, own, safe
 from hippocampe.lexicon import Prepared
 from hippocampe.parts import Parts
 from hippocampe.points import (
@@ -128,6 +128,7 @@ def after_turn(
         InvalidInput: A message cannot be stored; nothing was.
     """
     when = as_utc(at, name="at") or parts.now()
+    check_text("assistant", assistant)
     spoken = [(user_message, scope.user, "user")]
     if reply is not None:
         spoken.append((reply, assistant, "assistant"))

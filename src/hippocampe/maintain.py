@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from hippocampe import journal, rebuild
 from hippocampe.absence import found_in_files
+from hippocampe.checks import check_list, check_text
 from hippocampe.embed import open_embedder
 from hippocampe.errors import (
     HippocampeError,
@@ -193,7 +194,7 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
     Raises:
         InvalidInput: `absent` is one text, or holds an empty one.
     """
-    if isinstance(absent, str) or not all(absent):
+    if not all(check_list("absent", absent)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
     if parts.waiting:
         rebuild.embed_or_wait(parts)
@@ -295,6 +296,7 @@ def change_embedder(
         InvalidInput: Its name is not known.
         Retired: Another change of embedder came first.
     """
+    check_text("embedder", name)
     embedder = open_embedder(
         name, url=parts.config.embedder_url, timeout=parts.config.embedder_timeout
     )

@@ -28,7 +28,7 @@ from hippocampe.errors import IndexUnavailable
 from hippocampe.given import Given
 from hippocampe.health import Outages
 from hippocampe.lexicon import Lexicon, NewWords, Prepared, spoken, text_words
-from hippocampe.protocols import Embedder, Index, Point
+from hippocampe.protocols import Embedder, Filter, Index, Point, Vector
 from hippocampe.standing import Standing
 from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded, Words
@@ -67,7 +67,8 @@ class Change:
     """The words that the transaction adds."""
     _fresh: dict[str, int] = field(default_factory=dict[str, int])
     _written: NewWords | None = None
-    _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _rows: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Embeddings to store, by the id of their row."""
 
     @property
     def model(self) -> str:
@@ -92,8 +93,32 @@ class Change:
         if prepared is not None:
             embedded = self.embedded(prepared)
             row = derived.vector_row(point.id, self.model, kind, point.space, embedded)
-            self._rows.append(row)
+            self._rows[point.id] = row
             self.counted.append((point.space, embedded.words, 1))
+
+    def dense(self, kind: str, id: str) -> Vector | None:
+        """The vector of a row: that of this transaction, else the stored one."""
+        point = self.points.get((kind, id))
+        if point is not None:
+            return point.dense
+        stored = derived.vectors(self.connection, self.model, [id]).get(id)
+        return None if stored is None else stored.dense
+
+    def near(self, kind: str, dense: Vector, where: Filter) -> dict[str, float]:
+        """The cosines of the points of this transaction that `where` lets through, by id."""
+        found = [
+            point
+            for (of, _), point in self.points.items()
+            if of == kind
+            and point.space == where.space
+            and point.collection in where.collections
+            and where.category in (None, point.category)
+            and (point.expires_at is None or point.expires_at > where.now)
+        ]
+        if not found:
+            return {}
+        cosines = np.stack([point.dense for point in found]) @ dense
+        return dict(zip((point.id for point in found), cosines.tolist(), strict=True))
 
     def unindex(self, kind: str, id: str, space: str) -> None:
         """Take a point out of the index; its stored embedding stays."""
@@ -106,7 +131,7 @@ class Change:
 
     def finish(self) -> int:
         """Write the embeddings and the outbox rows; return the last outbox position."""
-        derived.put_vectors(self.connection, self._rows)
+        derived.put_vectors(self.connection, list(self._rows.values()))
         queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
         gone_or_late = [*self.removed.items(), *self.later.items()]
         queued += [(kind, id, space) for (kind, id), space in gone_or_late]

@@ -13,7 +13,15 @@ import numpy as np
 from sqlalchemy import Connection
 
 from hippocampe import evidence, rank, rebuild, relevance
-from hippocampe.checks import check_limit, check_list, check_metadata, clean
+from hippocampe.checks import (
+    check_choice,
+    check_limit,
+    check_list,
+    check_metadata,
+    check_number,
+    check_text,
+    clean,
+)
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
 from hippocampe.laps import Laps
@@ -133,7 +141,7 @@ def recall(
             collections=check_list("collections", collections),
             types=None if types is None else check_list("types", types),
             subjects=None if subjects is None else fold_subjects(check_list("subjects", subjects)),
-            category=category,
+            category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
             min_score=min_score,
@@ -152,21 +160,12 @@ def recall(
 
 def _checked(wanted: Wanted) -> Wanted:
     for name in wanted.collections:
-        if name not in RECALL_COLLECTIONS:
-            raise InvalidInput(
-                f"unknown collection {name!r}: choose from {', '.join(RECALL_COLLECTIONS)}."
-            )
+        check_choice("collection", name, RECALL_COLLECTIONS)
     for name in wanted.types or ():
-        if name not in DEFAULT_IMPORTANCE:
-            raise InvalidInput(
-                f"unknown type {name!r}: choose from {', '.join(DEFAULT_IMPORTANCE)}."
-            )
-    if wanted.mode not in get_args(Mode):
-        raise InvalidInput(
-            f"unknown mode {wanted.mode!r}: choose from {', '.join(get_args(Mode))}."
-        )
-    if wanted.min_score is not None and not 0 <= wanted.min_score <= 1:
-        raise InvalidInput(f"min_score must be from 0 to 1, not {wanted.min_score}.")
+        check_choice("type", name, DEFAULT_IMPORTANCE)
+    check_choice("mode", wanted.mode, get_args(Mode))
+    if wanted.min_score is not None:
+        check_number("min_score", wanted.min_score, 0, 1)
     if wanted.since and wanted.until and wanted.since >= wanted.until:
         raise InvalidInput("since must be before until.")
     return wanted

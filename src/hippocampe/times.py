@@ -79,6 +79,11 @@ def as_utc(value: datetime | str | None, *, name: str) -> datetime | None:
                 f"{name} {value!r} is not an ISO 8601 instant: write it like"
                 " 2026-01-17T10:23:00+01:00"
             ) from exc
+    if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f"{name} must be an aware datetime or ISO 8601 text, not {type(value).__name__}: write it"
+            " like 2026-01-17T10:23:00+01:00"
+        )
     if value.utcoffset() is None:
         raise InvalidInput(
             f"{name} {value.isoformat()} has no timezone: give a timezone, as in"
@@ -98,6 +103,8 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
     """
     if isinstance(timezone, ZoneInfo):
         return timezone
+    if not isinstance(timezone, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"timezone must be text, not {type(timezone).__name__}.")
     try:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:

@@ -44,8 +44,8 @@ Types = Annotated[
         autocompletion=_one_of(DEFAULT_IMPORTANCE),
     ),
 ]
-Drawer = Annotated[
-    str,
+Collection = Annotated[
+    str | None,
     typer.Option(
         "--collection",
         help=", ".join(MEMORY_COLLECTIONS),

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from hippocampe.cli.terminal import escaped, plain, sign
 from hippocampe.types import (
+    Action,
     Association,
     Counts,
     History,
@@ -212,6 +213,14 @@ def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableTyp
     if result.action != "inserted":
         lines.append(_text(f"because: {result.reason}"))
     return _lines(*lines, _text(result.memory.id, "dim"))
+
+
+def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
+    """How many statements were inserted, updated an older one, or reinforced one."""
+    counts = Counter(result.action for result in results)
+    told = ", ".join(f"{counts[action]:,} {action}" for action in get_args(Action))
+    read = "1 statement" if len(results) == 1 else f"{len(results):,} statements"
+    return _text(f"{read}: {told}")
 
 
 def state(item: Memory) -> str:

@@ -36,13 +36,18 @@ _ENDS = (
 
 def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
     """Add an edge; the same edge again keeps the newer reason."""
+    remove(connection, edge)
+    add(connection, space, [(edge, review)])
+
+
+def remove(connection: Connection, edge: Association) -> None:
+    """Remove an edge, whatever its reason."""
     same = and_(
         association.c.source_id == edge.source_id,
         association.c.target_id == edge.target_id,
         association.c.kind == edge.kind,
     )
     connection.execute(delete(association).where(same))
-    add(connection, space, [(edge, review)])
 
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
