@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hippocampe import journal, rebuild
-from hippocampe.absence import found_in_files
+from hippocampe.absence import found_in_files, spellings
 from hippocampe.embed import open_embedder
 from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
 from hippocampe.health import log
@@ -20,6 +20,7 @@ from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
+from hippocampe.store import settings as settings_rows
 from hippocampe.store.store import Store, translated
 from hippocampe.text import STOP_WORDS
 from hippocampe.types import Scope, Stats, Verification
@@ -193,9 +194,27 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         with parts.store.read() as connection:
             pending = derived.pending_count(connection)
         database = parts.store.integrity()
-        present = found_in_files(parts.config.folder, absent)
+        present = _places(parts, absent)
     ok = not missing and not unknown and not present and database == "ok"
     return Verification(ok, checked, missing, unknown, pending, database, present)
+
+
+def _places(parts: Parts, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Where texts are found: settings, which erasing a subject leaves alone, then files."""
+    in_files = found_in_files(parts.config.folder, texts)
+    with parts.store.read() as connection:
+        stored = settings_rows.everything(connection)
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        forms = spellings(text)
+        named = tuple(
+            f"setting {name} of space {space}"
+            for space, name, value in stored
+            if any(form in str(value) for form in forms)
+        )
+        if places := (*named, *in_files.get(text, ())):
+            found[text] = places
+    return found
 
 
 def stats(parts: Parts, *, scope: Scope) -> Stats:

@@ -1,9 +1,11 @@
 """What only SQLite needs: pragmas, real transactions, full text, backup, physical erasure."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,15 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
         file = Path(make_url(url).database or "").resolve().as_uri() + "?mode=ro"
         creator["creator"] = lambda: sqlite3.connect(file, uri=True, check_same_thread=False)
     # The connection used last has the warmest cache.
-    engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **creator)
+    engine = create_engine(
+        url,
+        pool_size=20,
+        max_overflow=40,
+        pool_use_lifo=True,
+        # As it is written, so that who looks for a name in the file finds it.
+        json_serializer=partial(json.dumps, ensure_ascii=False),
+        **creator,
+    )
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]

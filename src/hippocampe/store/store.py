@@ -150,6 +150,12 @@ class Store:
         """The backups made in the data folder, oldest first."""
         return sorted((self.folder / "backups").glob("*.db"))
 
+    def remove_partial_backups(self) -> None:
+        """Remove what backups that were cut short left, with SQLite's files beside them."""
+        with translated():
+            for path in (self.folder / "backups").glob("*.partial*"):
+                path.unlink(missing_ok=True)
+
     def scrub(self) -> None:
         """Make what was deleted unreadable in the files too."""
         if self.is_sqlite:
