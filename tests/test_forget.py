@@ -262,6 +262,26 @@ def test_what_a_killed_backup_left_is_erased(hippo: Hippocampe, scope: Scope, fo
     assert list((folder / "backups").iterdir()) == []
 
 
+def test_words_erased_while_a_text_is_embedded_are_stored_with_it(
+    open_hippo: Opener, scope: Scope
+) -> None:
+    hippo = open_hippo()
+    parts = hippo._parts
+    old = hippo.remember("Zéphyrine cultive des topinambours", scope=scope).memory
+    lexicon = parts.lexicon
+    content = "Camille cuit des topinambours avec Zéphyrine"
+    before = lexicon.vectors_of(ids := lexicon.ids(["topinambours", "zephyrine"]))[ids]
+    first, second = parts.prepare([content, "les topinambours"])
+    hippo.erase(id=old.id, scope=scope)
+    assert lexicon.unknown(["topinambours", "zephyrine"]) == ["topinambours", "zephyrine"]
+    with parts.change() as change:
+        stored = [change.embedded(each).words.tolist() for each in (second, first)]
+    assert stored == [lexicon.ids(each.words).tolist() for each in (second, first)]
+    assert [len(words) for words in stored] == [len(second.words), len(first.words)]
+    after = lexicon.vectors_of(ids := lexicon.ids(["topinambours", "zephyrine"]))[ids]
+    assert (before == after).all()
+
+
 def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.remember("Zéphyrine habite à Pau", scope=scope)
     hippo.recall("Zéphyrine ?", scope=scope)
