@@ -1,7 +1,9 @@
 """Hiding and removing: receipts, what comes back, and what is physically nowhere."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +12,9 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope, relations, statement, text
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
-from hippocampe.store import derived, erasing
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.store import erasing
+from hippocampe.store.store import Store
 
 EVERYWHERE = ("memory", "self", "goal", "summary", "turn", "live")
 
@@ -282,6 +286,41 @@ def test_words_erased_while_a_text_is_embedded_are_stored_with_it(
     assert (before == after).all()
 
 
+def generations(folder: Path) -> set[str]:
+    return {f"{path.parent.name}/{path.name}" for path in (folder / "index").glob("*/*/*")}
+
+
+def test_only_the_kinds_that_held_it_are_built_again(
+    told: Hippocampe, scope: Scope, folder: Path
+) -> None:
+    hippo = told
+    before = generations(folder)
+    id = hippo.messages(scope=scope)[0].id
+    assert hippo.erase(id=id, scope=scope).counts["turn"] == 1
+    assert {name.split("/")[0] for name in before - generations(folder)} == {"turn"}
+    assert hippo.verify().ok
+
+
+def test_others_write_while_the_index_is_built_again(
+    told: Hippocampe, scope: Scope, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = told
+    build, written = EdgeIndex.build, list[str]()
+
+    def building(*given: Any, **named: Any) -> int:
+        with ThreadPoolExecutor(1) as other:
+            done = other.submit(hippo.remember, "Owen répare une horloge", scope=scope)
+            written.append(done.result(timeout=60).memory.id)
+        return build(*given, **named)
+
+    monkeypatch.setattr(EdgeIndex, "build", staticmethod(building))
+    hippo.erase(subject="Camille", scope=scope)
+    assert written
+    assert "Owen répare une horloge" in found(hippo, "horloge", scope)
+    assert found(hippo, "Camille", scope) == set()
+    assert hippo.verify(absent=["Camille"]).ok
+
+
 def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.remember("Zéphyrine habite à Pau", scope=scope)
     hippo.recall("Zéphyrine ?", scope=scope)
@@ -415,16 +454,20 @@ def test_an_erasure_that_cannot_be_finished_keeps_nobody_out(
     fill(hippo, scope, clock)
     hippo.erase(scope=Scope(space="ailleurs"), subject=NAME)
 
-    def full(*_: object) -> None:
-        raise StoreFull("the disk is full")
+    scrub = Store.scrub
+
+    def full(store: Store) -> None:
+        if store.folder == folder:
+            raise StoreFull("the disk is full")
+        scrub(store)
 
     with monkeypatch.context() as patched:
-        patched.setattr(derived, "acknowledge", full)
+        patched.setattr(Store, "scrub", full)
         with pytest.raises(StoreFull):
             hippo.erase(scope=scope, subject=NAME)
     hippo.close()
     with monkeypatch.context() as patched:
-        patched.setattr(derived, "acknowledge", full)
+        patched.setattr(Store, "scrub", full)
         again = open_hippo()
         assert "Camille élève des abeilles" in found(again, "abeilles", scope)
     assert "what was erased may still be read" in caplog.text

@@ -13,10 +13,10 @@ from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.index import bm25
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
-from hippocampe.protocols import Filter
+from hippocampe.protocols import KINDS, Filter
 from hippocampe.recall import recall
 from hippocampe.revise import hide
-from hippocampe.store import derived, erasing, memories, schema, talk
+from hippocampe.store import erasing, memories, schema, talk
 from hippocampe.store.erasing import Selection
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, content_words, words
@@ -221,16 +221,22 @@ def erase(
     if subject is not None and not content_words(clean(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
     order = _Order(scope.space, id, user, subject, whole_space)
-    with parts.rebuilding, parts.store.exclusive():
-        parts.check_serving()
-        with parts.store.read() as connection:
-            doomed = order.select(connection)
-            items = erasing.describe(connection, doomed)
-            named = subject and erasing.settings_naming(connection, scope.space, subject)
-        if id is not None and not doomed.ids:
-            raise NotFound(f"space {scope.space!r} has nothing of id {id!r}: nothing was erased.")
+    with parts.rebuilding:
+        with parts.store.exclusive():
+            parts.check_serving()
+            with parts.store.read() as connection:
+                doomed = order.select(connection)
+                items = erasing.describe(connection, doomed)
+                named = subject and erasing.settings_naming(connection, scope.space, subject)
+            if id is not None and not doomed.ids:
+                raise NotFound(
+                    f"space {scope.space!r} has nothing of id {id!r}: nothing was erased."
+                )
+            if not dry_run:
+                _erase(parts, order, doomed)
         if not dry_run:
-            _erase(parts, order, doomed)
+            # Other writers go on meanwhile.
+            maintain.finish_erasure(parts)
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named or ())
 
@@ -245,17 +251,22 @@ def _erase(parts: Parts, order: _Order, doomed: Selection) -> None:
         for table, ids in doomed.of_tables().items():
             for each in ids:
                 change.unindex("live" if table == "message" else table, each, order.space)
+        kinds = erasing.kinds_of(change.connection, doomed.ids)
+        if order.subject is not None:
+            # Their points may have named it before they were edited.
+            kinds |= {"memory", "note"}
+        elif order.whole_space:
+            kinds.update(KINDS)
+        maintain.mark_erasure(change.connection, kinds)
         order.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
         erasing.leave_note(change.connection, str(uuid7()), order.space, parts.now(), note)
-        derived.set_meta(change.connection, maintain.ERASING, "1")
     settings.refresh(parts, order.space)
     parts.lexicon.forget()
     parts.given.forget(order.space)
     for module in (text, statement, relations, bm25):
         module.clear_caches()
     parts.changes += 1
-    maintain.finish_erasure(parts)
 
 
 def _scrub_backup(path: Path, order: _Order, doomed: Selection) -> None:

@@ -4,10 +4,12 @@ import hashlib
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from hippocampe import journal, rebuild
 from hippocampe.absence import found_in_files, spellings
@@ -27,7 +29,9 @@ from hippocampe.types import Scope, Stats, Verification
 from hippocampe.words import WordSpace, fit, shipped
 
 ERASING = "erasing"
-"""The `meta` that says that what was erased may still be read in the files."""
+"""The `meta` that names the kinds of the index whose files may still hold what was erased."""
+ERASED_NOTHING = "-"
+"""Its value when no kind is affected, but the database is."""
 MOST_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
 
@@ -152,18 +156,31 @@ def finish_erasure(parts: Parts) -> None:
     """Make what was erased unreadable in the files too, if an erasure, or a process that died in
     one, left it there."""
     with parts.store.read() as connection:
-        if not derived.get_meta(connection, ERASING):
-            return
-    for kind in KINDS:
-        if not (isinstance(parts.index, EdgeIndex) and parts.index.is_unused(kind)):
-            rebuild.new_generation(parts, kind, graph=False)
-    parts.index.flush()
-    with parts.store.write() as connection:
-        # The outbox named what is gone; the new generations hold everything else.
-        derived.acknowledge(connection, parts.applied)
-    parts.store.scrub()
-    with parts.store.write() as connection:
-        derived.set_meta(connection, ERASING, "")
+        marked = derived.get_meta(connection, ERASING)
+    if not marked:
+        return
+    with parts.rebuilding:
+        for kind in _marked_kinds(marked):
+            if not (isinstance(parts.index, EdgeIndex) and parts.index.is_unused(kind)):
+                # Without its graph, which maintenance builds: an erasure is waited for.
+                rebuild.new_generation(parts, kind, graph=False)
+        # The outbox names what is gone.
+        flush(parts)
+        parts.store.scrub()
+        with parts.store.write() as connection:
+            derived.set_meta(connection, ERASING, "")
+
+
+def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
+    """Note, in the transaction that erases, which kinds `finish_erasure` must build again."""
+    before = _marked_kinds(derived.get_meta(connection, ERASING) or "")
+    marked = sorted({*before, *kinds})
+    derived.set_meta(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
+
+
+def _marked_kinds(marked: str) -> tuple[str, ...]:
+    # Earlier versions wrote "1" for all kinds.
+    return KINDS if marked == "1" else tuple(kind for kind in KINDS if kind in marked.split())
 
 
 def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
