@@ -575,7 +575,10 @@ class TestUpkeep:
     def test_reindex(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba")
         assert run("reindex").code == 0
-        assert run("reindex", "--embedder", "hashed:32", "--json").json == {"embedder": "hashed-32"}
+        assert run("reindex", "--embedder", "hashed:32", "--json").json == {
+            "embedder": "hashed-32",
+            "without_graph": [],
+        }
         assert run("recall", "tuba", "--json").json[0]["content"] == "Zoé joue du tuba"
         assert run("recent", "--embedder", HASHED, "--json").json["kind"] == "EmbedderMismatch"
 

@@ -25,7 +25,7 @@ from hippocampe.store import counting, derived, memories
 from hippocampe.store import settings as settings_rows
 from hippocampe.store.store import Store, translated
 from hippocampe.text import STOP_WORDS
-from hippocampe.types import Scope, Stats, Verification
+from hippocampe.types import Reindexed, Scope, Stats, Verification
 from hippocampe.words import WordSpace, fit, shipped
 
 ERASING = "erasing"
@@ -118,14 +118,14 @@ def catch_up(parts: Parts, progress: Progress | None = None) -> None:
     parts.applied = parts.flushed = acknowledged
     if marked > acknowledged or (acknowledged and not marked):
         log.warning("the index does not belong to this state of the store: building it anew")
-        reindex(parts, progress)
+        reindex(parts, progress, graphs=False)
         return
     rebuild.replay(parts)
     if unembedded:
         rebuild.embed_imported(parts, progress)
     if not _agree_in_number(parts):
         log.warning("the index has lost or kept points it should not have: building it anew")
-        reindex(parts, progress)
+        reindex(parts, progress, graphs=False)
 
 
 def _agree_in_number(parts: Parts) -> bool:
@@ -136,11 +136,15 @@ def _agree_in_number(parts: Parts) -> bool:
         )
 
 
-def reindex(parts: Parts, progress: Progress | None = None) -> None:
-    """Build the whole index anew from the store; reading goes on meanwhile."""
+def reindex(parts: Parts, progress: Progress | None = None, *, graphs: bool = True) -> Reindexed:
+    """Build the whole index again from the store; reading goes on meanwhile.
+
+    Args:
+        graphs: With the graphs of large kinds, which takes minutes; else maintenance builds them.
+    """
     with parts.rebuilding:
         parts.check_serving()
-        rebuild.refill(parts, progress)
+        without = rebuild.refill(parts, progress, graphs=graphs)
         with parts.store.exclusive():
             with parts.store.read() as connection:
                 position = derived.position(connection)
@@ -150,6 +154,7 @@ def reindex(parts: Parts, progress: Progress | None = None) -> None:
             parts.applied = max(parts.applied, position, acknowledged)
             parts.flushed = 0
             flush(parts)
+    return Reindexed(parts.embedder.model, without)
 
 
 def finish_erasure(parts: Parts) -> None:
@@ -271,7 +276,7 @@ def grow_graphs(parts: Parts) -> None:
 
 def change_embedder(
     parts: Parts, name: str, progress: Progress | None, take_over: Callable[[Parts], None]
-) -> None:
+) -> Reindexed:
     """Re-embed everything with another embedder while the old one serves.
 
     Args:
@@ -287,8 +292,7 @@ def change_embedder(
         name, url=parts.config.embedder_url, timeout=parts.config.embedder_timeout
     )
     if embedder.model == parts.embedder.model:
-        reindex(parts, progress)
-        return
+        return reindex(parts, progress)
     with parts.rebuilding:
         parts.check_serving()
         folder = index_folder(parts.config.folder, embedder.model)
@@ -303,7 +307,7 @@ def change_embedder(
         )
         parts.keep_outbox = True
         try:
-            _fill_and_switch(parts, new, progress)
+            without = _fill_and_switch(parts, new, progress)
         except BaseException:
             parts.retired = False
             close_index(new)
@@ -314,12 +318,13 @@ def change_embedder(
         close_index(parts)
         shutil.rmtree(index_folder(parts.config.folder, parts.embedder.model), ignore_errors=True)
     flush(new)
+    return Reindexed(new.embedder.model, without)
 
 
-def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> None:
+def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> tuple[str, ...]:
     with old.store.exclusive():
         start = old.applied
-    rebuild.refill(new, progress)
+    without = rebuild.refill(new, progress, graphs=True)
     with old.store.exclusive():
         # What was written meanwhile is little, and nothing can come between any more.
         rebuild.embed_missing(new, progress)
@@ -330,6 +335,7 @@ def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> None:
             derived.set_meta(connection, "embedder", new.config.embedder or "local")
             derived.set_meta(connection, "model", new.embedder.model)
             derived.remove_other_models(connection, new.embedder.model)
+    return without
 
 
 class Maintenance:

@@ -278,6 +278,19 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What `reindex` built.
+
+    `embedder` is the model of the vectors. `without_graph` names the kinds that are large enough for
+    a graph but have none, because its process failed: they are searched by a scan, until the
+    maintenance of a program that keeps the folder open builds it.
+    """
+
+    embedder: str
+    without_graph: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Counts of one space, and the state of the whole index.
 

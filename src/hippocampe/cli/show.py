@@ -19,6 +19,7 @@ from hippocampe.types import (
     Note,
     Receipt,
     Recollection,
+    Reindexed,
     Remembered,
     Retrieval,
     Review,
@@ -411,6 +412,18 @@ def verification(found: Verification) -> "RenderableType":
     if found.database != "ok":
         lines.append(f"the database is damaged: {found.database}")
     lines += [f"{text!r} is in: {', '.join(places)}" for text, places in found.present.items()]
+    return _lines(*map(_text, lines))
+
+
+def reindexed(done: Reindexed) -> "RenderableType":
+    """What the index is now."""
+    lines = [f"the index was built again, with {done.embedder}"]
+    if done.without_graph:
+        kinds = ", ".join(done.without_graph)
+        lines.append(
+            f"without the graph of {kinds}: searches scan until a program that keeps the folder open "
+            "has built it, some minutes later"
+        )
     return _lines(*map(_text, lines))
 
 
