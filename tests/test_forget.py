@@ -322,7 +322,7 @@ def test_others_write_while_the_index_is_built_again(
 
 
 def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
-    hippo.remember("Zéphyrine habite à Pau", scope=scope)
+    hippo.remember("Zéphyrine habite à Pau, tout près du château", scope=scope)
     hippo.recall("Zéphyrine ?", scope=scope)
     cached = (
         *(text._fold_word, text._fold_text, statement.split, statement._read, statement.spelling),
