@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -611,11 +612,29 @@ class TestForgetting:
         run("remember", "Zoé joue du tuba", "--user", "zoé")
         kept = run("erase", "--of-user", "zoé", typing="yes\n")
         assert kept.code == 1
-        assert "nothing was erased" in kept.err
+        assert "the number does not match; nothing was erased." in kept.err
         assert len(run("recent", "--json").json) == 1
         assert run("erase", "--of-user", "zoé", "--dry-run", "--json").json["counts"]["memory"] == 1
         assert run("erase", "--of-user", "zoé", typing="1\n").code == 0
         assert run("verify", "--absent", "tuba").code == 0
+
+    def test_every_item_is_listed_before_it_goes(self, run: Run, folder: Path) -> None:
+        said = [f"Zoé joue du tuba numéro {number}" for number in range(40)]
+        config = Config(folder, embedder=HASHED, background=False)
+        with Hippocampe.open(config, clock=lambda: datetime(2024, 5, 3, 8, tzinfo=UTC)) as hippo:
+            for content in said:
+                hippo.remember(content, scope=Scope())
+        for command in (("erase", "--subject", "zoé"), ("forget", "Zoé")):
+            for more in ((), ("--dry-run",), ("--dry-run", "--yes")):
+                shown = run(*command, *more, typing="no\n").out
+                assert all(content in shown for content in said)
+                assert shown.count("2024-05-03 10:00") == 40
+        shown = run("erase", "--subject", "Zoé", "--json", "--dry-run").json["items"]
+        assert {item["content"] for item in shown} == set(said)
+        assert {tuple(item["matched"]) for item in shown} == {("name",)}
+        done = run("erase", "--subject", "Zoé", typing="40\n").out
+        assert done.count(said[7]) == 1
+        assert done.endswith("erased: 40 memory\n")
 
     def test_erasing_one(self, run: Run, said: Callable[..., str]) -> None:
         id = said("Zoé joue du tuba")
@@ -638,12 +657,16 @@ class TestUpkeep:
         clean = run("verify")
         assert (clean.code, clean.out) == (0, "✓ store and index agree: 1 memory checked\n")
         found = run("verify", "--absent", "tuba", "--json")
-        assert (found.code, found.json["present"]) == (4, ["tuba"])
+        assert (found.code, found.json["present"]) == (4, {"tuba": ["hippocampe.db"]})
+        assert "'tuba' is in: hippocampe.db" in run("verify", "--absent", "tuba").out
 
     def test_reindex(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba")
         assert run("reindex").code == 0
-        assert run("reindex", "--embedder", "hashed:32", "--json").json == {"embedder": "hashed-32"}
+        assert run("reindex", "--embedder", "hashed:32", "--json").json == {
+            "embedder": "hashed-32",
+            "without_graph": [],
+        }
         assert run("recall", "tuba", "--json").json[0]["content"] == "Zoé joue du tuba"
         assert run("recent", "--embedder", HASHED, "--json").json["kind"] == "EmbedderMismatch"
 

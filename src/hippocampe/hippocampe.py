@@ -47,6 +47,7 @@ from hippocampe.types import (
     Page,
     Receipt,
     Recollection,
+    Reindexed,
     Remembered,
     Retrieval,
     Review,
@@ -786,8 +787,10 @@ class Hippocampe:
         """
         return self._do(maintain.verify, absent=absent)
 
-    def reindex(self, *, embedder: str | None = None, progress: Progress | None = None) -> None:
-        """Build the index anew from the store while reading goes on.
+    def reindex(
+        self, *, embedder: str | None = None, progress: Progress | None = None
+    ) -> Reindexed:
+        """Build the index again from the store, with its graphs, while reading goes on.
 
         Args:
             embedder: Re-embed everything with this embedder; default: keep the vectors.
@@ -797,9 +800,8 @@ class Hippocampe:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         """
         if embedder is None:
-            self._do(maintain.reindex, progress)
-            return
-        self._do(maintain.change_embedder, embedder, progress, self._take_over)
+            return self._do(maintain.reindex, progress)
+        return self._do(maintain.change_embedder, embedder, progress, self._take_over)
 
     def _take_over(self, parts: Parts) -> None:
         self._parts = parts

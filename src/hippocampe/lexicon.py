@@ -57,17 +57,26 @@ class NewWords(NamedTuple):
     placed: NDArray[np.float32]
 
 
+class Known(NamedTuple):
+    """The words that were known at one moment; an erasure that comes later leaves it as it is."""
+
+    ids: Mapping[str, int]
+    vectors: WordVectors
+
+
 class Prepared(NamedTuple):
     """A text, embedded, whose new words are not stored yet.
 
     `dense` is float32 of shape (dimensions,), `words` are its words in order, `traits` the bits of
-    `text.traits`, and `new` the new words of all texts that were embedded together.
+    `text.traits`, and `new` the new words of all texts that were embedded together; `known` holds
+    the others.
     """
 
     dense: Vector
     words: list[str]
     traits: int
     new: NewWords
+    known: Known
 
 
 @dataclass(slots=True)
@@ -194,9 +203,26 @@ class Lexicon:
         self.vectors_of(words)
         return self._topics[words]
 
-    def unknown(self, texts: Iterable[str]) -> list[str]:
-        """The distinct words among these that have no vector yet."""
-        return [word for word in dict.fromkeys(texts) if word not in self._ids]
+    def known(self) -> Known:
+        """The words that are known now."""
+        # The vectors first: `forget` drops the ids before it replaces the vectors.
+        vectors = self._vectors
+        return Known(self._ids, vectors)
+
+    def unknown(self, texts: Iterable[str], known: Known | None = None) -> list[str]:
+        """The distinct words among these that have no vector, now or in `known`."""
+        ids = self._ids
+        if known is not None:
+            rows = len(known.vectors)
+            return [w for w in dict.fromkeys(texts) if known.ids.get(w, rows) >= rows]
+        return [word for word in dict.fromkeys(texts) if word not in ids]
+
+    def erased_since(self, prepared: Prepared, fresh: Mapping[str, int] = _NONE) -> NewWords:
+        """The words of a text that were known when it was embedded, and are no more."""
+        distinct = dict.fromkeys(prepared.words)
+        texts = [word for word in distinct if word not in self._ids and word not in fresh]
+        rows = np.array([prepared.known.ids[word] for word in texts], np.int32)
+        return NewWords(texts, prepared.known.vectors[rows])
 
     def ids(self, texts: Sequence[str], fresh: Mapping[str, int] = _NONE) -> NDArray[np.int32]:
         """The ids of known words, and of `fresh` ones; unknown ones are left out."""

@@ -79,12 +79,18 @@ class Change:
         """A text with the ids of its words, which are stored if they are new."""
         if prepared.new is not self._written:
             self._written = prepared.new
-            if added := self.lexicon.add(self.connection, prepared.new, self._fresh):
-                self.learnt = added
-                pairs = (zip(new.texts, new.ids, strict=True) for new in added)
-                self._fresh = dict(chain.from_iterable(pairs))
+            self._add(prepared.new)
         words = self.lexicon.ids(prepared.words, self._fresh)
+        if len(words) < len(prepared.words):
+            self._add(self.lexicon.erased_since(prepared, self._fresh))
+            words = self.lexicon.ids(prepared.words, self._fresh)
         return Embedded(prepared.dense, words, prepared.traits)
+
+    def _add(self, new: NewWords) -> None:
+        if added := self.lexicon.add(self.connection, new, self._fresh):
+            self.learnt = added
+            pairs = (zip(words.texts, words.ids, strict=True) for words in added)
+            self._fresh = dict(chain.from_iterable(pairs))
 
     def index(self, kind: str, point: Point, prepared: Prepared | None = None) -> None:
         """Put a point in the index; with `prepared`, its embedding is new and is stored too."""
@@ -303,11 +309,12 @@ class Parts:
         """
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
-        unknown = self.lexicon.unknown(word for words in word_lists for word in words)
+        known = self.lexicon.known()
+        unknown = self.lexicon.unknown((word for words in word_lists for word in words), known)
         vectors = self.embedder.embed([*texts, *spoken(unknown)])
         new = NewWords(unknown, self.lexicon.place(unknown, vectors[len(texts) :]))
         return [
-            Prepared(vectors[number], words, traits(contents[number]), new)
+            Prepared(vectors[number], words, traits(contents[number]), new, known)
             for number, words in enumerate(word_lists)
         ]
 

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from hippocampe import allocator, child
 from hippocampe.errors import EmbedderError, IndexUnavailable, StoreError
+from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.points import (
@@ -274,18 +275,47 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
         yield ids[start : start + BATCH]
 
 
-def refill(parts: Parts, progress: Progress | None = None) -> None:
-    """Build every kind anew from the store in this process, without a graph, and swap it in.
+def refill(
+    parts: Parts, progress: Progress | None = None, *, graphs: bool = False
+) -> tuple[str, ...]:
+    """Build every kind again from the store and swap it in.
 
     Reading goes on with the old generation meanwhile. A kind that nothing is of has none: each takes
     some 35 MB of memory.
+
+    Args:
+        graphs: Build the kinds above the graph threshold with their graphs, in a child process.
+
+    Returns:
+        The kinds above the threshold that have no graph now.
     """
     embed_missing(parts, progress)
+    without: list[str] = []
     for kind in TABLES:
         with parts.store.read(whole=True) as connection:
             kept = count_shown(connection, kind)
-        if kept or parts.index.count(kind):
+        large = kept >= parts.config.graph_threshold
+        if large and not (graphs and _built_with_graph(parts, kind, kept, progress)):
+            without.append(kind)
+        if kind in without or (not large and (kept or parts.index.count(kind))):
             new_generation(parts, kind, graph=False, progress=progress)
+    return tuple(without)
+
+
+def _built_with_graph(parts: Parts, kind: str, total: int, progress: Progress | None) -> bool:
+    what = f"indexing {kind} with its graph"
+    if progress:
+        progress(what, 0, total)
+    try:
+        new_generation(parts, kind, graph=True)
+    except IndexUnavailable as exc:
+        if parts.closing:
+            raise
+        log.warning("%s", exc)
+        return False
+    if progress:
+        progress(what, total, total)
+    return True
 
 
 def new_generation(

@@ -29,6 +29,8 @@ _ELISION: Final = re.compile(
     r"\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|presqu)'(?=[^\W\d_])"
     r"|(?<=[^\W\d_])'(?:s|re|ve|ll|d|m)\b"
 )
+_ELISION_ANY_CASE: Final = re.compile(_ELISION.pattern, re.IGNORECASE)
+_APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
 _NEGATION: Final = re.compile(r"\b(ca|wo|sha|[a-z]+)n't\b")
 
 STOP_WORDS: Final[frozenset[str]] = frozenset(
@@ -148,6 +150,12 @@ _fold_word = lru_cache(maxsize=20_000)(_fold)
 _fold_text = lru_cache(maxsize=16)(_fold)  # a text is folded several times in a row
 
 
+def clear_caches() -> None:
+    """Drop the cached texts of the process: an erased one must not stay."""
+    for cached in (_fold_word, _fold_text):
+        cached.cache_clear()
+
+
 def without_control(text: str) -> str:
     """`text` without control characters but tab and line ends: no database and no reader wants them."""
     return _CONTROL.sub("", text)
@@ -165,6 +173,12 @@ def words(text: str) -> list[str]:
             folded = _NEGATION.sub(r"\1 not", folded)
         folded = _ELISION.sub(" ", folded)
     return _WORD.findall(folded)
+
+
+def written_words(text: str) -> list[str]:
+    """The words of `text` in order, as they are written; elisions and clitics are dropped."""
+    composed = _APOSTROPHE.sub("'", unicodedata.normalize("NFC", text))
+    return _WORD.findall(_ELISION_ANY_CASE.sub(" ", composed))
 
 
 def plain(question: str) -> str:

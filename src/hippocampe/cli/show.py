@@ -6,6 +6,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
+from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, plain, sign
 from hippocampe.types import (
@@ -21,6 +22,7 @@ from hippocampe.types import (
     Note,
     Receipt,
     Recollection,
+    Reindexed,
     Remembered,
     Retrieval,
     Review,
@@ -420,13 +422,22 @@ def counted(counts: Mapping[str, int]) -> str:
 
 
 def receipt(
-    done: Receipt, verb: str, *, query: str = "", timezone: str = "UTC"
+    done: Receipt, verb: str, *, timezone: str = "UTC", listed: bool = True
 ) -> "RenderableType":
-    """What was touched, or would be."""
-    head = _text(f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}")
-    if not done.items:
-        return head
-    return _lines(recollections(done.items, query=query, timezone=timezone), head)
+    """What was touched, or would be: every item if `listed`, then the counts."""
+    head = f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}"
+    lines: list[RenderableType] = [_text(head)]
+    if done.items and listed:
+        table = _table("kind", "when", "matched", "content")
+        for item in done.items:
+            entry = _entry(item.content, item.id)
+            at = f"{item.at.astimezone(ZoneInfo(timezone)):%Y-%m-%d %H:%M}"
+            table.add_row(item.kind, at, ", ".join(item.matched), entry)
+        lines.insert(0, table)
+    if done.settings:
+        names = ", ".join(done.settings)
+        lines.append(_text(f"still named in settings: {names} (see hippocampe settings)"))
+    return _lines(*lines)
 
 
 def stats(found: Stats) -> "RenderableType":
@@ -446,17 +457,30 @@ def verification(found: Verification) -> "RenderableType":
     """Whether store and index agree."""
     if found.ok:
         return _text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
-    lines = [f"{sign('✗')} store and index differ"]
+    differ = found.missing_in_index or found.unknown_to_store
+    lines = [f"{sign('✗')} {'store and index differ' if differ else 'problems were found'}"]
     for what, ids in (
         ("missing in the index", found.missing_in_index),
         ("unknown to the store", found.unknown_to_store),
     ):
         lines += [f"{len(some):,} {kind} {what}" for kind, some in ids.items()]
-    if found.missing_in_index or found.unknown_to_store:
+    if differ:
         lines.append("`hippocampe reindex` builds the index anew")
     if found.database != "ok":
         lines.append(f"the database is damaged: {found.database}")
-    lines += [f"found in a file: {text}" for text in found.present]
+    lines += [f"{text!r} is in: {', '.join(places)}" for text, places in found.present.items()]
+    return _lines(*map(_text, lines))
+
+
+def reindexed(done: Reindexed) -> "RenderableType":
+    """What the index is now."""
+    lines = [f"the index was built again, with {done.embedder}"]
+    if done.without_graph:
+        kinds = ", ".join(done.without_graph)
+        lines.append(
+            f"without the graph of {kinds}: searches scan until a program that keeps the folder open "
+            "has built it, some minutes later"
+        )
     return _lines(*map(_text, lines))
 
 
