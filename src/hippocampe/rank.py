@@ -81,7 +81,7 @@ SIGNALS: Final = (
     *("length_if_first_person", "question", "answers", "answers_before", "named", "other_named"),
     *("date_asked", "date_missing", "number_asked", "number_missing", "place_asked"),
     *("place_missing", "says_no_more", "chatter", "best_late", "query_length", "typical_length"),
-    *("in_window", "importance", "use"),
+    *("in_window", "importance", "use", "of_other"),
 )
 """What is measured of each candidate, in the order of the columns of `signals`."""
 
@@ -131,6 +131,8 @@ class Candidates:
         place: Shape (n,): whether it says where; None if that is not known.
         topics: Shape (all words of `texts`,): what each word speaks of, from `topics.topics_of`;
             None if that is not known.
+        of_other: Shape (n,): whether someone else than the asker says it of themselves; None unless
+            the question is about the asker.
     """
 
     dense: Floats
@@ -149,6 +151,7 @@ class Candidates:
     uses: Floats | None = None
     place: Flags | None = None
     topics: NDArray[np.uint64] | None = None
+    of_other: Flags | None = None
 
 
 def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
@@ -390,4 +393,5 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
         "in_window": inside,
         "importance": np.nan if candidates.importance is None else candidates.importance,
         "use": np.nan if candidates.uses is None else np.log1p(candidates.uses),
+        "of_other": np.nan if candidates.of_other is None else candidates.of_other,
     }

@@ -215,6 +215,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
             hits.kinds,
             hits.scores["words"],
             question.same,
+            question.asker,
         )
         laps.end("evidence")
         if not candidates.ids:

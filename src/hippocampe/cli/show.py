@@ -137,6 +137,7 @@ _REASONS = {
     "it is often used": ("use",),
 }
 """Reasons in words, each with the signals that are it."""
+_OF_OTHER = "someone else says it of themselves"
 
 
 def reasons(item: Recollection, most: int = 3) -> str:
@@ -147,6 +148,11 @@ def reasons(item: Recollection, most: int = 3) -> str:
     }
     strongest = sorted(sums, key=lambda reason: -sums[reason])[:most]
     named = [f"{reason} (+{sums[reason]:.1f})" for reason in strongest if sums[reason] >= 0.05]
+    named += [
+        f"but {_OF_OTHER} ({signal.contribution:.1f})"
+        for signal in item.why
+        if signal.name == "of_other" and signal.contribution
+    ]
     return "why: " + "; ".join(named) if named else ""
 
 
