@@ -298,8 +298,7 @@ def _of_memories(
     starts = [
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
-    reached = associations.reach(connection, wanted.scope.space, starts, 2)
-    linked = reached[len(set(starts)) :][:LINKED]
+    linked = associations.near(connection, wanted.scope.space, starts, 2, most=LINKED)
     rows = memories.get(connection, wanted.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
     collections = wanted.kinds()["memory"]
