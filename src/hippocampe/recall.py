@@ -72,6 +72,7 @@ class Wanted:
     until: datetime | None = None
     min_score: float | None = None
     mode: Mode = "hybrid"
+    user: str | None = None
     channel: str | None = None
     at_least: int = 0
 
@@ -95,6 +96,7 @@ class Wanted:
             types=self.types,
             subjects=self.subjects,
             category=self.category,
+            user=self.user,
             channel=self.channel,
             since=self.since.timestamp() if self.since else None,
             until=self.until.timestamp() if self.until else None,
@@ -113,6 +115,8 @@ def recall(
     category: str | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
+    user: str | None = None,
+    channel: str | None = None,
     min_score: float | None = None,
     mode: Mode = "hybrid",
     explain: bool = False,
@@ -123,6 +127,7 @@ def recall(
         InvalidInput: An argument cannot be used.
     """
     query = clean(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
+    said = Scope(user=user, channel=channel)
     wanted = _checked(
         Wanted(
             scope=scope,
@@ -133,6 +138,8 @@ def recall(
             category=category,
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
+            user=said.user,
+            channel=said.channel,
             min_score=min_score,
             mode=mode,
         )
@@ -285,7 +292,14 @@ def _fuse(
     weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
     best = [id for id in rank.fuse(hits.rankings, weights)[:BESIDE] if hits.kinds[id] == "turn"]
     if best:
-        beside = talk.beside(connection, best, since=wanted.since, until=wanted.until)
+        beside = talk.beside(
+            connection,
+            best,
+            author=wanted.user,
+            channel=wanted.channel,
+            since=wanted.since,
+            until=wanted.until,
+        )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
     return rank.fuse(hits.rankings, weights)[: max(rank.CANDIDATES, wanted.limit)]
@@ -324,6 +338,7 @@ def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
         and (memory.expires_at is None or memory.expires_at > now)
         and (wanted.types is None or memory.type in wanted.types)
         and (wanted.category is None or memory.category == wanted.category)
+        and (wanted.user is None or memory.user == wanted.user)
         and (wanted.channel is None or memory.channel == wanted.channel)
         and (wanted.since is None or at >= wanted.since)
         and (wanted.until is None or at < wanted.until)

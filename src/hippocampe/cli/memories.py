@@ -83,6 +83,8 @@ def recall(
     category: options.Category = None,
     since: options.Since = None,
     until: options.Until = None,
+    said_by: options.SaidBy = None,
+    in_channel: options.InChannel = None,
     min_score: Annotated[
         float | None, typer.Option("--min-score", help="Only what is this relevant, 0 to 1.")
     ] = None,
@@ -102,6 +104,8 @@ def recall(
             category=category,
             since=call.moment(since),
             until=call.moment(until),
+            user=said_by,
+            channel=in_channel,
             min_score=min_score,
             explain=explain,
         )

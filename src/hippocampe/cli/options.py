@@ -88,6 +88,13 @@ Until = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only before this time, ISO 8601.")
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="At most this many.")]
+SaidBy = Annotated[
+    str | None, typer.Option("--said-by", metavar="USER", help="Only what this user said.")
+]
+InChannel = Annotated[
+    str | None,
+    typer.Option("--in-channel", metavar="CHANNEL", help="Only what was said in this channel."),
+]
 ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]

@@ -110,6 +110,8 @@ def search_text(
         str, typer.Argument(help='Words; "a phrase" matches as it is, word* by its beginning.')
     ],
     *,
+    said_by: options.SaidBy = None,
+    in_channel: options.InChannel = None,
     since: options.Since = None,
     until: options.Until = None,
     limit: options.Limit = 20,
@@ -119,6 +121,8 @@ def search_text(
         found = hippo.search_text(
             query,
             scope=call.scope,
+            user=said_by,
+            channel=in_channel,
             since=call.moment(since),
             until=call.moment(until),
             limit=limit,

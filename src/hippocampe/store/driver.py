@@ -38,7 +38,11 @@ def read_by_ids(
         statement: Made once; its parameters are an expanding `ids`, and `values`.
         ids: Any number; repeats do no harm.
     """
-    return list(_cursor(connection, statement, {"ids": json.dumps(ids, ensure_ascii=False), **values}).fetchall())
+    return list(
+        _cursor(
+            connection, statement, {"ids": json.dumps(ids, ensure_ascii=False), **values}
+        ).fetchall()
+    )
 
 
 def read(connection: Connection, statement: ClauseElement, **values: Any) -> list[Any]:
