@@ -165,7 +165,9 @@ def export(
     if str(path) != "-":
         with call.open() as hippo:
             lines = hippo.export_to(path, scope=call.scope)
-        call.answer({"path": str(path), "lines": lines}, lambda: f"{lines:,} lines in {path}")
+        call.answer(
+            {"path": str(path), "lines": lines}, lambda: f"{show.count(lines, 'line')} in {path}"
+        )
         return
     if call.json:
         raise typer.BadParameter("- and --json both want standard output: leave out one.")
