@@ -81,6 +81,11 @@ def test_recall_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
             assert 0 <= each["calibration"][error] <= 1
         assert sum(bin["count"] for bin in each["calibration"]["reliability"]) > 3
     markdown = run("report", None, results / "recall.json")["printed"]
+    assert "in-sample" not in markdown
+    learnt = tmp_path / "learnt.json"
+    report["results"]["folders"]["talk"]["in_sample"] = True
+    learnt.write_text(json.dumps(report), encoding="utf-8")
+    assert "### talk (in-sample)\n\nIn-sample: " in run("report", None, learnt)["printed"]
     assert "### talk" in markdown
     assert "| BM25 |" in markdown
 

@@ -20,7 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 from hippocampe import Config, Hippocampe, Scope, archive, journal
-from hippocampe.cli import doctor, terminal
+from hippocampe.cli import doctor, show, terminal
 from hippocampe.cli.app import app
 from hippocampe.lexicon import Lexicon
 from hippocampe.store import sqlite
@@ -510,7 +510,7 @@ class TestTalk:
 
     def test_import_twice(self, run: Run, file: Path) -> None:
         first = run("import", str(file), "--format", "jsonl", "--channel", "lobby")
-        assert "2 read, 2 added, 0 already there, 2 turns, 1 problems" in first.out
+        assert "2 read, 2 added, 0 already there, 2 turns, 1 problem" in first.out
         assert "line 3: " in first.out
         again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
         assert (again["added"], again["known"]) == (0, 2)
@@ -523,6 +523,14 @@ class TestTalk:
         assert [message["content"] for message in found] == ["le tuba est arrivé"]
         assert run("search-text", "tub*", "--since", "2026-01-05T10:01", "--json").json == []
         assert "zoé" in run("messages", "--channel", "lobby").out
+
+    def test_only_what_somebody_said_somewhere(self, run: Run, file: Path) -> None:
+        run("import", str(file), "--channel", "lobby")
+        for command in ("recall", "search-text"):
+            said = run(command, "tuba", "--of-user", "zoé", "--of-channel", "lobby", "--json").json
+            assert [each["author"] for each in said] == ["zoé"]
+            assert run(command, "tuba", "--of-user", "nobody", "--json").json == []
+            assert run(command, "tuba", "--of-channel", "hall", "--json").json == []
 
     def test_a_file_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
         refused = run("import", str(tmp_path / "nowhere.txt"), "--json")
@@ -729,3 +737,10 @@ def test_every_reason_names_signals_that_exist() -> None:
     named = [name for names in _REASONS.values() for name in names]
     assert set(named) <= {*SIGNALS, RIVALS}
     assert len(named) == len(set(named))
+
+
+def test_counts_are_spelled() -> None:
+    counts = {"memory": 2, "turn": 1, "live": 1, "note": 0, "below threshold": 3}
+    assert show.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
+    assert show.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
+    assert show.counted({}) == "nothing"

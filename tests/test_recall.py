@@ -378,6 +378,66 @@ def test_memory_filters_leave_talk_out(hippo: Hippocampe, scope: Scope) -> None:
         assert hippo.recall("brebis", scope=scope, collections=["turn", "memory"], **filters) == []
 
 
+@pytest.fixture
+def rooms(hippo: Hippocampe, clock: FakeClock) -> Hippocampe:
+    """The same said by two people in two rooms, as memories, turns and live messages."""
+    for user in ("ana", "bob"):
+        for channel in ("kitchen", "garden"):
+            where = Scope(user=user, channel=channel)
+            hippo.remember(f"{user} répare la pompe ({channel})", scope=where, subjects=[channel])
+            hippo.after_turn(f"la pompe de {user} est dans {channel}", None, scope=where)
+            hippo.observe(f"{user} observe la pompe de {channel}", scope=where)
+            clock.advance(minutes=1)
+    first, *others = (item.id for item in hippo.recent(scope=Scope()))
+    for other in others:
+        hippo.associate(first, other, "part_of", scope=Scope())
+    return hippo
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_user_and_channel_narrow_a_recall(rooms: Hippocampe, mode: Mode) -> None:
+    def found(**filters: str) -> set[tuple[str, str | None, str | None]]:
+        items = rooms.recall(
+            "la pompe",
+            scope=Scope(user="ana", channel="kitchen"),
+            collections=["memory", "turn", "live"],
+            mode=mode,
+            limit=50,
+            **filters,
+        )
+        return {(item.kind, item.author, item.channel) for item in items}
+
+    kinds, people, places = ("memory", "turn", "live"), ("ana", "bob"), ("kitchen", "garden")
+    assert found() == {(k, u, c) for k in kinds for u in people for c in places}
+    assert found(user="bob") == {(k, "bob", c) for k in kinds for c in places}
+    assert found(channel="garden") == {(k, u, "garden") for k in kinds for u in people}
+    assert found(user="ana", channel="garden") == {(k, "ana", "garden") for k in kinds}
+    assert found(user="Ana") == set()
+
+
+def test_user_and_channel_narrow_a_search_of_messages(rooms: Hippocampe) -> None:
+    def found(scope: Scope, **filters: str) -> list[tuple[str | None, str | None]]:
+        return [
+            (each.author, each.channel)
+            for each in rooms.search_text('"la pompe de"', scope=scope, **filters)
+            if not each.live
+        ]
+
+    assert found(Scope(), user="bob") == [("bob", "garden"), ("bob", "kitchen")]
+    assert found(Scope(), channel="kitchen") == [("bob", "kitchen"), ("ana", "kitchen")]
+    assert found(Scope(user="ana", channel="kitchen"), user="bob", channel="garden") == [
+        ("bob", "garden")
+    ]
+    assert found(Scope(), user="nobody") == []
+
+
+@pytest.mark.parametrize("label", ["user", "channel"])
+def test_an_empty_label_is_refused(hippo: Hippocampe, scope: Scope, label: str) -> None:
+    for search in (hippo.recall, hippo.search_text):
+        with pytest.raises(InvalidInput, match=label):
+            search("pompe", scope=scope, **{label: ""})
+
+
 def test_live_messages_are_found(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
     said = hippo.observe("je pars en Grèce demain", scope=scope, external_id="w1")
     again = hippo.observe("je pars en Grèce demain", scope=scope, external_id="w1")

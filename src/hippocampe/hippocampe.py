@@ -304,6 +304,8 @@ class Hippocampe:
         metadata: Metadata | None = None,
         since: When = None,
         until: When = None,
+        user: str | None = None,
+        channel: str | None = None,
         min_score: float | None = None,
         mode: Mode = "hybrid",
         explain: bool = False,
@@ -321,6 +323,8 @@ class Hippocampe:
             metadata: Only memories that hold all these pairs, equal in value and type.
             since: Only what happened at or after this.
             until: Only what happened before this.
+            user: Only what this user said: told a memory, opened a turn, wrote a message.
+            channel: Only what was said in this channel.
             min_score: Only what is at least this relevant, 0 to 1.
             mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
             explain: Fill `Recollection.why`.
@@ -340,6 +344,8 @@ class Hippocampe:
             metadata=metadata,
             since=since,
             until=until,
+            user=user,
+            channel=channel,
             min_score=min_score,
             mode=mode,
             explain=explain,
@@ -661,6 +667,8 @@ class Hippocampe:
         query: str,
         *,
         scope: Scope,
+        user: str | None = None,
+        channel: str | None = None,
         since: When = None,
         until: When = None,
         limit: int = 20,
@@ -669,11 +677,27 @@ class Hippocampe:
 
         Quoted words match as a phrase, and a word that ends in `*` as a prefix.
 
+        Args:
+            query: The words.
+            scope: Where to look: its channel only, if it names one.
+            user: Only messages that this user wrote.
+            channel: Only messages of this channel, whatever the scope's.
+            since: Only what was said at or after this.
+            until: Only what was said before this.
+            limit: At most this many, 1 to 1,000.
+
         Raises:
-            InvalidInput: The query is empty.
+            InvalidInput: An argument cannot be used.
         """
         return self._do(
-            listen.search_text, query, scope=scope, since=since, until=until, limit=limit
+            listen.search_text,
+            query,
+            scope=scope,
+            user=user,
+            channel=channel,
+            since=since,
+            until=until,
+            limit=limit,
         )
 
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:

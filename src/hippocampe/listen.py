@@ -230,18 +230,22 @@ def search_text(
     query: str,
     *,
     scope: Scope,
+    user: str | None,
+    channel: str | None,
     since: datetime | str | None,
     until: datetime | str | None,
     limit: int,
 ) -> list[Message]:
     """Messages that hold all the words of a query, newest first."""
+    said = Scope(user=user, channel=channel)
     query = clean(query, what="query")[:4_000]
     with parts.store.read() as connection:
         return talk.search_text(
             connection,
             scope.space,
             query,
-            channel=scope.channel,
+            author=said.user,
+            channel=said.channel or scope.channel,
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
             limit=check_limit(limit),

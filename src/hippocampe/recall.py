@@ -82,6 +82,7 @@ class Wanted:
     until: datetime | None = None
     min_score: float | None = None
     mode: Mode = "hybrid"
+    user: str | None = None
     channel: str | None = None
     at_least: int = 0
     ids: frozenset[str] | None = None
@@ -104,6 +105,7 @@ class Wanted:
             types=self.types,
             subjects=self.subjects,
             category=self.category,
+            user=self.user,
             channel=self.channel,
             since=self.since.timestamp() if self.since else None,
             until=self.until.timestamp() if self.until else None,
@@ -124,6 +126,8 @@ def recall(
     metadata: Metadata | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
+    user: str | None = None,
+    channel: str | None = None,
     min_score: float | None = None,
     mode: Mode = "hybrid",
     explain: bool = False,
@@ -134,6 +138,7 @@ def recall(
         InvalidInput: An argument cannot be used.
     """
     query = clean(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
+    said = Scope(user=user, channel=channel)
     wanted = _checked(
         Wanted(
             scope=scope,
@@ -144,6 +149,8 @@ def recall(
             category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
+            user=said.user,
+            channel=said.channel,
             min_score=min_score,
             mode=mode,
         )
@@ -220,6 +227,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
             hits.kinds,
             hits.scores["words"],
             question.same,
+            question.asker,
         )
         laps.end("evidence")
         if not candidates.ids:
@@ -289,7 +297,14 @@ def _fuse(
     weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
     best = [id for id in rank.fuse(hits.rankings, weights)[:BESIDE] if hits.kinds[id] == "turn"]
     if best:
-        beside = talk.beside(connection, best, since=wanted.since, until=wanted.until)
+        beside = talk.beside(
+            connection,
+            best,
+            author=wanted.user,
+            channel=wanted.channel,
+            since=wanted.since,
+            until=wanted.until,
+        )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
     return rank.fuse(hits.rankings, weights)[: max(rank.CANDIDATES, wanted.limit)]
@@ -302,8 +317,7 @@ def _of_memories(
     starts = [
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
-    reached = associations.reach(connection, wanted.scope.space, starts, 2)
-    linked = reached[len(set(starts)) :][:LINKED]
+    linked = associations.near(connection, wanted.scope.space, starts, 2, most=LINKED)
     rows = memories.get(connection, wanted.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
     collections = wanted.kinds()["memory"]
@@ -329,6 +343,7 @@ def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
         and (memory.expires_at is None or memory.expires_at > now)
         and (wanted.types is None or memory.type in wanted.types)
         and (wanted.category is None or memory.category == wanted.category)
+        and (wanted.user is None or memory.user == wanted.user)
         and (wanted.channel is None or memory.channel == wanted.channel)
         and (wanted.ids is None or memory.id in wanted.ids)
         and (wanted.since is None or at >= wanted.since)

@@ -192,7 +192,7 @@ def _write(
         names = (item.author, item.channel if item.kind != "live" else None)
         head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
         if item.kind == "live" and at is not None:
-            when = clock_label(at, timezone, language)
+            when = clock_label(at, timezone, language, now=now)
         if head:
             who = f"{head} ({when})" if when else head
             return BULLET + translate("{who}: {said}", language).format(who=who, said=content)

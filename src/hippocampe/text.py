@@ -74,6 +74,18 @@ _OPENS_QUESTION: Final = re.compile(
 _FIRST_PERSON: Final = re.compile(
     r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos)\b"
 )
+_SPEAKER: Final = re.compile(
+    r"\b(?:i|me|my|mine|myself|je|j|moi|mon|ma|mes|mienn?e?s?)\b|\bm'(?=\w)"
+)
+_ADDRESSEE: Final = re.compile(
+    r"\b(?:you|your|yours|yourself|tu|te|t|toi|ton|ta|tes|tienn?e?s?|vous|votre|vos)\b"
+)
+_REQUEST: Final = re.compile(
+    r"\b(?:(?:tell|remind|show|give|let|help) me|i(?: want|'d like| would like)? to know|i wonder"
+    r"|(?!chez)\w+-moi|(?:di[st]|rappelle|donne|montre|explique|raconte|aide)[sz]? moi|(?:me|m') ?(?:dire|rappeler"
+    r"|donner|montrer|expliquer|raconter|aider)|je (?:veux|voudrais|aimerais) savoir|je me demande)\b"
+)
+"""Words by which a question asks to be answered: they do not make it one about the asker."""
 _COUNTRY: Final = re.compile(r"\bUS\b")
 _IDIOMS: Final = (
     (re.compile(r"\bfor a living\b", re.IGNORECASE), "as a job"),
@@ -249,6 +261,16 @@ def embedding_text(content: str, author: str | None = None, at: datetime | None 
 def is_first_person(text: str) -> bool:
     """Whether `text` speaks of its speaker: "je", "mon", "I", "we"."""
     return _FIRST_PERSON.search(fold(_COUNTRY.sub("", text))) is not None
+
+
+def is_about_speaker(text: str) -> bool:
+    """Whether `text` speaks of its one speaker: "my dog", "j'ai", but not "our dog" or "tell me"."""
+    return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
+
+
+def is_to_somebody(text: str) -> bool:
+    """Whether `text` speaks of the one it is said to: "you", "ton"."""
+    return _ADDRESSEE.search(fold(text)) is not None
 
 
 def traits(text: str) -> int:

@@ -177,18 +177,25 @@ def _ago(gap: timedelta, unit: Literal["day", "hour", "minute"], language: Langu
     return format_timedelta(gap, unit, threshold=99, add_direction=True, locale=language)
 
 
-def clock_label(at: datetime, timezone: str | ZoneInfo, language: Language = "fr") -> str:
+def clock_label(
+    at: datetime, timezone: str | ZoneInfo, language: Language = "fr", *, now: datetime
+) -> str:
     """The day, month and hour of a moment where it is read: ``"17/01 10:23"``, ``"Jan 17, 10:23"``.
+
+    A moment of another year has its year: ``"17/01/2025 10:23"``, ``"Jan 17, 2025, 10:23"``.
 
     Raises:
         InvalidInput: a naive datetime, or an unknown timezone.
     """
-    there = _local(as_utc(at, name="at"), as_zone(timezone))
+    zone = as_zone(timezone)
+    there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
+    same = there.year == here.year
     if language == "fr":
-        return there.strftime("%d/%m %H:%M")
+        return f"{there:%d/%m}{'' if same else f'/{there.year:04}'} {there:%H:%M}"
     from babel.dates import format_datetime
 
-    return format_datetime(there, "MMM d, HH:mm", locale=language)
+    pattern = "MMM d, HH:mm" if same else "MMM d, y, HH:mm"
+    return format_datetime(there, pattern, locale=language)
 
 
 def _local(at: datetime, zone: ZoneInfo) -> datetime:

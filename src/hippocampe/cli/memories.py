@@ -122,6 +122,8 @@ def recall(
     metadata: options.WithPairs = None,
     since: options.Since = None,
     until: options.Until = None,
+    of_user: options.OfUser = None,
+    of_channel: options.OfChannel = None,
     min_score: Annotated[
         float | None, typer.Option("--min-score", help="Only what is this relevant, 0 to 1.")
     ] = None,
@@ -142,6 +144,8 @@ def recall(
             metadata=options.read_metadata(metadata),
             since=call.moment(since),
             until=call.moment(until),
+            user=of_user,
+            channel=of_channel,
             min_score=min_score,
             explain=explain,
         )

@@ -104,6 +104,13 @@ WithPairs = Annotated[
         "--metadata", metavar="KEY=VALUE", help="Only what holds this pair, as typed; repeatable."
     ),
 ]
+OfUser = Annotated[
+    str | None, typer.Option("--of-user", metavar="USER", help="Only what this user said.")
+]
+OfChannel = Annotated[
+    str | None,
+    typer.Option("--of-channel", metavar="CHANNEL", help="Only what was said in this channel."),
+]
 ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]

@@ -142,6 +142,7 @@ _REASONS = {
     "it is often used": ("use",),
 }
 """Reasons in words, each with the signals that are it."""
+_OF_OTHER = "someone else says it of themselves"
 
 
 def reasons(item: Recollection, most: int = 3) -> str:
@@ -152,6 +153,11 @@ def reasons(item: Recollection, most: int = 3) -> str:
     }
     strongest = sorted(sums, key=lambda reason: -sums[reason])[:most]
     named = [f"{reason} (+{sums[reason]:.1f})" for reason in strongest if sums[reason] >= 0.05]
+    named += [
+        f"but {_OF_OTHER} ({signal.contribution:.1f})"
+        for signal in item.why
+        if signal.name == "of_other" and signal.contribution
+    ]
     return "why: " + "; ".join(named) if named else ""
 
 
@@ -314,7 +320,7 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     table = _table("when", "channel", "author", "content")
     for each in found:
         table.add_row(
-            clock_label(each.at, timezone),
+            clock_label(each.at, timezone, now=datetime.now(UTC)),
             _text(each.channel or ""),
             _text(each.author or ""),
             _text(each.content),
@@ -328,10 +334,13 @@ def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
 
     if not found:
         return _text("There are no notes.")
+    now = datetime.now(UTC)
     table = _table("written", "path", "tags")
     for each in found:
         tags = " ".join(f"#{tag}" for tag in each.tags)
-        table.add_row(clock_label(each.modified_at, timezone), _text(each.path), _text(tags))
+        table.add_row(
+            clock_label(each.modified_at, timezone, now=now), _text(each.path), _text(tags)
+        )
     return table
 
 
@@ -407,7 +416,7 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
         if each.missing:
             lines.append(_text(f"left out, late or down: {', '.join(each.missing)}", "italic"))
         table.add_row(
-            clock_label(each.created_at, timezone),
+            clock_label(each.created_at, timezone, now=datetime.now(UTC)),
             _text(each.channel or ""),
             f"{each.took_ms:,.1f}",
             f"{each.tokens_added:,}",
@@ -416,9 +425,30 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
     return table
 
 
+_NOUNS = {
+    "memory": ("memory", "memories"),
+    "summary": ("summary", "summaries"),
+    "goal": ("goal", "goals"),
+    "fact": ("fact", "facts"),
+    "turn": ("turn", "turns"),
+    "message": ("message", "messages"),
+    "live": ("live message", "live messages"),
+    "note": ("note", "notes"),
+    "problem": ("problem", "problems"),
+    "line": ("line", "lines"),
+}
+"""What is counted, one and several; what is missing here, such as an outcome, stays as it is."""
+
+
+def count(number: int, kind: str) -> str:
+    """A count in words: `1 memory`, `1,200 memories`."""
+    one, several = _NOUNS.get(kind, (kind, kind))
+    return f"{number:,} {one if number == 1 else several}"
+
+
 def counted(counts: Mapping[str, int]) -> str:
-    """Counts in words: `3 memory, 2 turn`."""
-    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count) or "nothing"
+    """Counts in words: `3 memories, 1 turn`."""
+    return ", ".join(count(number, kind) for kind, number in counts.items() if number) or "nothing"
 
 
 def receipt(
@@ -463,7 +493,7 @@ def verification(found: Verification) -> "RenderableType":
         ("missing in the index", found.missing_in_index),
         ("unknown to the store", found.unknown_to_store),
     ):
-        lines += [f"{len(some):,} {kind} {what}" for kind, some in ids.items()]
+        lines += [f"{count(len(some), kind)} {what}" for kind, some in ids.items()]
     if differ:
         lines.append("`hippocampe reindex` builds the index anew")
     if found.database != "ok":
@@ -488,7 +518,7 @@ def imported(done: Imported) -> "RenderableType":
     """The summary of an import."""
     lines = [
         f"{done.read:,} read, {done.added:,} added, {done.known:,} already there, "
-        f"{done.turns:,} turns, {len(done.problems):,} problems"
+        f"{count(done.turns, 'turn')}, {count(len(done.problems), 'problem')}"
     ]
     lines += [f"line {line}: {problem}" for line, problem in done.problems[:_MOST_PROBLEMS]]
     if len(done.problems) > _MOST_PROBLEMS:
@@ -510,7 +540,7 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
     """The questions with what was found, then the sum of it."""
     parts = [
         _text(
-            f"{report.messages} messages and {report.memories} memories of Camille and Owen, "
+            f"{count(report.messages, 'message')} and {count(report.memories, 'memory')} of Camille and Owen, "
             f"January and February 2026, loaded in {report.load_seconds:.1f} s"
         )
     ]
