@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "absence",
         "opening",
         "maintain",
+        "rederivation",
         "remember",
         "understand",
         "recall",

@@ -15,6 +15,7 @@ from hippocampe import (
     maintain,
     opening,
     recall,
+    rederivation,
     remember,
     revise,
     transfer,
@@ -589,6 +590,8 @@ class Hippocampe:
     def reindex(self, *, embedder: str | None = None, progress: Progress | None = None) -> None:
         """Build the index anew from the store while reading goes on.
 
+        What older rules derived from the stored texts is derived again first.
+
         Args:
             embedder: Re-embed everything with this embedder; default: keep the vectors.
             progress: Called with what is being done, how many are done, how many there are.
@@ -596,6 +599,7 @@ class Hippocampe:
         Raises:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         """
+        self._do(rederivation.rederive)
         if embedder is None:
             self._do(maintain.reindex, progress)
             return

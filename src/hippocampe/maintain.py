@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hippocampe import journal, rebuild
+from hippocampe import journal, rebuild, rederivation
 from hippocampe.absence import found_in_files
 from hippocampe.embed import open_embedder
 from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
@@ -29,6 +29,9 @@ ERASING = "erasing"
 """The `meta` that says that what was erased may still be read in the files."""
 MOST_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
+
+REDERIVING_SECONDS = 0.5
+"""What closing spends on rows of older rules where there is no background; the next one goes on."""
 
 
 def index_folder(folder: Path, model: str) -> Path:
@@ -328,6 +331,7 @@ class Maintenance:
                     continue
                 due = time.monotonic() + self._seconds
                 rounds += 1
+                rederivation.rederive(parts, self._stop.is_set)
                 flush(parts)
                 if rounds % 2 == 1:
                     self._expire(parts)
@@ -360,6 +364,9 @@ def close(parts: Parts) -> None:
         pool.shutdown(wait=False, cancel_futures=True)
     parts.embedder_thread.shutdown()
     try:
+        if not parts.config.background:
+            until = time.monotonic() + REDERIVING_SECONDS
+            rederivation.rederive(parts, lambda: time.monotonic() > until)
         flush(parts)
         # Programs that run for seconds have no other time for it.
         journal.expire(parts)

@@ -48,12 +48,12 @@ _SHOWN: dict[str, ColumnElement[bool]] = {
     "live": message.c.live.is_(True),
     "note": true(),
 }
-_TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
+TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
 
 
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
     """The ids of all rows that the index should hold."""
-    query = select(_TABLES[kind].c.id).where(_SHOWN[kind])
+    query = select(TABLES[kind].c.id).where(_SHOWN[kind])
     for row in connection.execute(query, execution_options={"yield_per": 10_000}):
         yield row.id
 
@@ -62,7 +62,7 @@ def stored_points(
     connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
 ) -> Iterator[Point]:
     """The points of rows that the index should hold and that are embedded by `model`."""
-    table = _TABLES[kind]
+    table = TABLES[kind]
     columns: list[Any] = [table, vector.c.dense]
     joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(*columns).select_from(joined).where(_SHOWN[kind])
@@ -102,7 +102,7 @@ def unembedded(
     connection: Connection, kind: str, model: str, limit: int, ids: Sequence[str] | None = None
 ) -> list[Any]:
     """Rows that the index should hold and that `model` has not embedded yet, all or among some."""
-    table = _TABLES[kind]
+    table = TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table).select_from(joined).where(_SHOWN[kind], vector.c.id.is_(None))
     if ids is not None:
@@ -117,7 +117,7 @@ def embed_missing(parts: Parts, progress: Progress | None = None, *, index: bool
         index: Put their points in the index too.
     """
     done = 0
-    for kind in _TABLES:
+    for kind in TABLES:
         while True:
             with parts.store.read() as connection:
                 rows = unembedded(connection, kind, parts.embedder.model, 256)
@@ -185,20 +185,24 @@ def _embed_waiting(parts: Parts) -> None:
                     derived.set_meta(connection, WAITING, "")
 
 
-def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
+def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """What of rows of a kind is embedded, and what their words and traits are taken from."""
     if kind == "memory":
         items = [memories.of_row(row) for row in rows]
-        texts, contents = map(memory_embedding_text, items), map(memory_text, items)
-    elif kind == "turn":
+        return list(map(memory_embedding_text, items)), list(map(memory_text, items))
+    if kind == "turn":
         turns = [talk.turn_of_row(row) for row in rows]
-        texts, contents = map(turn_embedding_text, turns), map(turn_text, turns)
-    elif kind == "live":
-        spoken = [talk.message_of_row(row) for row in rows]
-        texts, contents = map(live_embedding_text, spoken), map(live_embedding_text, spoken)
-    else:
-        pieces = [notes.of_row(row) for row in rows]
-        texts, contents = map(piece_text, pieces), map(piece_text, pieces)
-    prepared = parts.prepare(list(texts), list(contents))
+        return list(map(turn_embedding_text, turns)), list(map(turn_text, turns))
+    if kind == "live":
+        spoken = list(map(live_embedding_text, map(talk.message_of_row, rows)))
+        return spoken, spoken
+    pieces = [piece_text(notes.of_row(row)) for row in rows]
+    return pieces, pieces
+
+
+def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
+    embedded_texts, contents = texts(kind, rows)
+    prepared = parts.prepare(embedded_texts, contents)
     with parts.change() as change:
         embedded = [change.embedded(each) for each in prepared]
         pairs = list(zip(rows, embedded, strict=True))
@@ -250,7 +254,7 @@ def refill(parts: Parts, progress: Progress | None = None) -> None:
     some 35 MB of memory.
     """
     embed_missing(parts, progress)
-    for kind in _TABLES:
+    for kind in TABLES:
         with parts.store.read(whole=True) as connection:
             kept = count_shown(connection, kind)
         if kept or parts.index.count(kind):
@@ -296,7 +300,7 @@ def new_generation(
 
 def count_shown(connection: Connection, kind: str) -> int:
     """How many rows of a kind the index should hold."""
-    query = select(func.count()).select_from(_TABLES[kind]).where(_SHOWN[kind])
+    query = select(func.count()).select_from(TABLES[kind]).where(_SHOWN[kind])
     return connection.execute(query).scalar_one()
 
 
