@@ -24,7 +24,7 @@ RULES_VERSION: Final = 1
 @cache
 def languages() -> tuple[str, ...]:
     """The codes of the languages, in the order in which their data is joined."""
-    return tuple(sorted(folder.name for folder in files(__package__).iterdir() if _holds(folder)))
+    return tuple(sorted(folder.name for folder in files("hippocampe.language").iterdir() if _holds(folder)))
 
 
 def _holds(folder: Any) -> bool:
@@ -52,6 +52,7 @@ def relations() -> Mapping[str, Any]:
     return _parsed("relations.toml")
 
 
+@cache
 def words(role: str, *, file: str = "words", language: str | None = None) -> frozenset[str]:
     """The words of a role, as written: of all languages, or of one.
 
@@ -90,7 +91,7 @@ def _parsed(*path: str) -> dict[str, Any]:
 
 
 def _source(*path: str) -> str:
-    return files(__package__).joinpath(*path).read_text(encoding="utf-8")
+    return files("hippocampe.language").joinpath(*path).read_text(encoding="utf-8")
 
 
 def _join(joined: dict[str, Any], more: Mapping[str, Any]) -> None:
