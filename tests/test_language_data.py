@@ -1,7 +1,11 @@
 """The data of the languages: the same files and roles in every folder, and no word lists in code."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +76,49 @@ def test_lists_and_words_of_a_role_are_joined() -> None:
     assert {"janvier", "january"} <= {
         name.lower() for names in lexicon.together("time")["months"] for name in names.split()
     }
+
+
+ESPERANTO = {
+    "words.toml": {"telling": '"kaj estas mia via kun por sed"', "letters": '"ĉĝĥĵŝŭ"'},
+    "time.toml": {
+        "months": (
+            '["januaro", "februaro", "marto", "aprilo", "majo", "junio", "julio", "augusto",'
+            ' "septembro", "oktobro", "novembro", "decembro"]'
+        ),
+        "weekdays": '"lundo mardo merkredo ĵaudo vendredo sabato dimanĉo"',
+    },
+    "relations.toml": {"states": '["(loĝas) en {value}"]'},
+}
+SCRIPT = """
+from datetime import UTC, datetime
+from hippocampe.decide import decide
+from hippocampe.text import guess_language
+from hippocampe.windows import read_window
+print(guess_language("la hundo kaj la kato estas kun mi"), guess_language("the dog and the cat"))
+print(read_window("in majo 2024", now=datetime(2026, 1, 17, tzinfo=UTC), timezone="UTC").start.date())
+print(decide("Zamenhof loĝas en Varsovio", "Zamenhof loĝas en Bialistoko").verdict)
+"""
+
+
+def test_a_third_language_is_one_more_folder(tmp_path: Path) -> None:
+    copy = tmp_path / "hippocampe"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__", "sample"))
+    folder = shutil.copytree(copy / "language" / "en", copy / "language" / "eo")
+    for file, replaced in ESPERANTO.items():
+        text = (folder / file).read_text(encoding="utf-8")
+        for role, value in replaced.items():
+            pattern = rf'^{role} = (?:"""[^"]*"""|"[^"]*"|\[[^]]*\])'
+            text, found = re.subn(pattern, f"{role} = {value}", text, count=1, flags=re.M)
+            assert found == 1, role
+        (folder / file).write_text(text, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.split() == ["eo", "en", "2024-05-01", "updated"]
 
 
 # A word of any of the languages that means little elsewhere: what a word list is told by.

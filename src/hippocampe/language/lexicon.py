@@ -24,7 +24,9 @@ RULES_VERSION: Final = 1
 @cache
 def languages() -> tuple[str, ...]:
     """The codes of the languages, in the order in which their data is joined."""
-    return tuple(sorted(folder.name for folder in files("hippocampe.language").iterdir() if _holds(folder)))
+    return tuple(
+        sorted(folder.name for folder in files("hippocampe.language").iterdir() if _holds(folder))
+    )
 
 
 def _holds(folder: Any) -> bool:
