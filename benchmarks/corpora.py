@@ -108,7 +108,11 @@ def sample(corpus: Corpus, count: int | None) -> list[Query]:
 
 
 def moment(text: str | None) -> datetime | None:
-    """A date as the known collections write it; None if it is in no known form."""
+    """A date as the known collections write it; None without one.
+
+    Raises:
+        ValueError: It is in no known form.
+    """
     if not text:
         return None
     try:
@@ -121,11 +125,14 @@ def moment(text: str | None) -> datetime | None:
             return datetime.strptime(text, form).replace(tzinfo=UTC)
         except ValueError:
             continue
-    return None
+    raise ValueError(
+        f"cannot read the date {text!r}: write it like 2026-01-17, or add its form to _DATES."
+    )
 
 
 def times(corpus: Corpus) -> list[datetime]:
-    """When each document was said: its date, a second later than the one before of that date.
+    """When each document was said: its date (2020-01-01 without one), a second later than the one
+    before of that date.
 
     Sessions of the same date are two hours apart, so that they stay sessions.
     """

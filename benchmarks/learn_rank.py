@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from corpora import moment
 from hippocampe import rank, text
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.index.bm25 import sparse_document, sparse_query
@@ -59,7 +60,6 @@ FEW: Final = 10
 NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
 """`Model.rivals` with one weight of 1: what is added is linear in them."""
-DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%Y-%m-%d")
 
 MATCHES: Final = rank.SIGNALS[: rank.SIGNALS.index("length")]
 """Signals of which more is never worse: their weights may not be negative."""
@@ -106,15 +106,6 @@ def embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
         cache.mkdir(parents=True, exist_ok=True)
         np.save(path, LocalEmbedder().embed(list(texts)))
     return np.load(path)
-
-
-def moment(date: str | None) -> datetime | None:
-    for form in DATE_FORMATS:
-        try:
-            return datetime.strptime(date or "", form).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    return None
 
 
 def author_of(document: dict[str, Any]) -> str | None:

@@ -1,9 +1,11 @@
 """Each benchmark runs on a little made-up data, and its results can be reported."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,16 @@ def corpus(folder: Path, **more: str) -> Path:
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
     (folder / "qrels.tsv").write_text("".join(f"q{n}\td{n}\n" for n in QUESTIONS))
     return folder
+
+
+def test_a_date_that_cannot_be_read_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    moment = importlib.import_module("corpora").moment
+    assert moment(None) is moment("") is None
+    for text in ("1:56 pm on 8 May, 2023", "May-08-2023", "2023-05-08", "8 May 2023"):
+        assert moment(text).date() == date(2023, 5, 8)
+    with pytest.raises(ValueError, match="cannot read the date '8/5/23'"):
+        moment("8/5/23")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -18,15 +18,21 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hippocampe import Config, Hippocampe, Scope, journal
-from hippocampe.cli import doctor
+from hippocampe import Config, Hippocampe, Scope, archive, journal
+from hippocampe.cli import doctor, terminal
 from hippocampe.cli.app import app
 from hippocampe.lexicon import Lexicon
+from hippocampe.store import sqlite
 from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
+
+
+def interrupt_import(what: str, done: int, total: int) -> None:
+    if what == "importing":
+        raise KeyboardInterrupt
 
 
 class Result:
@@ -407,9 +413,10 @@ class TestFailures:
 
     def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
         with Hippocampe.open(folder):
-            done = run("recent")
+            done = run("remember", "Zoé joue du tuba")
         assert done.code == 1
         assert "holds it" in done.err
+        assert "read_only" in done.err
 
     def test_the_real_program(self, tmp_path: Path) -> None:
         wrong = tmp_path / "file"
@@ -482,8 +489,40 @@ class TestTalk:
         assert lines == len(copy.read_text().splitlines()) - 1
         printed = run("export", "-").out
         assert printed.splitlines()[1:] == copy.read_text().splitlines()[1:]
+        again = run("export", str(copy))
+        assert (again.code, "--force" in again.err) == (1, True)
+        assert run("export", str(copy), "--force").code == 0
         run("import", str(copy), "--space", "other")
         assert run("recent", "--space", "other", "--json").json[0]["content"] == "Zoé joue du tuba"
+
+    @pytest.mark.parametrize(
+        ("command", "says"),
+        [
+            ("import", "2 messages are stored and stay. To go on, import the file again"),
+            ("export", "was not written; a file that was there is unchanged"),
+            ("backup", "was not written; a file that was there is unchanged"),
+        ],
+    )
+    def test_ctrl_c_says_what_is_safe(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, says: str
+    ) -> None:
+        path = tmp_path / "file"
+        path.write_text('{"author": "a", "content": "un"}\n{"author": "a", "content": "deux"}')
+        before = path.read_bytes()
+
+        def interrupt(*_: object) -> Any:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(archive, "_rows", interrupt)
+            patched.setattr(sqlite, "backup", interrupt)
+            patched.setattr(terminal, "progress", lambda: nullcontext(interrupt_import))
+            typed = [command, str(path), *(["--force"] if command != "import" else [])]
+            stopped = run(*typed)
+        assert (stopped.code, stopped.out) == (130, "")
+        assert says in stopped.err
+        assert path.read_bytes() == before
+        assert run("import", str(path), "--json").json["known"] == (2 if command == "import" else 0)
 
     def test_export_to_where_json_goes(self, run: Run) -> None:
         assert run("export", "-", "--json").code == 2
@@ -562,6 +601,9 @@ class TestUpkeep:
     def test_backup(self, run: Run, tmp_path: Path) -> None:
         run("remember", "Zoé joue du tuba")
         copy = run("backup", str(tmp_path / "copy.db"), "--json").json["path"]
+        again = run("backup", copy)
+        assert (again.code, "--force" in again.err) == (1, True)
+        assert run("backup", copy, "--force").code == 0
         (tmp_path / "second").mkdir()
         Path(copy).rename(tmp_path / "second" / "hippocampe.db")
         back = run("recent", "--folder", str(tmp_path / "second"), "--json").json
@@ -593,8 +635,8 @@ class TestDoctor:
     def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
         with Hippocampe.open(folder):
             done = run("doctor")
-        assert done.code == 1
-        assert re.search(r"problem +data: .+ holds it", done.out)
+        assert done.code == 0
+        assert re.search(r"data: .+ holds it", " ".join(done.out.split()))
 
     def test_a_folder_that_is_a_file(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,17 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def _named(text: str) -> set[str]:
     return set(re.findall(r"`([A-Za-z_.-]+)", text))
+
+
+def test_extras_are_named_as_a_checkout_installs_them() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    (every,) = extras.pop("all")
+    assert set(every.removeprefix("hippocampe[").removesuffix("]").split(",")) == set(extras)
+    for page in [*ROOT.glob("docs/*.md"), ROOT / "README.md"]:
+        text = page.read_text(encoding="utf-8")
+        assert "hippocampe[" not in text, f"{page.name} installs from elsewhere"
+        assert set(re.findall(r"\.\[(\w+)\]", text)) <= {"all", *extras}
 
 
 def test_every_verb_is_documented() -> None:

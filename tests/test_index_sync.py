@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,12 +16,13 @@ import pytest
 
 from children import child
 from conftest import Opener
-from hippocampe import Config, Hippocampe, Scope, rebuild
+from hippocampe import Config, Hippocampe, Scope, maintain, rebuild
 from hippocampe.errors import (
     EmbedderMismatch,
     FolderInUse,
     HippocampeError,
     InvalidInput,
+    StoreError,
     StoreFull,
 )
 from hippocampe.store import derived
@@ -134,6 +136,23 @@ def test_a_restored_backup_gets_its_own_index(
     everything(again, scope, range(5))
     assert again.verify().checked["memory"] == 5
     assert again.recall("colis7", scope=scope, mode="text") == []
+
+
+def test_what_ctrl_c_kept_from_the_index_is_replayed(
+    opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = opener()
+    fill(hippo, scope, range(3))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(hippo._parts.index, "apply", interrupt)  # pyright: ignore[reportPrivateUsage]
+        hippo.remember("le colis3 attend", scope=scope)
+    hippo.remember("le colis4 attend", scope=scope)
+    hippo.flush()
+    everything(hippo, scope, range(5))
 
 
 def test_verify_names_what_differs_and_opening_repairs_it(
@@ -373,6 +392,42 @@ def test_closing_does_not_wait_for_a_graph(
     with Hippocampe.open(replace(config, graph_threshold=10**6)) as again:
         everything(again, scope, range(20))
         assert again.verify().ok
+
+
+def test_a_program_that_cannot_start_python_goes_without_graphs(
+    opener: Callable[..., Hippocampe],
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hippo = opener(graph_threshold=10)
+    fill(hippo, scope, range(20))
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/opt/game/host")
+        for _ in range(2):
+            maintain.grow_graphs(hippo._parts)  # pyright: ignore[reportPrivateUsage]
+        with pytest.raises(
+            StoreError, match="could not be searched: host is no Python interpreter"
+        ):
+            hippo.verify(absent=["colis0"])
+    (said,) = [r.getMessage() for r in caplog.records if "graph" in r.getMessage()]
+    assert "host is no Python interpreter" in said
+    assert "Searching goes on without it" in said
+    assert hippo.stats(scope=scope).outages == {"graphs": 1}
+    everything(hippo, scope, range(20))
+
+
+def test_a_graph_is_built_where_priorities_cannot_be_lowered(
+    opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hippo = opener()
+    fill(hippo, scope, range(20))
+    config = hippo._parts.config  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.delattr(os, "nice")
+    order = {"model": "hashed-256", "dimensions": 256, "kind": "memory"}
+    paths = {"database": str(config.database), "target": str(tmp_path / "generation")}
+    rebuild.build_from_order(order | paths)
+    assert any((tmp_path / "generation").iterdir())
 
 
 def test_words_come_and_go_with_the_item_that_holds_them(

@@ -67,40 +67,54 @@ def test_an_upgrade_keeps_a_copy_first(
 ) -> None:
     filled(open_hippo, scope)
     assert not (folder / "backups").exists()
-    monkeypatch.setattr(schema, "REVISION", "0003")
+    monkeypatch.setattr(schema, "REVISION", "0004")
     hippo = open_hippo(embedder="hashed:32")
     assert hippo.recent(scope=scope)[0].content == "Camille élève des abeilles"
-    (copy,) = (folder / "backups").glob("before-0003-*.db")
+    (copy,) = (folder / "backups").glob("before-0004-*.db")
     with closing(sqlite3.connect(copy)) as connection:
         kept = connection.execute("SELECT content FROM memory").fetchall()
     assert kept == [("Camille élève des abeilles",)]
 
 
-def test_the_log_of_an_older_version_is_kept_but_for_its_reasons(
+def test_tables_that_no_migration_knows_are_left_alone(
     open_hippo: Opener, scope: Scope, folder: Path
 ) -> None:
-    folder.mkdir()
-    engine = create_engine(f"sqlite:///{folder / 'hippocampe.db'}")
-    with engine.begin() as connection:
-        migrate.upgrade(connection, "0001")
-        columns = "id, space, message_preview, memories_injected, notes_injected, tokens_added, "
-        connection.exec_driver_sql(
-            f"INSERT INTO retrieval ({columns} took_ms, stages, missing, created_at) "
-            "VALUES ('1', 'default', 'où ?', 1, 0, 9, 3.5, '{}', '[]', 0)"
-        )
-        connection.exec_driver_sql(
-            "INSERT INTO retrieval_item VALUES "
-            "('1', 0, '2', 'memory', 0.75, 'search', 'injected', '{\"late\": 0.5}')"
-        )
-    engine.dispose()
-    hippo = open_hippo(embedder="hashed:32")
-    (old,) = hippo.retrievals(scope=scope)
-    assert (old.message_preview, old.tokens_added) == ("où ?", 9)
-    assert [(item.id, item.score, item.outcome) for item in old.items] == [("2", 0.75, "injected")]
-    assert old.items[0].signals == {}
-    hippo.remember("le colis attend", scope=scope)
-    assert hippo.before_turn("où est le colis ?", scope=scope).items
-    assert hippo.retrievals(scope=scope, limit=1)[0].items[0].signals
+    filled(open_hippo, scope)
+    revise(folder, "0001")
+    with pytest.raises(StoreError, match="cannot upgrade the tables: .*0001"):
+        open_hippo(embedder="hashed:32")
+    revise(folder, schema.REVISION)
+    assert open_hippo(embedder="hashed:32").verify().ok
+
+
+@pytest.mark.parametrize("name", ["what?", "c#", "100%", "a%20b", "file:x?mode=ro"])
+def test_a_path_may_hold_what_a_url_gives_a_meaning(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / name / "data"
+    hippo = open_hippo(folder, embedder="hashed:32")
+    hippo.remember("Camille élève des abeilles", scope=scope)
+    owen = hippo.remember("Owen a un voilier", scope=scope).memory
+    copy = hippo.backup()
+    assert (folder / "hippocampe.db").is_file()
+    beside = Store(Config(folder).database, folder, read_only=True)
+    with beside.read() as connection:
+        assert len(connection.execute(select(schema.memory.c.id)).all()) == 2
+    beside.close()
+    hippo.erase(scope=scope, id=owen.id)
+    assert copy.is_file()
+    assert hippo.verify(absent=["voilier"]).ok
+    hippo.close()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    again = open_hippo(folder, embedder="hashed:32")
+    assert [memory.content for memory in again.recent(scope=scope)] == [
+        "Camille élève des abeilles"
+    ]
+
+
+def test_postgresql_is_not_supported_yet(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"PostgreSQL is not supported yet.*give a folder"):
+        Config(tmp_path, database_url="postgresql://localhost/memory")
 
 
 def test_data_of_a_later_version_is_left_alone(
@@ -214,7 +228,7 @@ def test_a_full_disk_takes_nothing_in_part(
 
 
 def test_full_text_folds_accents(tmp_path: Path) -> None:
-    store = Store.open(f"sqlite:///{tmp_path / 'x.db'}", tmp_path)
+    store = Store.open(tmp_path / "x.db", tmp_path)
     with store.write() as connection:
         connection.exec_driver_sql(
             "INSERT INTO message (id, space, channel, content, at, created_at, live) "
@@ -241,6 +255,82 @@ def test_a_backup_made_while_writing_opens(
     assert (
         again.recall("colis7", scope=scope, mode="text", limit=1)[0].content == "le colis7 attend"
     )
+
+
+def test_a_backup_replaces_no_file_unless_told_to(
+    small: Hippocampe, scope: Scope, tmp_path: Path, folder: Path, open_hippo: Opener
+) -> None:
+    small.remember("Camille élève des abeilles", scope=scope)
+    target = tmp_path / "copies" / "hippocampe.db"
+    small.backup(target)
+    first = target.read_bytes()
+    small.remember("Owen a un voilier", scope=scope)
+    with pytest.raises(InvalidInput, match=r"the file exists.*overwrite=True \(--force"):
+        small.backup(target)
+    assert target.read_bytes() == first
+    small.backup(target, overwrite=True)
+    assert [path.name for path in target.parent.iterdir()] == ["hippocampe.db"]
+    assert len(open_hippo(target.parent, embedder="hashed:32").recent(scope=scope)) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hippocampe.db", "hippocampe.db-wal", "hippocampe.db-journal", "owner.lock", "index/x/y.db"],
+)
+def test_no_file_of_the_data_folder_is_ever_replaced(
+    small: Hippocampe, scope: Scope, tmp_path: Path, folder: Path, name: str
+) -> None:
+    small.remember("Camille élève des abeilles", scope=scope)
+    (tmp_path / "link").symlink_to(folder, target_is_directory=True)
+    for target in (folder / name, tmp_path / "link" / name, folder / "backups" / ".." / name):
+        with pytest.raises(InvalidInput, match="of the open data folder"):
+            small.backup(target, overwrite=True)
+        with pytest.raises(InvalidInput, match="of the open data folder"):
+            small.export_to(target, scope=scope, overwrite=True)
+    assert small.verify().ok
+    assert small.recent(scope=scope)[0].content == "Camille élève des abeilles"
+
+
+def test_a_failed_copy_leaves_the_old_file(
+    small: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "copies" / "copy.db"
+    small.backup(target)
+    before = target.read_bytes()
+
+    def interrupt(_engine: object, partial: Path) -> None:
+        partial.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sqlite_corner, "backup", interrupt)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        small.backup(target, overwrite=True)
+    assert "copy.db was not written" in stopped.value.__notes__[0]
+    assert target.read_bytes() == before
+    assert [path.name for path in target.parent.iterdir()] == ["copy.db"]
+
+
+def test_what_a_killed_backup_leaves_is_removed(
+    small: Hippocampe, scope: Scope, folder: Path, open_hippo: Opener
+) -> None:
+    camille = small.remember("Camille élève des abeilles", scope=scope).memory
+    small.backup()
+    (kept,) = (folder / "backups").iterdir()
+
+    def leave() -> Path:
+        left = folder / "backups" / "20260117T102300.partial"
+        left.write_bytes(kept.read_bytes())
+        left.with_name(left.name + "-journal").write_bytes(b"half")
+        return left
+
+    left = leave()
+    small.erase(scope=scope, id=camille.id)
+    assert not left.exists()
+    assert small.verify(absent=["abeilles"]).ok
+    left = leave()
+    small.close()
+    assert open_hippo(embedder="hashed:32").stats(scope=scope).pending == 0
+    assert [path.name for path in (folder / "backups").iterdir()] == [kept.name]
 
 
 def test_a_backup_that_cannot_be_written(small: Hippocampe, tmp_path: Path) -> None:
@@ -280,7 +370,7 @@ def test_what_recall_reads_is_read_ahead_until_told_to_stop(
 
 def test_whoever_only_reads_cannot_write(small: Hippocampe, scope: Scope, folder: Path) -> None:
     small.remember("le colis attend", scope=scope)
-    beside = Store(Config(folder).url, folder, read_only=True)
+    beside = Store(Config(folder).database, folder, read_only=True)
     with beside.read() as connection:
         assert connection.execute(select(schema.memory.c.content)).scalar() == "le colis attend"
     with pytest.raises(StoreReadOnly), beside.write() as connection:
@@ -289,7 +379,7 @@ def test_whoever_only_reads_cannot_write(small: Hippocampe, scope: Scope, folder
 
 
 def test_a_connection_in_use_is_closed_when_it_comes_back(tmp_path: Path) -> None:
-    store = Store.open(f"sqlite:///{tmp_path / 'one.db'}", tmp_path)
+    store = Store.open(tmp_path / "one.db", tmp_path)
     with store.read() as connection:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)

@@ -1,15 +1,18 @@
 """Talk comes in from other programs; a space goes out and comes back whole."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from uuid6 import uuid7
 
 from conftest import FakeClock, Opener
-from hippocampe import Hippocampe, Scope
+from hippocampe import Hippocampe, Scope, archive
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 
 AT = "2025-06-01T18:00:00+02:00"
@@ -315,15 +318,31 @@ def test_a_broken_line_of_an_export_is_reported(
     assert [line for line, _ in done.problems] == [written + 2, written + 3, written + 4]
 
 
-def test_an_export_replaces_a_file_only_when_it_is_whole(
-    hippo: Hippocampe, scope: Scope, tmp_path: Path
+def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path = tmp_path / "out" / "space.jsonl"
     with pytest.raises(StoreError):
-        hippo.export_to(tmp_path / "nowhere" / "space.jsonl", scope=scope)
-    with pytest.raises(StoreError):
-        hippo.export_to(tmp_path, scope=scope)
-    hippo.export_to(tmp_path / "space.jsonl", scope=scope)
-    assert not list(tmp_path.glob("*.partial"))
+        hippo.export_to(path, scope=scope)
+    path.parent.mkdir()
+    with pytest.raises(InvalidInput, match="no file"):
+        hippo.export_to(path.parent, scope=scope, overwrite=True)
+    hippo.export_to(path, scope=scope)
+    before = path.read_bytes()
+    hippo.remember("Owen a un voilier", scope=scope)
+    with pytest.raises(InvalidInput, match="the file exists"):
+        hippo.export_to(path, scope=scope)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(archive, "_rows", interrupt)
+        hippo.export_to(path, scope=scope, overwrite=True)
+    assert path.read_bytes() == before
+    hippo.export_to(path, scope=scope, overwrite=True)
+    assert "voilier" in path.read_text(encoding="utf-8")
+    assert [each.name for each in path.parent.iterdir()] == ["space.jsonl"]
 
 
 def test_a_line_with_an_unusable_value_is_reported_and_the_rest_goes_in(
@@ -349,6 +368,201 @@ def test_a_line_with_an_unusable_value_is_reported_and_the_rest_goes_in(
         assert [memory.content for memory in hippo.recent(scope=other)] == [
             "Sacha répare des vélos"
         ]
+
+
+SECRET = "le mot de passe du wifi est hunter2-Tulipe"
+
+
+def exported(hippo: Hippocampe, scope: Scope, path: Path, clock: FakeClock) -> list[dict[str, Any]]:
+    tell(hippo, scope, clock)
+    hippo.export_to(path, scope=scope)
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.usefixtures("hashed")
+@pytest.mark.parametrize(
+    ("record", "column", "value", "reason"),
+    [
+        ("memory", "id", "not-a-uuid", "no UUID"),
+        ("memory", "id", "0190F3A4-7B0A-7CCC-8DDD-1234567890AB", "no UUID in lower case"),
+        ("memory", "superseded_by", "elsewhere", "no UUID"),
+        ("memory", "type", "rumour", "unknown type"),
+        ("memory", "collection", "attic", "unknown collection"),
+        ("memory", "category", "capability", "no category"),
+        ("memory", "importance", 99, "importance must be"),
+        ("memory", "importance", float("nan"), "importance must be"),
+        ("memory", "access_count", 10**30, "no count"),
+        ("memory", "access_count", 1.5, "unusable access_count"),
+        ("memory", "created_at", 1_768_000_000, "unusable created_at"),
+        ("memory", "content", " \n", "content is empty"),
+        ("memory", "content", "\ud800", "UTF-8"),
+        ("memory", "subjects", 5, "subjects must be a list"),
+        ("memory", "subjects", ["ski", 5], "subjects must be a list"),
+        ("memory", "evidence", {"a": 1}, "evidence must be a list"),
+        ("memory", "user", "a\nb", "user"),
+        ("turn", "session", "s1", "no UUID"),
+        ("turn", "content", "", "content is empty"),
+        ("message", "role", "root", "unknown role"),
+        ("message", "live", 1, "unusable live"),
+        ("message", "turn_id", "0190f3a4-7b0a-7ccc-8ddd-1234567890ab", "its turn is not"),
+        ("association", "kind", "hates", "unknown association"),
+        ("association", "target_id", "0190f3a4-7b0a-7ccc-8ddd-1234567890ab", "not in the space"),
+        ("setting", "value", 5_000, "recent_hours must be"),
+        ("setting", "name", "colour", "no setting 'colour'"),
+    ],
+)
+def test_a_row_of_an_export_is_checked_like_any_other_input(
+    open_hippo: Opener,
+    scope: Scope,
+    tmp_path: Path,
+    clock: FakeClock,
+    record: str,
+    column: str,
+    value: object,
+    reason: str,
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.update_settings(scope=scope, recent_hours=12)
+    rows = exported(hippo, scope, tmp_path / "space.jsonl", clock)
+    # The last of its kind, on which no other row depends.
+    at = max(number for number, row in enumerate(rows) if row.get("record") == record)
+    if record == "memory":
+        rows.insert(at + 1, rows[at] | {"id": str(uuid7()), "key": None, "superseded_by": None})
+        at += 1
+    rows[at] = rows[at] | {column: value}
+    path = tmp_path / "broken.jsonl"
+    path.write_text(lines(*rows), encoding="utf-8")
+    fresh = open_hippo(tmp_path / "fresh", embedder="hashed:32")
+    done = fresh.import_from(path, scope=scope)
+    broken = [problem for line, problem in done.problems if line == at + 1]
+    assert len(broken) == 1
+    assert reason in broken[0]
+    # The messages of a turn that is left out are left out with it.
+    of_it = sum(row.get("turn_id") == rows[at].get("id", "") for row in rows)
+    assert len(done.problems) == 1 + (of_it if record == "turn" and column != "id" else 0)
+    assert done.added == len(rows) - 1 - len(done.problems)
+    assert fresh.verify().ok
+    fresh.close()
+    assert open_hippo(tmp_path / "fresh", embedder="hashed:32").verify().ok
+
+
+@pytest.mark.usefixtures("hashed")
+def test_secrets_of_an_export_are_masked_or_refused(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    rows = exported(open_hippo(embedder="hashed:32"), scope, tmp_path / "space.jsonl", clock)
+    path = tmp_path / "secrets.jsonl"
+    wanted = {"memory": "content", "turn": "content", "message": "content", "association": "reason"}
+    rows = [row | {wanted[r]: SECRET} if (r := row.get("record")) else row for row in rows]
+    path.write_text(lines(*rows), encoding="utf-8")
+    masking = open_hippo(tmp_path / "masking", embedder="hashed:32")
+    assert masking.import_from(path, scope=scope).problems == ()
+    assert masking.verify(absent=["hunter2-Tulipe"]).ok
+    assert any("[secret" in memory.content for memory in masking.recent(scope=scope))
+    refusing = open_hippo(tmp_path / "refusing", embedder="hashed:32", refuse_secrets=True)
+    done = refusing.import_from(path, scope=scope)
+    assert (done.added, len(done.problems)) == (0, len(rows) - 1)
+    assert "holds a secret" in done.problems[0][1]
+
+
+@pytest.mark.usefixtures("hashed")
+def test_a_key_that_is_held_stays_where_it_is(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    exported(hippo, scope, tmp_path / "space.jsonl", clock)
+    other = open_hippo(tmp_path / "other", embedder="hashed:32")
+    other.set_fact("boisson", "café", scope=scope)
+    ((_, problem),) = other.import_from(tmp_path / "space.jsonl", scope=scope).problems
+    assert "'boisson' is held by another memory" in problem
+    assert other.facts(scope=scope)["boisson"].content == "café"
+
+
+@pytest.mark.usefixtures("hashed")
+def test_messages_known_under_other_ids_are_not_added_twice(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    exported(hippo, scope, tmp_path / "space.jsonl", clock)
+    other = open_hippo(tmp_path / "other", embedder="hashed:32")
+    other.observe("on part demain", scope=scope, external_id="w1")
+    done = other.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert (done.known, done.problems) == (1, ())
+    assert other.stats(scope=scope).live == 1
+
+
+@pytest.mark.usefixtures("hashed")
+def test_an_interrupted_import_says_what_is_safe(
+    open_hippo: Opener,
+    scope: Scope,
+    tmp_path: Path,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    rows = exported(open_hippo(embedder="hashed:32"), scope, tmp_path / "space.jsonl", clock)
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text(lines(*({"author": "dev", "content": f"message {n}"} for n in range(600))))
+    for path, safe, batch in (
+        (talk, "512 messages are stored", None),
+        (tmp_path / "space.jsonl", "5 rows are stored", 5),
+    ):
+        folder = tmp_path / path.stem
+        hippo = open_hippo(folder, embedder="hashed:32")
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stopped:
+            if batch:
+                patched.setattr(archive, "BATCH", batch)
+            hippo.import_from(path, scope=scope, progress=interrupt)
+        (note,) = stopped.value.__notes__
+        assert safe in note
+        assert "import the file again" in note
+        hippo.close()
+        again = open_hippo(folder, embedder="hashed:32")
+        done = again.import_from(path, scope=scope)
+        assert (done.known, done.added) == ((5, len(rows) - 6) if batch else (512, 88))
+        assert again.verify().ok
+
+
+@pytest.mark.usefixtures("hashed")
+def test_a_row_whose_id_no_index_takes_keeps_no_folder_closed(
+    open_hippo: Opener,
+    scope: Scope,
+    folder: Path,
+    clock: FakeClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As an import of an earlier version left it."""
+    hippo = open_hippo(embedder="hashed:32")
+    tell(hippo, scope, clock)
+    hippo.close()
+    with closing(sqlite3.connect(folder / "hippocampe.db")) as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(memory)")]
+        others = ", ".join(f'"{name}"' for name in columns if name not in ("id", "content"))
+        database.execute(
+            f"INSERT INTO memory (id, content, {others}) SELECT 'm1', 'Jo est là', {others} "
+            "FROM memory WHERE superseded_by IS NULL LIMIT 1"
+        )
+        database.execute(
+            "INSERT INTO outbox (kind, item_id, space) VALUES ('memory', 'm1', 'default')"
+        )
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('unembedded', '1')")
+        database.commit()
+    hippo = open_hippo(embedder="hashed:32")
+    assert [r.getMessage() for r in caplog.records if "no UUIDs" in r.getMessage()] == [
+        "1 items cannot be searched for, because their ids are no UUIDs ('m1', …): erase them by id"
+    ]
+    assert not [record for record in caplog.records if "building it anew" in record.getMessage()]
+    assert hippo.verify().missing_in_index == {"memory": ("m1",)}
+    assert hippo.get("m1", scope=scope).content == "Jo est là"
+    hippo.close()
+    caplog.clear()
+    hippo = open_hippo(embedder="hashed:32")
+    assert not caplog.records
+    hippo.reindex()
+    hippo.erase(scope=scope, id="m1")
+    assert hippo.verify(absent=["Jo est là"]).ok
 
 
 def test_a_folder_that_is_not_there_is_named(

@@ -1,6 +1,8 @@
 """What callers give, checked before anything is changed."""
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
 
 from hippocampe import secret
 from hippocampe.errors import InvalidInput
@@ -11,7 +13,11 @@ from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MAX_CONTENT_CHARACTERS,
     MAX_LABEL_CHARACTERS,
+    MAX_METADATA_BYTES,
+    MAX_METADATA_KEYS,
     Memory,
+    Metadata,
+    MetadataValue,
 )
 
 MAX_LIMIT = 1_000
@@ -145,3 +151,74 @@ def check_importance(type: str, importance: float | None) -> float:
     if not isinstance(importance, int | float) or not 0 <= importance <= 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"importance must be a number from 0 to 1, not {importance!r}.")
     return float(importance)
+
+
+def check_known(what: str, names: Sequence[str], choices: Sequence[str]) -> None:
+    """Check names against those that exist.
+
+    Raises:
+        InvalidInput: One of them does not.
+    """
+    for name in names:
+        if name not in choices:
+            raise InvalidInput(f"unknown {what} {name!r}: choose from {', '.join(choices)}.")
+
+
+def check_metadata(given: Metadata) -> dict[str, MetadataValue]:
+    """Metadata as it is compared: text without control characters.
+
+    Raises:
+        InvalidInput: It is no mapping of names to texts, numbers, booleans or None, or is too large.
+    """
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f'metadata must be a mapping, such as {{"source": "crm"}}, not {type(given).__name__}.'
+        )
+    checked = {
+        clean(name, what="a metadata key", limit=MAX_LABEL_CHARACTERS): _metadata_value(name, value)
+        for name, value in given.items()
+    }
+    if len(checked) > MAX_METADATA_KEYS:
+        raise InvalidInput(
+            f"metadata has {len(checked)} keys, more than {MAX_METADATA_KEYS}: leave some out."
+        )
+    try:
+        size = len(json.dumps(checked, ensure_ascii=False).encode())
+    except UnicodeEncodeError as exc:
+        raise InvalidInput("metadata holds a lone surrogate: it is not valid text.") from exc
+    if size > MAX_METADATA_BYTES:
+        raise InvalidInput(
+            f"metadata takes {size:,} bytes as JSON, more than {MAX_METADATA_BYTES:,}: shorten it."
+        )
+    return checked
+
+
+def _metadata_value(name: str, value: MetadataValue) -> MetadataValue:
+    if isinstance(value, str):
+        return without_control(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    # SQLite reads larger whole numbers as inexact.
+    if value is None or (isinstance(value, int) and -(2**63) <= value < 2**63):
+        return value
+    raise InvalidInput(
+        f"metadata {name!r} cannot be {value!r:.40}: give a text, a finite number, a whole number of "
+        "at most 64 bits, True, False or None."
+    )
+
+
+def safe_metadata(given: Metadata, *, refuse: bool) -> dict[str, MetadataValue]:
+    """Metadata as it is stored: checked, and without secrets.
+
+    Raises:
+        InvalidInput: It cannot be used, or holds a secret and `refuse` is set.
+    """
+    safe_pairs: dict[str, MetadataValue] = {}
+    for name, value in check_metadata(given).items():
+        name = safe(name, refuse=refuse, what="metadata")
+        if isinstance(value, str):
+            # The name tells that a value is one: {"password": "hunter2"}.
+            said = safe(f"{name}: {value}", refuse=refuse, what="metadata")
+            value = said.removeprefix(f"{name}: ")
+        safe_pairs[name] = value
+    return safe_pairs

@@ -4,11 +4,22 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 
 class ChildFailed(Exception):
-    """The process ended with an error, whose last line this is."""
+    """The process could not be started, or ended with an error, whose last line this is."""
+
+
+def _interpreter() -> str:
+    """The Python to run. A frozen program, or one that embeds Python, would start itself instead."""
+    name = PurePath(sys.executable or "").name.lower()
+    if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
+        raise ChildFailed(
+            f"{name or 'this program'} is no Python interpreter that could be started"
+        )
+    return sys.executable
 
 
 def run(
@@ -25,9 +36,9 @@ def run(
         started: Is given the process, and may kill it.
 
     Raises:
-        ChildFailed: It ended with an error, or was killed.
+        ChildFailed: It cannot be started, ended with an error, or was killed.
     """
-    command = [sys.executable, *arguments]
+    command = [_interpreter(), *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as child:
         started(child)

@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 from urllib.parse import SplitResult, urlsplit
 
 from hippocampe.errors import InvalidInput
@@ -19,7 +20,7 @@ class Config:
 
     Args:
         folder: The data folder: database, index, backups, lock file.
-        database_url: An SQLAlchemy URL. Default: SQLite in `folder`.
+        database_url: For PostgreSQL, which is not supported yet: leave it out.
         embedder: Default: the one the data was made with, `local` for new data. Or `provider:model` (`openai:text-embedding-3-small`,
             `voyageai:voyage-3.5`, `fastembed:…`).
         embedder_url: Base URL of a server compatible with the provider's API.
@@ -47,7 +48,7 @@ class Config:
         obsidian_insecure: Take any certificate, or none at all (`http://`).
 
     Raises:
-        InvalidInput: What is said about notes cannot be used.
+        InvalidInput: `database_url` is given, or the settings of notes cannot be used.
     """
 
     folder: Path
@@ -72,6 +73,11 @@ class Config:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
+        if self.database_url is not None:
+            raise InvalidInput(
+                "database_url cannot be used: PostgreSQL is not supported yet. Leave it out and give a "
+                "folder; the data is kept there, in SQLite."
+            )
         if self.notes_folder is not None:
             object.__setattr__(self, "notes_folder", Path(self.notes_folder).expanduser())
         if isinstance(self.notes_ignored, str):
@@ -99,14 +105,17 @@ class Config:
         """
         if isinstance(where, Config):
             return where
-        if not str(where):
-            raise InvalidInput("cannot open '': give the path of a data folder.")
-        return cls(folder=Path(where))
+        path = cast("object", os.fspath(where) if isinstance(where, os.PathLike) else where)
+        if not (isinstance(path, str) and path):
+            raise InvalidInput(
+                f"cannot open {where!r}: give the path of a data folder, or a Config."
+            )
+        return cls(folder=Path(path))
 
     @property
-    def url(self) -> str:
-        """The SQLAlchemy URL of the store."""
-        return self.database_url or f"sqlite:///{self.folder / 'hippocampe.db'}"
+    def database(self) -> Path:
+        """The file of the database."""
+        return self.folder / "hippocampe.db"
 
 
 def _check_url(url: str, insecure: bool) -> None:

@@ -8,6 +8,7 @@
     │   ├── StoreBusy         another writer held the store for too long
     │   ├── StoreFull         the disk is full
     │   ├── StoreReadOnly     the folder or database cannot be written
+    │   ├── StoreMissing      there is no data to read
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
     │   └── StoreTooNew       the data was written by a later version
     ├── FolderInUse           another process owns the data folder
@@ -50,7 +51,11 @@ class StoreFull(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """The data folder or the database cannot be written."""
+    """The data folder or the database cannot be written, or was opened read-only."""
+
+
+class StoreMissing(StoreError):
+    """The folder holds no data, and was opened to read only; nothing was created."""
 
 
 class StoreCorrupt(StoreError):

@@ -235,7 +235,8 @@ def erase(
         if id is not None and not doomed.ids:
             raise NotFound(f"space {scope.space!r} has nothing of id {id!r}: nothing was erased.")
         if not dry_run:
-            _erase(parts, order, doomed)
+            with parts.store.copying:
+                _erase(parts, order, doomed)
     counts = {
         "memory": len(doomed.memories),
         "turn": len(doomed.turns),
@@ -248,6 +249,7 @@ def erase(
 
 def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
     journal.write(parts)
+    parts.store.remove_partial_backups()
     # Backups first: once the rows are gone, nobody could tell what was to go from them.
     for path in parts.store.backups():
         _scrub_backup(path, order, doomed)
@@ -268,7 +270,7 @@ def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
 
 def _scrub_backup(path: Path, order: _Order, doomed: _Doomed) -> None:
     """Erase from a backup too; one of another schema cannot be searched, so it is deleted whole."""
-    copy = Store(f"sqlite:///{path}", path.parent)
+    copy = Store(path, path.parent)
     try:
         if copy.revision() != schema.REVISION:
             path.unlink()

@@ -2,7 +2,9 @@
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+from hippocampe.errors import HippocampeError
 
 log = logging.getLogger("hippocampe")
 
@@ -38,6 +40,24 @@ class Outages:
             self._down.discard(name)
         if recovered:
             log.info("%s works again", name)
+
+    def attempt(self, name: str, work: Callable[[], object]) -> None:
+        """Do one round of a background job, which goes on with the next whatever happens in this one.
+
+        Args:
+            name: The job, as it is to be read.
+            work: The round; an error in it is noted as an outage.
+        """
+        try:
+            work()
+        except (HippocampeError, OSError) as exc:
+            self.failed(name, exc)
+        except Exception as exc:
+            # A thread that ended would not be missed for weeks. The text may say what was said.
+            self.failed(name, type(exc).__name__)
+            log.debug("%s failed", name, exc_info=exc)
+        else:
+            self.works(name)
 
     def is_down(self, name: str) -> bool:
         """Whether a part is down now."""

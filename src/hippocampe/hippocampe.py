@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from hippocampe import forget as forget_step
 from hippocampe import (
+    browse,
     inject,
     journal,
     listen,
@@ -20,6 +21,7 @@ from hippocampe import (
     revise,
     transfer,
 )
+from hippocampe import forget as forget_step
 from hippocampe import settings as settings_step
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
@@ -30,13 +32,17 @@ from hippocampe.revise import UNSET, Unset
 from hippocampe.tracing import Operation, note_result
 from hippocampe.types import (
     Association,
+    Counts,
     History,
     Imported,
     Injection,
     Memory,
     Message,
+    Metadata,
     Mode,
     Note,
+    Order,
+    Page,
     Receipt,
     Recollection,
     Remembered,
@@ -44,6 +50,7 @@ from hippocampe.types import (
     Review,
     Scope,
     Settings,
+    State,
     Stats,
     Verification,
 )
@@ -61,6 +68,17 @@ _TRACED: dict[Callable[..., Any], Operation] = {
     forget_step.erase: "delete_memory",
 }
 """Steps that are an operation on memory, each with what OpenTelemetry calls it."""
+_READING: frozenset[Callable[..., Any]] = frozenset(
+    {
+        *(recall.recall, inject.before_turn, settings_step.read, journal.retrievals),
+        *(revise.recent, revise.get, revise.history, revise.neighbours),
+        *(revise.reviews, revise.facts, listen.messages, listen.search_text),
+        *(browse.memories, browse.spaces, browse.users, browse.subjects),
+        *(maintain.stats, maintain.verify, maintain.backup, maintain.flush, transfer.export_to),
+    }
+)
+"""Steps that write nothing: all that a read-only `Hippocampe` does. What only looks at what would be
+done, with `dry_run`, is done too."""
 
 
 def _utc_now() -> datetime:
@@ -80,7 +98,8 @@ class Hippocampe:
         self._maintenance = None
         self._notebook = notebook
         config = opened.parts.config
-        if config.background:
+        self._follow = opening.Following(self._parts) if opened.owner is None else None
+        if config.background and opened.owner is not None:
             self._maintenance = maintain.Maintenance(
                 lambda: self._parts, forget_step.expire, config.flush_seconds
             )
@@ -94,6 +113,7 @@ class Hippocampe:
         cls,
         where: Config | str | os.PathLike[str],
         *,
+        read_only: bool = False,
         clock: Callable[[], datetime] = _utc_now,
         progress: Progress | None = None,
     ) -> Self:
@@ -101,6 +121,10 @@ class Hippocampe:
 
         Args:
             where: The folder, or a `Config`.
+            read_only: Read beside the process that holds the folder, or alone. Nothing is written:
+                verbs that write raise `StoreReadOnly`, recalls are not counted, turns are not logged.
+                What the other process writes is seen at the next call. Vectors are read from the
+                database and searched exactly; notes are those that it holds.
             clock: Where the time comes from; returns aware datetimes.
             progress: Called while the index is built anew, should that be needed.
 
@@ -108,15 +132,24 @@ class Hippocampe:
             FolderInUse: Another process, or another `Hippocampe`, holds the folder.
             StoreCorrupt: The database is damaged; nothing was overwritten.
             StoreTooNew: A later version wrote the data.
-            StoreReadOnly: The folder cannot be written.
+            StoreReadOnly: The folder cannot be written; with `read_only`, an earlier version wrote
+                the data, or what a killed process wrote last cannot be read without writing.
+            StoreMissing: With `read_only`: there is no data; nothing was created.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
             NotesUnavailable: Notes are wanted, and a package that they need is missing.
             InvalidInput: Tracing is asked for and OpenTelemetry is not installed.
         """
         config = Config.of(where)
+        if read_only:
+            return cls(opening.open_read_only(config, clock))
         notebook = open_notebook(config)
         return cls(opening.open_parts(config, clock, progress), notebook)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened read-only."""
+        return self._follow is not None
 
     def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         operation, scope = _TRACED.get(step), kwargs.get("scope")
@@ -136,6 +169,12 @@ class Hippocampe:
             parts = self._parts
             if self._opened.ending.is_set():
                 raise StoreError("this Hippocampe was closed: open the data folder again.")
+            if self._follow is not None:
+                if step not in _READING and not kwargs.get("dry_run"):
+                    parts.store.check_writable()
+                # A turn is served with what is known rather than not at all.
+                with suppress(StoreError) if step is inject.before_turn else nullcontext():
+                    self._follow()
             try:
                 return step(parts, *args, **kwargs)
             except (Retired, IndexUnavailable):
@@ -163,6 +202,7 @@ class Hippocampe:
         source: str = "conversation",
         replaces: Sequence[str] = (),
         evidence: Sequence[str] = (),
+        metadata: Metadata | None = None,
     ) -> Remembered:
         """Store one durable statement; what it corrects becomes history.
 
@@ -180,6 +220,8 @@ class Hippocampe:
             source: Where it comes from.
             replaces: Ids of memories that it supersedes.
             evidence: Ids of the messages that it was drawn from.
+            metadata: Your own pairs, up to 32 keys and 4 KiB: texts, numbers, booleans, None.
+                Secrets in texts are masked. A correction keeps the pairs that you do not give.
 
         Returns:
             The memory, and whether it was `inserted`, `updated` or `reinforced`.
@@ -203,6 +245,7 @@ class Hippocampe:
             source=source,
             replaces=replaces,
             evidence=evidence,
+            metadata=metadata,
         )
 
     def recall(
@@ -215,6 +258,7 @@ class Hippocampe:
         types: Sequence[str] | None = None,
         subjects: Sequence[str] | None = None,
         category: str | None = None,
+        metadata: Metadata | None = None,
         since: When = None,
         until: When = None,
         min_score: float | None = None,
@@ -231,6 +275,7 @@ class Hippocampe:
             types: Only memories of these types.
             subjects: Only memories with any of these subjects.
             category: Only memories of this category.
+            metadata: Only memories that hold all these pairs, equal in value and type.
             since: Only what happened at or after this.
             until: Only what happened before this.
             min_score: Only what is at least this relevant, 0 to 1.
@@ -249,6 +294,7 @@ class Hippocampe:
             types=types,
             subjects=subjects,
             category=category,
+            metadata=metadata,
             since=since,
             until=until,
             min_score=min_score,
@@ -265,6 +311,79 @@ class Hippocampe:
             InvalidInput: An argument cannot be used.
         """
         return self._do(revise.recent, limit, scope=scope, since=since, channel_only=channel_only)
+
+    def memories(
+        self,
+        *,
+        scope: Scope,
+        collection: str | None = None,
+        types: Sequence[str] | None = None,
+        subjects: Sequence[str] | None = None,
+        category: str | None = None,
+        user: str | None = None,
+        channel: str | None = None,
+        metadata: Metadata | None = None,
+        since: When = None,
+        until: When = None,
+        state: State = "current",
+        order: Order = "newest",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """List the memories of the space, page by page.
+
+        Pages neither repeat nor skip a memory when others are added or removed in between.
+
+        Args:
+            scope: Whose memory: its space alone counts.
+            collection: `memory`, `self`, `goal` or `summary`; default: all.
+            types: Only memories of these types.
+            subjects: Only memories with any of these subjects.
+            category: Only memories of this category.
+            user: Only what this user said.
+            channel: Only what was said on this channel.
+            metadata: Only memories that hold all these pairs, equal in value and type.
+            since: Only what was learnt at or after this.
+            until: Only what was learnt before this.
+            state: `current`, `superseded`, `forgotten` (also expired) or `all`.
+            order: `newest` or `oldest` learnt first, or `importance`, the highest first.
+            limit: At most this many per page, 1 to 1,000.
+            cursor: `next_cursor` of the page before; the other arguments must be the same, except
+                `limit`.
+
+        Raises:
+            InvalidInput: An argument cannot be used, or the cursor belongs to another query.
+        """
+        return self._do(
+            browse.memories,
+            scope=scope,
+            collection=collection,
+            types=types,
+            subjects=subjects,
+            category=category,
+            user=user,
+            channel=channel,
+            metadata=metadata,
+            since=since,
+            until=until,
+            state=state,
+            order=order,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def spaces(self) -> dict[str, Counts]:
+        """The spaces that hold memories or messages, the largest first. Takes no scope."""
+        return self._do(browse.spaces)
+
+    def users(self, *, scope: Scope) -> dict[str, Counts]:
+        """Who said something in the space, with their memories and messages, the most first."""
+        return self._do(browse.users, scope=scope)
+
+    def subjects(self, *, scope: Scope) -> dict[str, int]:
+        """The subjects of the space in lower case without accents, with their current memories,
+        the most first."""
+        return self._do(browse.subjects, scope=scope)
 
     def get(self, id: str, *, scope: Scope) -> Memory:
         """One memory, current or not.
@@ -294,8 +413,11 @@ class Hippocampe:
         importance: float | None = None,
         ttl: str | timedelta | Unset | None = UNSET,
         occurred_at: datetime | str | Unset | None = UNSET,
+        metadata: Metadata | None = None,
     ) -> Memory:
         """Change fields of a current memory in place; what is not given stays.
+
+        `metadata` replaces all of the memory's pairs; `{}` removes them.
 
         Raises:
             NotFound: The space has no current memory of this id.
@@ -312,6 +434,7 @@ class Hippocampe:
             importance=importance,
             ttl=ttl,
             occurred_at=occurred_at,
+            metadata=metadata,
         )
 
     def delete(self, id: str, *, scope: Scope, reason: str) -> Memory:
@@ -608,26 +731,38 @@ class Hippocampe:
     def _take_over(self, parts: Parts) -> None:
         self._parts = parts
 
-    def backup(self, target: str | os.PathLike[str] | None = None) -> Path:
+    def backup(
+        self, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    ) -> Path:
         """Copy the database while it is in use; return the copy's path.
 
         Args:
             target: Where to; default: a dated file in the data folder's `backups`.
+            overwrite: Replace a file that exists; a failure leaves it as it was.
 
         Raises:
+            InvalidInput: The file exists, or is one of the data folder's own.
             StoreError: The copy cannot be written.
         """
-        return self._do(maintain.backup, Path(target) if target else None)
+        return self._do(maintain.backup, Path(target) if target else None, overwrite=overwrite)
 
-    def export_to(self, path: str | os.PathLike[str], *, scope: Scope) -> int:
+    def export_to(
+        self, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
+    ) -> int:
         """Write everything of the space as JSON Lines; return how many lines.
 
         `import_from` with format `hippocampe` reads it back with nothing lost.
 
+        Args:
+            path: Where to.
+            scope: The space.
+            overwrite: Replace a file that exists; a failure leaves it as it was.
+
         Raises:
+            InvalidInput: The file exists, or is one of the data folder's own.
             StoreError: The file cannot be written.
         """
-        return self._do(transfer.export_to, Path(path), scope=scope)
+        return self._do(transfer.export_to, Path(path), scope=scope, overwrite=overwrite)
 
     def import_from(
         self,

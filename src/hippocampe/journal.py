@@ -27,7 +27,12 @@ def note(
     scope: Scope,
     message: str,
 ) -> None:
-    """Keep an injection for the log; the oldest that waits is dropped when too many do."""
+    """Keep an injection for the log; the oldest that waits is dropped when too many do.
+
+    A read-only process logs nothing.
+    """
+    if parts.store.read_only:
+        return
     trace = injection.trace
     notes = sum(item.kind == "note" for item in injection.items)
     entry = Retrieval(

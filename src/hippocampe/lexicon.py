@@ -28,6 +28,8 @@ MAX_WORD_CHARACTERS = 60
 COUNTS_BYTES = 64 << 20
 """What the counts of all spaces may take; those of the space asked longest ago are dropped first.
 One takes four bytes for every word that is known."""
+COUNTED_AGAIN = 20_000
+"""Items of a space whose words are counted again, in 30 ms, when another process has written."""
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
@@ -104,15 +106,44 @@ class Lexicon:
                 must be embedded again, and cannot be.
         """
         with self._lock:
-            self._replace_outdated()
+            if not self.store.read_only:
+                self._replace_outdated()
             with self.store.read(whole=True) as connection:
                 self._reserve(derived.last_word(connection) + 1)
                 for new in self._new(connection):
                     self._take(new)
 
+    def follow(self) -> None:
+        """Take in what another process has written to the store.
+
+        The counts of spaces of more than `COUNTED_AGAIN` items are left a little old: they only weigh
+        words.
+        """
+        with self._lock:
+            with self.store.read() as connection:
+                last = next(reversed(self._ids.items()), None)
+                erased = last is not None and not derived.is_word(connection, last[1], last[0])
+            if erased:
+                # Its id may be another word's now.
+                self.forget()
+                return
+            large = {s: each for s, each in self._counts.items() if each.items > COUNTED_AGAIN}
+            self._counts = large
+            self.refresh()
+
+    @property
+    def _digest_name(self) -> str:
+        return f"word_space {self.embedder.model}"
+
+    def is_outdated(self) -> bool:
+        """Whether the stored vectors were placed in another word space."""
+        with self.store.read() as connection:
+            stored = derived.get_meta(connection, self._digest_name)
+            return stored != self.space.digest() and derived.last_word(connection) > 0
+
     def _replace_outdated(self) -> None:
         """Embed every word again if a new version of ours places them otherwise."""
-        name, digest = f"word_space {self.embedder.model}", self.space.digest()
+        name, digest = self._digest_name, self.space.digest()
         with self.store.read() as connection:
             if derived.get_meta(connection, name) == digest:
                 return

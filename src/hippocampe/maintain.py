@@ -7,19 +7,29 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from hippocampe import journal, rebuild, rederivation
 from hippocampe.absence import found_in_files
 from hippocampe.embed import open_embedder
-from hippocampe.errors import HippocampeError, IndexUnavailable, InvalidInput
+from hippocampe.errors import (
+    HippocampeError,
+    IndexUnavailable,
+    InvalidInput,
+    StoreReadOnly,
+)
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
+from hippocampe.index.shards import can_hold
 from hippocampe.lexicon import Lexicon
 from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
+from hippocampe.store.shown import embedded_ids
 from hippocampe.store.store import Store, translated
 from hippocampe.text import STOP_WORDS
 from hippocampe.types import Scope, Stats, Verification
@@ -30,8 +40,8 @@ ERASING = "erasing"
 MOST_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
 
-REDERIVING_SECONDS = 0.5
-"""What closing spends on rows of older rules where there is no background; the next one goes on."""
+REDERIVING_SECONDS = 1.0
+"""Time spent at once on rows of older rules: every few seconds in the background, otherwise at closing."""
 
 
 def index_folder(folder: Path, model: str) -> Path:
@@ -50,8 +60,17 @@ def word_space(embedder: Embedder) -> WordSpace:
 
 
 def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
-    """The words of the data, with the word space of the embedder."""
+    """The words of the data, with the word space of the embedder.
+
+    Raises:
+        StoreReadOnly: The store was opened read-only, and its words must be written again.
+    """
     lexicon = Lexicon(store, embedder, word_space(embedder))
+    if store.read_only and lexicon.is_outdated():
+        raise StoreReadOnly(
+            f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
+            "it once without read_only, which makes them again."
+        )
     lexicon.refresh()
     return lexicon
 
@@ -130,7 +149,10 @@ def _agree_in_number(parts: Parts) -> bool:
     """Whether store and index hold as many of each kind: some damage to an index is silent."""
     with parts.store.read(whole=True) as connection:
         return all(
-            parts.index.count(kind) == rebuild.count_shown(connection, kind) for kind in KINDS
+            parts.index.count(kind) == rebuild.count_shown(connection, kind)
+            # Slower, and only for data that holds ids which no index takes.
+            or parts.index.count(kind) == sum(map(can_hold, rebuild.shown_ids(connection, kind)))
+            for kind in KINDS
         )
 
 
@@ -185,9 +207,9 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         for kind in KINDS:
             with parts.store.read() as connection:
                 shown = set(rebuild.shown_ids(connection, kind))
-            # What waits to be embedded is pending, and no error.
-            shown -= {id for of, id in parts.waiting if of == kind}
-            indexed = set(parts.index.ids(kind))
+                indexed = _indexed(parts, connection, kind)
+                # What waits to be embedded is pending, and no error.
+                shown -= _unembedded(parts, connection, kind, shown - indexed)
             checked[kind] = len(shown)
             if shown - indexed:
                 missing[kind] = tuple(sorted(shown - indexed))
@@ -199,6 +221,22 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         present = found_in_files(parts.config.folder, absent)
     ok = not missing and not unknown and not present and database == "ok"
     return Verification(ok, checked, missing, unknown, pending, database, present)
+
+
+def _indexed(parts: Parts, connection: Connection, kind: str) -> set[str]:
+    if parts.store.read_only:
+        # In the same view of the store: another process writes meanwhile.
+        return set(embedded_ids(connection, kind, parts.embedder.model))
+    return set(parts.index.ids(kind))
+
+
+def _unembedded(parts: Parts, connection: Connection, kind: str, missing: set[str]) -> set[str]:
+    """Those of the rows that are missing in the index that only wait for their vectors."""
+    if not parts.store.read_only:
+        return {id for of, id in parts.waiting if of == kind}
+    # The process that owns the folder knows which; this one, only that some do.
+    waits = any(derived.get_meta(connection, name) for name in (rebuild.UNEMBEDDED, WAITING))
+    return missing if waits else set()
 
 
 def stats(parts: Parts, *, scope: Scope) -> Stats:
@@ -217,10 +255,11 @@ def stats(parts: Parts, *, scope: Scope) -> Stats:
     )
 
 
-def backup(parts: Parts, target: Path | None) -> Path:
+def backup(parts: Parts, target: Path | None, *, overwrite: bool) -> Path:
     """Copy the database while it is in use; by default to a dated file among the backups."""
     stamp = parts.now().strftime("%Y%m%dT%H%M%S%f")
-    return parts.store.backup(target or parts.config.folder / "backups" / f"{stamp}.db")
+    target = target or parts.config.folder / "backups" / f"{stamp}.db"
+    return parts.store.backup(target, overwrite=overwrite)
 
 
 def grow_graphs(parts: Parts) -> None:
@@ -233,7 +272,16 @@ def grow_graphs(parts: Parts) -> None:
         if loose >= max(parts.config.graph_threshold, parts.index.count(kind) // 10):
             with parts.rebuilding:
                 if not parts.retired:
-                    rebuild.new_generation(parts, kind, graph=True)
+                    _grow_graph(parts, kind)
+
+
+def _grow_graph(parts: Parts, kind: str) -> None:
+    try:
+        rebuild.new_generation(parts, kind, graph=True)
+        parts.outages.works("graphs")
+    except IndexUnavailable as exc:
+        if not parts.closing:
+            parts.outages.failed("graphs", exc)
 
 
 def change_embedder(
@@ -325,25 +373,32 @@ class Maintenance:
         due = time.monotonic() + self._seconds
         while not self._stop.wait(min(self._seconds, MOST_SECONDS)):
             parts = self._parts()
-            try:
-                journal.write(parts)
-                if time.monotonic() < due:
-                    continue
+            parts.outages.attempt("logging of turns", partial(journal.write, parts))
+            parts.outages.attempt("rules", partial(self._rederive, parts))
+            if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1
-                rederivation.rederive(parts, self._stop.is_set)
-                flush(parts)
-                if rounds % 2 == 1:
-                    self._expire(parts)
-                    journal.expire(parts)
-                    grow_graphs(parts)
-                parts.outages.works("maintenance")
-            except Retired:
-                # Others have taken over; the next round is theirs.
-                continue
-            except (HippocampeError, OSError) as exc:
-                if not self._stop.is_set():
-                    parts.outages.failed("maintenance", exc)
+                whole = rounds % 2 == 1
+                parts.outages.attempt("maintenance", partial(self._round, parts, whole=whole))
+
+    def _rederive(self, parts: Parts) -> None:
+        until = time.monotonic() + REDERIVING_SECONDS
+        with suppress(Retired):
+            rederivation.rederive(parts, lambda: self._stop.is_set() or time.monotonic() > until)
+
+    def _round(self, parts: Parts, *, whole: bool) -> None:
+        try:
+            flush(parts)
+            if whole:
+                self._expire(parts)
+                journal.expire(parts)
+                grow_graphs(parts)
+        except Retired:
+            # Others have taken over; the next round is theirs.
+            return
+        except (HippocampeError, OSError):
+            if not self._stop.is_set():
+                raise
 
     def stop(self) -> None:
         """Stop after the work in hand, but for a graph, which is given up."""
@@ -363,6 +418,13 @@ def close(parts: Parts) -> None:
     for pool in (parts.searching, parts.reading):
         pool.shutdown(wait=False, cancel_futures=True)
     parts.embedder_thread.shutdown()
+    if not parts.store.read_only:
+        _flush_last(parts)
+    close_index(parts)
+    parts.store.close()
+
+
+def _flush_last(parts: Parts) -> None:
     try:
         if not parts.config.background:
             until = time.monotonic() + REDERIVING_SECONDS
@@ -373,5 +435,3 @@ def close(parts: Parts) -> None:
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
         log.warning("the index could not be flushed at closing: %s", exc)
-    close_index(parts)
-    parts.store.close()

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from uuid6 import uuid7
 
 from hippocampe.config import Config
-from hippocampe.errors import HippocampeError, NotFound, UnreadableFile
+from hippocampe.errors import NotFound, UnreadableFile
 from hippocampe.health import Outages, log
 from hippocampe.notes import excerpt, pieces
 from hippocampe.notes.obsidian import Obsidian
@@ -110,7 +110,7 @@ class Notebook:
             seconds: Time between looks at the source.
         """
         if not thread:
-            self._attempt(serve, outages)
+            outages.attempt("notes", lambda: serve(self.refresh))
             return
         self._idle.clear()
         self._thread = threading.Thread(
@@ -133,20 +133,13 @@ class Notebook:
     def _run(self, serve: Serve, outages: Outages, seconds: float) -> None:
         try:
             while True:
-                self._attempt(serve, outages)
+                outages.attempt("notes", lambda: serve(self.refresh))
                 self._idle.set()
                 if self._stopping.wait(seconds):
                     return
                 self._idle.clear()
         finally:
             self._idle.set()
-
-    def _attempt(self, serve: Serve, outages: Outages) -> None:
-        try:
-            serve(self.refresh)
-            outages.works("notes")
-        except (HippocampeError, OSError) as exc:
-            outages.failed("notes", exc)
 
     def refresh(self, parts: Parts) -> None:
         """Read what has changed, and bring store and index up to date with it.

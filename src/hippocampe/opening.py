@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from threading import Event, Lock, Thread
 
 from hippocampe import maintain
@@ -14,12 +14,13 @@ from hippocampe.embed import open_embedder
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
+from hippocampe.index.stored import StoredIndex
 from hippocampe.owner import Owner
 from hippocampe.parts import Parts
 from hippocampe.protocols import Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import derived
-from hippocampe.store.store import Store
+from hippocampe.store.store import Store, check_exists
 from hippocampe.tracing import Tracer
 from hippocampe.warming import rehearse
 
@@ -29,7 +30,8 @@ class Opened:
     """An open data folder."""
 
     parts: Parts
-    owner: Owner
+    owner: Owner | None
+    """None when the folder was opened read-only."""
     loading: list[Thread]
     """What loads in the background."""
     ending: Event
@@ -51,7 +53,63 @@ class Opened:
             self.wait()
             maintain.close(parts)
         finally:
-            self.owner.release()
+            if self.owner is not None:
+                self.owner.release()
+
+
+def check_data(config: Config) -> None:
+    """Raise `StoreMissing` if a data folder holds no data, without creating it."""
+    check_exists(config.database, config.folder)
+
+
+def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
+    """Open a data folder to read it, beside the process that owns it or alone; nothing is written.
+
+    The errors are those of `Hippocampe.open`.
+    """
+    check_data(config)
+    tracer = Tracer(on=config.tracing)
+    store = Store.open(config.database, config.folder, read_only=True)
+    try:
+        config, embedder = _choose_embedder(config, store)
+        index = StoredIndex(store, model=embedder.model, dimensions=embedder.dimensions)
+        lexicon = maintain.open_lexicon(store, embedder)
+        parts = Parts(config, store, index, embedder, lexicon, clock, tracer=tracer)
+    except BaseException:
+        store.close()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        # One space is enough: each that is searched is kept in RAM.
+        _start(loading, "warming", partial(rehearse, spaces=1), parts, ending)
+    return Opened(parts, None, loading, ending, Lock())
+
+
+@dataclass(slots=True)
+class Following:
+    """Keeps what a read-only process holds in RAM as new as the store.
+
+    The index of such a process follows by itself.
+    """
+
+    parts: Parts
+    _position: int | None = None
+
+    def __call__(self) -> None:
+        """Drop what the owner of the folder has changed since the last call.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        parts = self.parts
+        with parts.store.read() as connection:
+            position = derived.last_queued(connection)
+        with parts.settings_lock:
+            parts.settings.clear()
+        if position != self._position:
+            self._position = position
+            parts.changes += 1
+            parts.lexicon.follow()
 
 
 def open_parts(
@@ -61,7 +119,7 @@ def open_parts(
     tracer = Tracer(on=config.tracing)
     owner = Owner(config.folder)
     try:
-        store = Store.open(config.url, config.folder)
+        store = Store.open(config.database, config.folder)
         try:
             parts = _assemble(config, store, clock, progress)
             parts.tracer = tracer
@@ -73,11 +131,21 @@ def open_parts(
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
-        for name, work in (("reading", _read_ahead), ("warming", rehearse)):
-            name = f"hippocampe-{name}"
-            loading.append(Thread(target=work, args=(parts, ending), name=name, daemon=True))
-            loading[-1].start()
+        _start(loading, "reading", _read_ahead, parts, ending)
+        _start(loading, "warming", rehearse, parts, ending)
     return Opened(parts, owner, loading, ending, Lock())
+
+
+def _start(
+    loading: list[Thread],
+    name: str,
+    work: Callable[[Parts, Event], None],
+    parts: Parts,
+    ending: Event,
+) -> None:
+    thread = Thread(target=work, args=(parts, ending), name=f"hippocampe-{name}", daemon=True)
+    loading.append(thread)
+    thread.start()
 
 
 def _read_ahead(parts: Parts, ending: Event) -> None:
@@ -128,11 +196,11 @@ def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
         model = derived.get_meta(connection, "model")
     chosen = config.embedder or name or "local"
     embedder = _embedder(chosen, config)
-    if model is None:
+    if model is None and not store.read_only:
         with store.write() as connection:
             derived.set_meta(connection, "embedder", chosen)
             derived.set_meta(connection, "model", embedder.model)
-    elif model != embedder.model:
+    elif model not in (None, embedder.model):
         raise EmbedderMismatch(
             f"the data in {config.folder} was embedded with {model}, not with {embedder.model}. Open it with "
             f"embedder {name!r}, then change it with `hippocampe reindex --embedder {chosen}`."

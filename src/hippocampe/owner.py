@@ -49,8 +49,11 @@ class Owner:
         card = read_card(folder)
         who = f"process {card['pid']} since {card['since']}" if card else "another process"
         address = card.get("address") if card else None
-        way_out = f"Talk to it at {address}" if address else "Close it first"
-        return f"cannot open {folder}: {who} holds it. {way_out}, or open another folder."
+        way_out = f"Write through it at {address}" if address else "Close it first"
+        return (
+            f"cannot open {folder} to write: {who} holds it. {way_out}, or open the folder with read_only=True "
+            "to read beside it."
+        )
 
     def release(self) -> None:
         """Let the folder go."""

@@ -217,6 +217,10 @@ class Parts:
         except IndexUnavailable as exc:
             self.outages.failed("indexing", exc)
             self.behind = True
+        except BaseException:
+            # Ctrl-C: the index may have some of it only.
+            self.behind = True
+            raise
         if not self.behind:
             self.applied = max(self.applied, position)
 
@@ -250,7 +254,9 @@ class Parts:
                 self.embedder_thread.submit(int).result(timeout=1.0)
 
     def note_access(self, ids: Iterable[str]) -> None:
-        """Count recalls; they reach the store with the next flush."""
+        """Count recalls; they reach the store with the next flush. A read-only process counts none."""
+        if self.store.read_only:
+            return
         with self.accesses_lock:
             for id in ids:
                 self.accesses[id] = self.accesses.get(id, 0) + 1

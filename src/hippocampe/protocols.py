@@ -42,7 +42,7 @@ class Filter:
 
     `types` and `subjects` match any of the given values; `since` (inclusive) and `until`
     (exclusive) are seconds since the epoch; points whose `expires_at` is at or before `now`
-    are never found.
+    are never found; `ids` leaves only these points.
     """
 
     space: str
@@ -54,11 +54,13 @@ class Filter:
     channel: str | None = None
     since: float | None = None
     until: float | None = None
+    ids: frozenset[str] | None = None
 
     @property
     def narrowed(self) -> bool:
         """Whether more than space, collections and time of expiry restricts it."""
         others = (self.types, self.subjects, self.category, self.channel, self.since, self.until)
+        others = (*others, self.ids)
         return any(each is not None for each in others)
 
 

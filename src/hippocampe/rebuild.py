@@ -9,13 +9,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select, true
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from hippocampe import allocator, child
-from hippocampe.errors import EmbedderUnavailable, IndexUnavailable, StoreError
+from hippocampe.errors import EmbedderError, IndexUnavailable, StoreError
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.points import (
@@ -32,7 +33,8 @@ from hippocampe.points import (
 )
 from hippocampe.protocols import Point
 from hippocampe.store import derived, memories, notes, talk
-from hippocampe.store.schema import memory, message, note, subject, turn, vector
+from hippocampe.store.schema import subject, vector
+from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.store.store import Store
 
 Progress = Callable[[str, int, int], None]
@@ -42,18 +44,11 @@ BATCH = 1_000
 _BUILDER = ("-m", "hippocampe.rebuild")
 UNEMBEDDED = "unembedded"
 """The `meta` that says that an import was cut short before its rows were embedded."""
-_SHOWN: dict[str, ColumnElement[bool]] = {
-    "memory": memories.CURRENT,
-    "turn": turn.c.forgotten_at.is_(None),
-    "live": message.c.live.is_(True),
-    "note": true(),
-}
-TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
 
 
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
     """The ids of all rows that the index should hold."""
-    query = select(TABLES[kind].c.id).where(_SHOWN[kind])
+    query = select(TABLES[kind].c.id).where(SHOWN[kind])
     for row in connection.execute(query, execution_options={"yield_per": 10_000}):
         yield row.id
 
@@ -65,7 +60,7 @@ def stored_points(
     table = TABLES[kind]
     columns: list[Any] = [table, vector.c.dense]
     joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
-    query = select(*columns).select_from(joined).where(_SHOWN[kind])
+    query = select(*columns).select_from(joined).where(SHOWN[kind])
     names = _names(connection, ids) if kind == "memory" else {}
     for row in _rows(connection, query, table.c.id, ids):
         dense = derived.unpack(row.dense)
@@ -104,7 +99,7 @@ def unembedded(
     """Rows that the index should hold and that `model` has not embedded yet, all or among some."""
     table = TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
-    query = select(table).select_from(joined).where(_SHOWN[kind], vector.c.id.is_(None))
+    query = select(table).select_from(joined).where(SHOWN[kind], vector.c.id.is_(None))
     if ids is not None:
         query = query.where(table.c.id.in_(ids))
     return list(connection.execute(query.limit(limit)))
@@ -144,7 +139,11 @@ def embed_soon(parts: Parts) -> None:
     What cannot be embedded waits on: for the next such call, for a flush, for the next open.
     """
     if parts.config.background:
-        parts.embedder_thread.submit(embed_or_wait, parts)
+        # Closing ends the thread, and embeds what waits; what comes later waits for the next open.
+        with suppress(RuntimeError):
+            parts.embedder_thread.submit(
+                parts.outages.attempt, "embedding", lambda: embed_or_wait(parts)
+            )
     else:
         embed_or_wait(parts)
 
@@ -157,7 +156,7 @@ def embed_or_wait(parts: Parts) -> None:
         try:
             _embed_waiting(parts)
             parts.outages.works("embedder")
-        except EmbedderUnavailable as exc:
+        except EmbedderError as exc:
             parts.outages.failed("embedder", exc)
         except StoreError as exc:
             parts.outages.failed("store", exc)
@@ -300,7 +299,7 @@ def new_generation(
 
 def count_shown(connection: Connection, kind: str) -> int:
     """How many rows of a kind the index should hold."""
-    query = select(func.count()).select_from(TABLES[kind]).where(_SHOWN[kind])
+    query = select(func.count()).select_from(TABLES[kind]).where(SHOWN[kind])
     return connection.execute(query).scalar_one()
 
 
@@ -315,8 +314,7 @@ def _counted(
 
 def _build_in_child(parts: Parts, kind: str, target: Path) -> None:
     order = {
-        "url": parts.config.url,
-        "folder": str(parts.config.folder),
+        "database": str(parts.config.database),
         "model": parts.embedder.model,
         "dimensions": parts.embedder.dimensions,
         "kind": kind,
@@ -348,8 +346,11 @@ def end_builder(parts: Parts) -> None:
 
 def build_from_order(order: dict[str, Any]) -> None:
     """Build one generation with its graph; the child process's work."""
-    os.nice(15)
-    store = Store(order["url"], Path(order["folder"]), read_only=True)
+    # Windows has none: the build then competes with what serves.
+    if hasattr(os, "nice"):
+        os.nice(15)
+    database = Path(order["database"])
+    store = Store(database, database.parent, read_only=True)
     try:
         with store.read() as connection:
             EdgeIndex.build(

@@ -13,14 +13,14 @@ import numpy as np
 from sqlalchemy import Connection
 
 from hippocampe import evidence, rank, relevance
-from hippocampe.checks import check_limit, check_list, clean
+from hippocampe.checks import check_limit, check_list, check_metadata, clean
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
 from hippocampe.laps import Laps
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects, piece_text
 from hippocampe.protocols import Filter, Hit, Vector
-from hippocampe.store import associations, memories, notes, schema, talk
+from hippocampe.store import associations, listing, memories, notes, schema, talk
 from hippocampe.store.talk import Turn
 from hippocampe.times import as_utc
 from hippocampe.types import (
@@ -29,6 +29,7 @@ from hippocampe.types import (
     RECALL_COLLECTIONS,
     Memory,
     Message,
+    Metadata,
     Mode,
     Recollection,
     Scope,
@@ -60,7 +61,8 @@ _BY_METADATA = {"recent": schema.memory.c.created_at, "important": schema.memory
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a recall may find. `at_least` of the best are given though they be below `min_score`."""
+    """What a recall may find. `at_least` of the best are given though they be below `min_score`;
+    `ids` are the memories that a filter by metadata leaves."""
 
     scope: Scope
     limit: int = 10
@@ -74,15 +76,14 @@ class Wanted:
     mode: Mode = "hybrid"
     channel: str | None = None
     at_least: int = 0
+    ids: frozenset[str] | None = None
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The kinds of points to search, each with the collections wanted in it."""
         of_memory = tuple(name for name in self.collections if name in MEMORY_COLLECTIONS)
         kinds = {"memory": of_memory} if of_memory else {}
-        only_memories = (
-            self.types is not None or self.category is not None or self.subjects is not None
-        )
-        if not only_memories:
+        of_memories = (self.types, self.category, self.subjects, self.ids)
+        if all(each is None for each in of_memories):
             kinds |= {n: (n,) for n in self.collections if n not in MEMORY_COLLECTIONS}
         return kinds
 
@@ -98,6 +99,7 @@ class Wanted:
             channel=self.channel,
             since=self.since.timestamp() if self.since else None,
             until=self.until.timestamp() if self.until else None,
+            ids=self.ids,
         )
 
 
@@ -111,6 +113,7 @@ def recall(
     types: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
     category: str | None = None,
+    metadata: Metadata | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
     min_score: float | None = None,
@@ -137,6 +140,10 @@ def recall(
             mode=mode,
         )
     )
+    if metadata:
+        with parts.store.read() as connection:
+            ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
+        wanted = replace(wanted, ids=ids)
     parts.catch_up_with_talk()
     found = search(parts, query, wanted, explain=explain)
     parts.note_access([item.id for item in found if item.memory is not None])
@@ -325,6 +332,7 @@ def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
         and (wanted.types is None or memory.type in wanted.types)
         and (wanted.category is None or memory.category == wanted.category)
         and (wanted.channel is None or memory.channel == wanted.channel)
+        and (wanted.ids is None or memory.id in wanted.ids)
         and (wanted.since is None or at >= wanted.since)
         and (wanted.until is None or at < wanted.until)
         and (wanted.subjects is None or not set(wanted.subjects).isdisjoint(_subjects(memory)))

@@ -21,6 +21,7 @@ from hippocampe.points import memory_point
 from hippocampe.remember import read_statement
 from hippocampe.store import derived, memories
 from hippocampe.store.schema import vector
+from hippocampe.store.shown import TABLES
 from hippocampe.text import traits
 from hippocampe.types import Memory
 
@@ -54,7 +55,7 @@ def rederive(parts: Parts, stop: Callable[[], bool] = lambda: False) -> bool:
         rules, kind, after = (derived.get_meta(connection, REACHED) or " memory ").split(" ", 2)
     if rules != digest:
         kind, after = "memory", ""
-    kinds = list(rebuild.TABLES)
+    kinds = list(TABLES)
     for each in kinds[kinds.index(kind) :]:
         while True:
             if stop():
@@ -71,7 +72,7 @@ def rederive(parts: Parts, stop: Callable[[], bool] = lambda: False) -> bool:
 
 def _batch(parts: Parts, digest: str, kind: str, after: str) -> str:
     """Derive the next rows of a kind again; return the last id, empty if there were none."""
-    table = rebuild.TABLES[kind]
+    table = TABLES[kind]
     model = parts.embedder.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table, vector.c.traits).select_from(stored).where(table.c.id > after)

@@ -14,10 +14,12 @@ from hippocampe.checks import (
     check_drawer,
     check_importance,
     check_list,
+    check_metadata,
     check_subjects,
     clean,
     own,
     safe,
+    safe_metadata,
 )
 from hippocampe.decide import Decision, Verdict, compare, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, NotFound
@@ -35,6 +37,7 @@ from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     Association,
     Memory,
+    Metadata,
     Remembered,
     Scope,
 )
@@ -76,6 +79,7 @@ def remember(
     source: str = "conversation",
     replaces: Sequence[str] = (),
     evidence: Sequence[str] = (),
+    metadata: Metadata | None = None,
 ) -> Remembered:
     """Store one statement by the decision table.
 
@@ -103,6 +107,9 @@ def remember(
         occurred_at=as_utc(occurred_at, name="occurred_at"),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence),
+        metadata=safe_metadata(
+            {} if metadata is None else metadata, refuse=parts.config.refuse_secrets
+        ),
     )
     check_drawer(memory)
     draft = Draft(memory, tuple(subjects_of(memory.content)), check_list("replaces", replaces))
@@ -276,7 +283,9 @@ def _update(
         (*memory.subjects, *(name for old in replaced for name in old.subjects))
     )
     key = memory.key or next((old.key for old in replaced if old.key), None)
-    memory = replace(memory, subjects=tuple(subjects), key=key)
+    memory = replace(
+        memory, subjects=tuple(subjects), key=key, metadata=_joined_metadata([*replaced, memory])
+    )
     insert(change, memory, draft.names, prepared)
     for old in replaced:
         memories.supersede(change.connection, old, memory.id, memory.created_at)
@@ -288,6 +297,13 @@ def _update(
     associations.add(change.connection, memory.space, edges)
     ids = tuple(old.id for old in replaced)
     return Remembered(memory, "updated", ids, similarity, reason)
+
+
+def _joined_metadata(versions: Sequence[Memory]) -> Metadata:
+    """The metadata of all versions; where keys are the same, the last one wins."""
+    return check_metadata(
+        {name: each.metadata[name] for each in versions for name in each.metadata}
+    )
 
 
 def _reinforce(
@@ -312,6 +328,7 @@ def _reinforce(
         expires_at=later,
         subjects=tuple(dict.fromkeys((*old.subjects, *new.subjects))),
         evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence))),
+        metadata=_joined_metadata([old, new]),
     )
     if new.key and not old.key:
         stronger = replace(stronger, key=new.key, content=new.content)

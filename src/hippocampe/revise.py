@@ -12,6 +12,7 @@ from hippocampe.checks import (
     clean,
     own,
     safe,
+    safe_metadata,
 )
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.parts import Change, Parts
@@ -27,7 +28,16 @@ from hippocampe.remember import rewrite
 from hippocampe.store import associations, derived, memories, schema, talk
 from hippocampe.store.talk import Turn
 from hippocampe.times import as_utc, parse_ttl
-from hippocampe.types import ASSOCIATIONS, Association, History, Memory, Recollection, Review, Scope
+from hippocampe.types import (
+    ASSOCIATIONS,
+    Association,
+    History,
+    Memory,
+    Metadata,
+    Recollection,
+    Review,
+    Scope,
+)
 
 
 class Unset:
@@ -101,6 +111,7 @@ def edit(
     importance: float | None,
     ttl: str | timedelta | Unset | None,
     occurred_at: datetime | str | Unset | None,
+    metadata: Metadata | None,
 ) -> Memory:
     """Change fields of a current memory in place; what is not given stays.
 
@@ -119,6 +130,9 @@ def edit(
         category=old.category if category is None else category,
         subjects=old.subjects if subjects is None else check_subjects(subjects),
         importance=old.importance if importance is None else importance,
+        metadata=old.metadata
+        if metadata is None
+        else safe_metadata(metadata, refuse=parts.config.refuse_secrets),
         updated_at=now,
     )
     check_importance(new.type, new.importance)

@@ -36,9 +36,16 @@ def import_from(
         return archive.read(parts, path, scope, progress)
     format = format or detect_format(path)
     intake = _Intake(parts, scope, progress)
-    for item in read_talk(path, format=format, timezone=timezone):
-        intake.take(item)
-    return intake.finish()
+    try:
+        for item in read_talk(path, format=format, timezone=timezone):
+            intake.take(item)
+        return intake.finish()
+    except KeyboardInterrupt as exc:
+        exc.add_note(
+            f"{intake.added:,} messages are stored and stay. To go on, import the file again: what is "
+            "there is not added twice."
+        )
+        raise
 
 
 @dataclass(slots=True)
@@ -136,10 +143,11 @@ class _Intake:
                 yield listen.make_turn([message])
 
 
-def export_to(parts: Parts, path: Path, *, scope: Scope) -> int:
+def export_to(parts: Parts, path: Path, *, scope: Scope, overwrite: bool) -> int:
     """Write everything of a space as JSON Lines; return how many lines.
 
     Raises:
+        InvalidInput: The file exists, or is one of the data folder's own.
         StoreError: The file cannot be written.
     """
-    return archive.write(parts, path, scope)
+    return archive.write(parts, path, scope, overwrite=overwrite)

@@ -12,6 +12,10 @@ from hippocampe.errors import InvalidInput
 
 Action = Literal["inserted", "updated", "reinforced"]
 Mode = Literal["hybrid", "semantic", "text"]
+State = Literal["current", "superseded", "forgotten", "all"]
+Order = Literal["newest", "oldest", "importance"]
+MetadataValue = str | int | float | bool | None
+Metadata = Mapping[str, MetadataValue]
 
 DEFAULT_IMPORTANCE: Mapping[str, float] = {
     "identity": 1.0,
@@ -40,6 +44,8 @@ ASSOCIATIONS = ("updates", "contradicts", "related_to", "caused_by", "part_of", 
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_MESSAGE_CHARACTERS = 1_000_000
 MAX_LABEL_CHARACTERS = 200
+MAX_METADATA_KEYS = 32
+MAX_METADATA_BYTES = 4_096
 
 
 def _check_label(name: str, value: str) -> None:
@@ -82,7 +88,8 @@ class Memory:
     """One durable statement with its metadata.
 
     `occurred_at` is when it happened, `created_at` when it was learnt. `superseded_by` names the
-    memory that replaced it; `superseded_at` is when it stopped being true.
+    memory that replaced it; `superseded_at` is when it stopped being true. `metadata` is the
+    caller's own: a small JSON object without nesting.
     """
 
     id: str
@@ -108,11 +115,28 @@ class Memory:
     superseded_by: str | None = None
     superseded_at: datetime | None = None
     evidence: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict[str, MetadataValue], hash=False)
 
     @property
     def current(self) -> bool:
         """Whether it is neither forgotten nor superseded."""
         return self.forgotten_at is None and self.superseded_by is None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing; `next_cursor` asks for the next one and is None on the last."""
+
+    items: tuple[Memory, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many current memories and how many messages there are of a space or a user."""
+
+    memories: int = 0
+    messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ def warm(embedder: Embedder) -> None:
     _rules()
 
 
-def rehearse(parts: Parts, ending: Event) -> None:
-    """`warm`, and search the spaces that were served last, so that their words are counted.
+def rehearse(parts: Parts, ending: Event, *, spaces: int = SPACES) -> None:
+    """`warm`, and search the `spaces` that were served last, so that their words are counted.
 
     What is searched for is seen by nobody, and it stops when `ending` is set. An embedder that is
     reached over a network is left alone.
@@ -39,8 +39,8 @@ def rehearse(parts: Parts, ending: Event) -> None:
         return
     with suppress(HippocampeError, Retired):
         with parts.store.read() as connection:
-            spaces = retrievals.latest_spaces(connection, SPACES)
-        for space in spaces or [Scope().space]:
+            latest = retrievals.latest_spaces(connection, spaces)
+        for space in latest or [Scope().space]:
             if ending.is_set():
                 return
             wanted = recall.Wanted(Scope(space=space), collections=EVERYWHERE)

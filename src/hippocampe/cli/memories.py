@@ -48,6 +48,7 @@ def remember(
         list[str] | None,
         typer.Option("--evidence", metavar="ID", help="A message it was drawn from; repeatable."),
     ] = None,
+    metadata: options.Pairs = None,
 ) -> None:
     """Store one durable statement; what it corrects becomes history."""
     with call.open() as hippo:
@@ -65,6 +66,7 @@ def remember(
             source=source,
             replaces=replaces or (),
             evidence=evidence or (),
+            metadata=options.read_metadata(metadata),
         )
         replaced = [hippo.get(id, scope=call.scope) for id in result.replaced]
     call.answer(result, lambda: show.remembered(result, replaced))
@@ -81,6 +83,7 @@ def recall(
     type: options.Types = None,
     subject: options.Subjects = None,
     category: options.Category = None,
+    metadata: options.WithPairs = None,
     since: options.Since = None,
     until: options.Until = None,
     min_score: Annotated[
@@ -89,7 +92,7 @@ def recall(
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
 ) -> None:
     """Find what is relevant to a question, best first, without a language model."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         started = perf_counter()
         found = hippo.recall(
             query,
@@ -100,6 +103,7 @@ def recall(
             types=type or None,
             subjects=subject or None,
             category=category,
+            metadata=options.read_metadata(metadata),
             since=call.moment(since),
             until=call.moment(until),
             min_score=min_score,
@@ -121,7 +125,7 @@ def recent(
     channel_only: options.ChannelOnly = False,
 ) -> None:
     """Show the newest memories, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.recent(
             limit, scope=call.scope, since=call.moment(since), channel_only=channel_only
         )
@@ -131,7 +135,7 @@ def recent(
 @command(app, "get", panel=PANEL)
 def get(call: Call, id: options.Id) -> None:
     """Show one memory, current or not, with all its fields."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.get(id, scope=call.scope)
     call.answer(found, lambda: show.memory(found))
 
@@ -139,7 +143,7 @@ def get(call: Call, id: options.Id) -> None:
 @command(app, "history", panel=PANEL)
 def history(call: Call, id: options.Id) -> None:
     """Show every version of what a memory states, oldest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.history(id, scope=call.scope)
     call.answer(found, lambda: show.history(found, call.config.timezone))
 
@@ -159,11 +163,16 @@ def edit(
         typer.Option("--ttl", help="How long it holds from now: 1h, 7d, 2w, or never: for ever."),
     ] = None,
     occurred_at: options.OccurredAt = None,
+    metadata: options.Pairs = None,
 ) -> None:
-    """Change fields of a current memory in place; what is not given stays."""
+    """Change fields of a current memory in place; what is not given stays.
+
+    Metadata is replaced as a whole; {} removes it.
+    """
     from hippocampe.revise import UNSET
 
-    given = (content, type, category, subject or None, importance, ttl, occurred_at)
+    pairs = options.read_metadata(metadata)
+    given = (content, type, category, subject or None, importance, ttl, occurred_at, pairs)
     if all(value is None for value in given):
         raise typer.BadParameter("say what to change, for example --content or --importance.")
     with call.open() as hippo:
@@ -177,6 +186,7 @@ def edit(
             importance=importance,
             ttl=UNSET if ttl is None else None if ttl == "never" else ttl,
             occurred_at=UNSET if occurred_at is None else call.moment(occurred_at),
+            metadata=pairs,
         )
     call.answer(changed, lambda: show.memory(changed))
 
@@ -220,7 +230,7 @@ def neighbours(
     depth: Annotated[int, typer.Option("--depth", help="How many edges away, 1 to 5.")] = 2,
 ) -> None:
     """Show the memories around one, itself first, and the edges between them."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found, edges = hippo.neighbours(id, scope=call.scope, depth=depth)
     call.answer(
         {"memories": found, "associations": edges},
@@ -233,7 +243,7 @@ def list_facts(
     call: Call, key: Annotated[str | None, typer.Argument(help="Only this one.")] = None
 ) -> None:
     """Show the facts, or one of them."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.facts(scope=call.scope)
     if key is not None:
         found = {name: fact for name, fact in found.items() if name == key}
@@ -262,7 +272,7 @@ def delete_fact(call: Call, key: str, *, reason: options.Reason = "deleted by ha
 @command(reviews_app, "list")
 def list_reviews(call: Call) -> None:
     """Show the pairs, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.reviews(scope=call.scope)
     call.answer(found, lambda: show.reviews(found))
 

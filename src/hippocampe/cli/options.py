@@ -1,7 +1,8 @@
 """Options that several commands take, with what completes them."""
 
-from collections.abc import Callable, Iterable
-from typing import Annotated, get_args
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 
@@ -88,7 +89,58 @@ Until = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Only before this time, ISO 8601.")
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="At most this many.")]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metadata",
+        metavar="KEY=VALUE",
+        help="A pair of your own, or a JSON object of them; repeatable. A value is read as JSON if it "
+        "is a number, true, false, null or in quotes, else as text.",
+    ),
+]
+WithPairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metadata", metavar="KEY=VALUE", help="Only what holds this pair, as typed; repeatable."
+    ),
+]
 ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the history.")]
+
+
+def read_metadata(typed: Sequence[str] | None) -> dict[str, Any] | None:
+    """The pairs as typed: `KEY=VALUE`, or JSON objects."""
+    if not typed:
+        return None
+    pairs: dict[str, Any] = {}
+    for each in typed:
+        name, sign, value = each.partition("=")
+        if each.startswith("{"):
+            pairs |= _object(each)
+        elif sign:
+            pairs[name] = _value(value)
+        else:
+            raise typer.BadParameter(f"--metadata takes KEY=VALUE, not {each!r}.")
+    return pairs
+
+
+def _object(typed: str) -> dict[str, Any]:
+    try:
+        return json.loads(typed)
+    except ValueError as exc:
+        raise typer.BadParameter(f"--metadata is no JSON object: {exc}.") from exc
+
+
+def _value(typed: str) -> Any:
+    try:
+        return json.loads(typed, parse_constant=_refuse)
+    except ValueError:
+        return typed
+
+
+def _refuse(constant: str) -> NoReturn:
+    """NaN and Infinity are words."""
+    raise ValueError(constant)

@@ -34,14 +34,14 @@ def forget(
         zone = call.config.timezone
         call.answer(receipt, lambda: show.receipt(receipt, "forgotten", query=topic, timezone=zone))
 
-    with call.open() as hippo:
+    with call.read() if dry_run else call.open() as hippo:
         if not yes:
             planned = hippo.forget(topic, scope=call.scope, dry_run=True)
             answer(planned)
             if dry_run or not planned.ids:
                 return
             typer.confirm("Forget these?", abort=True, err=True)
-        done = hippo.forget(topic, scope=call.scope)
+        done = hippo.forget(topic, scope=call.scope, dry_run=dry_run)
     answer(done)
 
 
@@ -66,7 +66,7 @@ def erase(
     def answer(receipt: "Receipt") -> None:
         call.answer(receipt, lambda: show.receipt(receipt, "erased"))
 
-    with call.open() as hippo:
+    with call.read() if dry_run else call.open() as hippo:
 
         def run(dry_run: bool) -> "Receipt":
             return hippo.erase(

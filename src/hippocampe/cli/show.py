@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from hippocampe.cli.terminal import escaped, plain, sign
 from hippocampe.types import (
     Association,
+    Counts,
     History,
     Imported,
     Injection,
     Memory,
     Message,
+    MetadataValue,
     Note,
     Receipt,
     Recollection,
@@ -154,14 +156,39 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
     """Memories in a table."""
     if not found:
         return _text("There are no memories.")
-    table = _table("type", "when", "content")
-    for memory in found:
+    states = [state(memory) for memory in found]
+    some_hidden = set(states) != {"current"}
+    table = _table("type", *(["state"] if some_hidden else []), "when", "content")
+    for memory, its_state in zip(found, states, strict=True):
         table.add_row(
             memory.type,
+            *([its_state] if some_hidden else []),
             when(memory.created_at, memory.content, timezone),
-            _entry(memory.content, memory.id),
+            _entry(memory.content, memory.id, *_metadata(memory)),
         )
     return table
+
+
+def _metadata(item: Memory) -> "list[Text]":
+    return [_text(_pairs_of(item), "italic")] if item.metadata else []
+
+
+def _pairs_of(item: Memory) -> str:
+    """Metadata as it is typed: text that could be read as something else is in quotes."""
+    return ", ".join(f"{name}={_typed(value)}" for name, value in item.metadata.items())
+
+
+def _typed(value: MetadataValue) -> str:
+    import json
+
+    as_json = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str):
+        return as_json
+    try:
+        json.loads(value)
+    except ValueError:
+        return value
+    return as_json
 
 
 def memory(item: Memory) -> "RenderableType":
@@ -169,6 +196,7 @@ def memory(item: Memory) -> "RenderableType":
     values = plain(item) | {
         name: ", ".join(getattr(item, name)) for name in ("subjects", "evidence")
     }
+    values["metadata"] = _pairs_of(item)
     return _pairs((name, value) for name, value in values.items() if value not in (None, ""))
 
 
@@ -244,6 +272,26 @@ def facts(found: Mapping[str, Memory]) -> "RenderableType":
     if not found:
         return _text("There are no facts.")
     return _pairs((key, found[key].content) for key in sorted(found))
+
+
+def counts(of: str, found: Mapping[str, Counts]) -> "RenderableType":
+    """Memories and messages by name."""
+    if not found:
+        return _text("There are none.")
+    table = _table("memories", "messages", of)
+    for name, each in found.items():
+        table.add_row(f"{each.memories:,}", f"{each.messages:,}", _text(name))
+    return table
+
+
+def subjects(found: Mapping[str, int]) -> "RenderableType":
+    """Subjects with their memories."""
+    if not found:
+        return _text("There are no subjects.")
+    table = _table("memories", "subject")
+    for name, many in found.items():
+        table.add_row(f"{many:,}", _text(name))
+    return table
 
 
 def messages(found: Sequence[Message], timezone: str) -> "RenderableType":

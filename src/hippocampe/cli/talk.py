@@ -45,7 +45,7 @@ def messages(
     limit: options.Limit = 20,
 ) -> None:
     """Show the latest messages, of --channel or of all, oldest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.messages(
             scope=call.scope, since=call.moment(since), until=call.moment(until), limit=limit
         )
@@ -115,7 +115,7 @@ def search_text(
     limit: options.Limit = 20,
 ) -> None:
     """Find the messages that hold all the words, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.search_text(
             query,
             scope=call.scope,
@@ -156,18 +156,20 @@ def import_file(
 def export(
     call: Call,
     path: Annotated[Path, typer.Argument(help="Where to; - is standard output.")],
+    *,
+    force: options.Force = False,
 ) -> None:
     """Write everything of the space as JSON Lines; `import` reads it back."""
     if str(path) != "-":
-        with call.open() as hippo:
-            lines = hippo.export_to(path, scope=call.scope)
+        with call.read() as hippo:
+            lines = hippo.export_to(path, scope=call.scope, overwrite=force)
         call.answer({"path": str(path), "lines": lines}, lambda: f"{lines:,} lines in {path}")
         return
     if call.json:
         raise typer.BadParameter("- and --json both want standard output: leave out one.")
     with TemporaryDirectory() as folder:
         copy = Path(folder, "export.jsonl")
-        with call.open() as hippo:
+        with call.read() as hippo:
             hippo.export_to(copy, scope=call.scope)
         with copy.open("rb") as source:
             shutil.copyfileobj(source, sys.stdout.buffer)

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
 from hippocampe.cli import options, show
-from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.call import Call, ListFirst, command, read_content
+from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Settings
 
 app = typer.Typer()
@@ -38,12 +39,61 @@ def before_turn(
     ] = False,
 ) -> None:
     """Show what a turn would be given, silently, before the model answers."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         # Finds nothing, but counts the words of the space, which a program that goes on has done.
         hippo.recall("?", scope=call.scope, mode="text", min_score=1.0)
         turn = hippo.before_turn(text, scope=call.scope, role=role)
         # What explains it is worked out when it is looked at.
         call.answer(_as_json(turn, explain), lambda: show.injection(turn, explain=explain))
+
+
+@command(app, "after-turn", panel=PANEL)
+def after_turn(
+    call: Call,
+    message: Annotated[
+        str,
+        typer.Argument(
+            metavar="MESSAGE",
+            help='What was said; - reads it from standard input, - alone {"message": …, "reply": …}.',
+        ),
+    ],
+    reply: Annotated[
+        str | None,
+        typer.Argument(metavar="REPLY", help="What was answered; - reads it from standard input."),
+    ] = None,
+    *,
+    assistant: Annotated[str, typer.Option("--assistant", help="Who answered.")] = "assistant",
+    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When, ISO 8601.")] = None,
+) -> None:
+    """Store an exchange: what was said, and what was answered."""
+    if message == reply == "-":
+        raise typer.BadParameter("standard input holds one text: give the other as an argument.")
+    if message == "-" and reply is None:
+        message, reply = _read_exchange()
+    else:
+        message = read_content(message)
+        reply = None if reply is None else read_content(reply)
+    with call.open() as hippo:
+        turn = hippo.after_turn(
+            message, reply, scope=call.scope, assistant=assistant, at=call.moment(at)
+        )
+    call.answer({"turn": turn}, lambda: f"stored as turn {turn}")
+
+
+def _read_exchange() -> tuple[str, str | None]:
+    """Message and reply from a JSON object on standard input.
+
+    Raises:
+        InvalidInput: There is no such object.
+    """
+    found = _parsed(read_content("-"))
+    if isinstance(found, dict):
+        said = cast("dict[str, Any]", found)
+        if "message" in said and said.keys() <= {"message", "reply"}:
+            return said["message"], said.get("reply")
+    raise InvalidInput(
+        'standard input must hold a JSON object such as {"message": "…", "reply": "…"}.'
+    )
 
 
 def _as_json(turn: Injection, explain: bool) -> object:
@@ -64,7 +114,7 @@ def list_settings(
     ] = None,
 ) -> None:
     """Show the settings with their defaults and what they may be."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.settings(scope=call.scope)
     _answer(call, found, [name] if name else NAMES)
 
@@ -100,7 +150,6 @@ def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
 
 def _read(name: str, typed: Sequence[str]) -> object:
     """What was typed, as the first of its readings that the setting accepts: JSON, then words."""
-    from hippocampe.errors import InvalidInput
     from hippocampe.settings import check
 
     parsed = [_parsed(each) for each in typed]
@@ -131,7 +180,7 @@ def retrievals(
     channel_only: options.ChannelOnly = False,
 ) -> None:
     """Show what turns were given, what was left out and why, newest first."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.retrievals(
             scope=call.scope, limit=limit, since=call.moment(since), channel_only=channel_only
         )

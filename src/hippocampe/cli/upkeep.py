@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli import show, terminal
+from hippocampe.cli import options, show, terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
 
 app = typer.Typer()
@@ -17,7 +17,7 @@ NOT_CLEAN = 4
 @command(app, "stats", panel=PANEL)
 def stats(call: Call) -> None:
     """Count what the space holds, and say how the index is."""
-    with call.open() as hippo:
+    with call.read() as hippo:
         found = hippo.stats(scope=call.scope)
     call.answer(found, lambda: show.stats(found))
 
@@ -32,7 +32,7 @@ def verify(
     ] = None,
 ) -> None:
     """Compare store and index, and check the database."""
-    with call.open() as hippo, terminal.progress() as progress:
+    with call.read() as hippo, terminal.progress() as progress:
         progress("comparing store and index", 0, 0)
         found = hippo.verify(absent=absent or ())
     call.answer(found, lambda: show.verification(found))
@@ -57,10 +57,12 @@ def backup(
         Path | None,
         typer.Argument(help="Where to.", show_default="a dated file in backups in the data folder"),
     ] = None,
+    *,
+    force: options.Force = False,
 ) -> None:
     """Copy the database while it is in use."""
-    with call.open() as hippo:
-        copy = hippo.backup(path)
+    with call.read() as hippo:
+        copy = hippo.backup(path, overwrite=force)
     call.answer({"path": str(copy)}, lambda: f"copied to {copy}")
 
 

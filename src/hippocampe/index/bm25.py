@@ -31,7 +31,7 @@ Sparse = tuple[list[int], list[float]]
 def sparse_document(text: str) -> Sparse:
     """The sparse vector of a text to index."""
     found = keywords(text)
-    counts = Counter(term for word in found for term in _terms(word))
+    counts = Counter(term for word in found for term in terms_of(word))
     relative = 1 - LENGTH_SHARE + LENGTH_SHARE * len(found) / AVERAGE_LENGTH
     norm = SATURATION * relative
     weights = [count * (SATURATION + 1) / (count + norm) for count in counts.values()]
@@ -44,14 +44,15 @@ def sparse_query(text: str) -> Sparse:
     """The sparse vector of a question; not to be changed."""
     weights: dict[int, float] = {}
     for word in content_words(text):
-        terms = _terms(word)
+        terms = terms_of(word)
         for term in terms:
             weights[term] = max(weights.get(term, 0.0), 1.0 / len(terms))
     return list(weights), list(weights.values())
 
 
 @functools.lru_cache(maxsize=100_000)
-def _terms(word: str) -> tuple[int, ...]:
+def terms_of(word: str) -> tuple[int, ...]:
+    """The one or two terms of a folded word."""
     terms: list[int] = []
     for encoder in _encoders():
         terms += encoder.embed_query(word).indices

@@ -122,13 +122,16 @@ class EdgeIndex:
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
         """Insert or replace points and remove ids; visible to searches on return.
 
-        An id that is both in `points` and in `removed` ends removed.
+        An id that is both in `points` and in `removed` ends removed. One that is no UUID is logged
+        and left out, so that no stored row can keep a folder from opening.
 
         Raises:
             EmbedderMismatch: A vector has not the dimensions of the index; nothing was changed.
             IndexUnavailable: The engine failed or was closed; some points may have been applied.
         """
         dimensions = self._manifest.dimensions
+        points = list(shards.holdable(points))
+        gone: list[engine.PointId] = [id for id in removed if shards.can_hold(id)]
         for point in points:
             if point.dense.shape != (dimensions,):
                 raise EmbedderMismatch(
@@ -136,22 +139,22 @@ class EdgeIndex:
                     f"{dimensions} dimensions: embed it with {self._manifest.model}."
                 )
         changes = list(shards.upserts(points, shards.SMALL_BATCH))
-        if removed:
-            changes.append(engine.UpdateOperation.delete_points(list(removed)))
+        if gone:
+            changes.append(engine.UpdateOperation.delete_points(gone))
         shard = self._shards[kind]
         with shard.writing, shards.engine_errors(f"points of kind {kind!r} cannot be indexed"):
             self._check_open()
             # Noted before the engine is called: after a failure it may hold some of them.
             if shard.growing:
                 shard.touched.update(point.id for point in points)
-                shard.touched.update(removed)
+                shard.touched.update(map(str, gone))
             serving = shard.serving
             if serving is None:
                 if not points:
                     return
                 serving = self._found(kind, shard)
             # Before the engine is called, too: no search may trust what is about to change.
-            shard.written(points, len(removed))
+            shard.written(points, len(gone))
             for change in changes:
                 serving.update(change)
 
@@ -246,7 +249,7 @@ class EdgeIndex:
         with shards.engine_errors(what):
             shard = shards.create(path, dimensions)
         total = 0
-        remaining = iter(points)
+        remaining = shards.holdable(points)
         while batch := list(islice(remaining, shards.LARGE_BATCH)):
             for change in shards.upserts(batch, shards.LARGE_BATCH, graphed=graph):
                 with shards.engine_errors(what):

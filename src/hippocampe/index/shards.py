@@ -1,7 +1,9 @@
 """What a shard of Qdrant Edge is made of: its files, its configuration, points, filters, errors."""
 
 import json
+import logging
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,6 +17,8 @@ import qdrant_edge as engine
 from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.index.bm25 import sparse_document
 from hippocampe.protocols import KINDS, Filter, Point
+
+log = logging.getLogger("hippocampe")
 
 MANIFEST = "manifest.json"
 FORMAT = 2
@@ -61,6 +65,31 @@ COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
 _REMEDY = "Nothing is lost, the store holds the truth: rebuild the index (`hippocampe reindex`)."
+
+
+# The engine takes UUIDs only, and gives them back in this form.
+_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def can_hold(id: str) -> bool:
+    """Whether the engine can hold a point of this id."""
+    return _ID.fullmatch(id) is not None
+
+
+def holdable(points: Iterable[Point]) -> Iterator[Point]:
+    """The points that the engine can hold; the others are logged, once for all."""
+    refused: list[str] = []
+    for point in points:
+        if can_hold(point.id):
+            yield point
+        else:
+            refused.append(point.id)
+    if refused:
+        log.warning(
+            "%d items cannot be searched for, because their ids are no UUIDs (%r, …): erase them by id",
+            len(refused),
+            refused[0],
+        )
 
 
 @contextmanager
@@ -264,6 +293,10 @@ def condition(where: Filter) -> engine.Filter | None:
         if not values:
             return None
         must.append(_any(name, values))
+    if where.ids is not None:
+        if not where.ids:
+            return None
+        must.append(engine.HasIdCondition({*where.ids}))
     if where.since is not None or where.until is not None:
         window = engine.RangeFloat(gte=where.since, lt=where.until)
         must.append(engine.FieldCondition("at", range=window))

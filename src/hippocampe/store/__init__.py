@@ -1,1 +1,1 @@
-"""The truth: one SQLAlchemy Core schema for SQLite and PostgreSQL."""
+"""The truth: one SQLite database, described by an SQLAlchemy Core schema."""

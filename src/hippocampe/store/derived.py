@@ -29,7 +29,7 @@ _WORD_LISTS = select(vector.c.words).where(
 )
 _QUEUE = insert(outbox)
 _LAST = select(func.max(outbox.c.seq))
-_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE", dialect="sqlite")
+_REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE")
 
 
 class Words(NamedTuple):
@@ -76,23 +76,7 @@ def vector_row(id: str, model: str, kind: str, space: str, item: Embedded) -> di
 
 def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write vectors: made by `vector_row`; one already there is replaced."""
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        write(connection, _REPLACE_VECTOR, rows)
-        return
-    from sqlalchemy.dialects.postgresql import insert as upsert
-
-    statement = upsert(vector)
-    statement = statement.on_conflict_do_update(
-        index_elements=["id", "model"],
-        set_={
-            "dense": statement.excluded.dense,
-            "words": statement.excluded.words,
-            "traits": statement.excluded.traits,
-        },
-    )
-    connection.execute(statement, list(rows))
+    write(connection, _REPLACE_VECTOR, rows)
 
 
 def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[str, Embedded]:
@@ -160,6 +144,18 @@ def last_word(connection: Connection) -> int:
     return connection.execute(select(func.max(word.c.id))).scalar() or 0
 
 
+def word_texts(connection: Connection, model: str, after: int) -> list[tuple[int, str]]:
+    """The ids and texts of the words of a model with an id above `after`, by id."""
+    query = select(word.c.id, word.c.text).where(word.c.id > after, word.c.model == model)
+    return [(id, text) for id, text in connection.execute(query.order_by(word.c.id))]
+
+
+def is_word(connection: Connection, id: int, text: str) -> bool:
+    """Whether a word still has the id that it had."""
+    query = select(word.c.text).where(word.c.id == id)
+    return connection.execute(query).scalar() == text
+
+
 def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
     """Write outbox rows for (kind, item id, space)."""
     rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
@@ -179,6 +175,12 @@ def pending_count(connection: Connection) -> int:
 def position(connection: Connection) -> int:
     """The last outbox position given out."""
     return read(connection, _LAST)[0][0] or 0
+
+
+def last_queued(connection: Connection) -> int:
+    """The last outbox position ever given out, also when its row was removed; of SQLite only."""
+    query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    return connection.exec_driver_sql(query).scalar() or 0
 
 
 def acknowledge(connection: Connection, upto: int) -> None:

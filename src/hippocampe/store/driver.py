@@ -70,24 +70,18 @@ def write(connection: Connection, statement: Insert, rows: Iterable[Mapping[str,
         [convert(row[name]) if convert else row[name] for name, convert in columns]
         for row in chain((first,), rows)
     )
-    _insert(connection, sql, [name for name, _ in columns], ready)
+    _insert(connection, sql, ready)
 
 
 def write_ready(connection: Connection, statement: Insert, rows: Iterable[Sequence[Any]]) -> None:
     """Insert rows of every column of a table, in its order, their values the driver's already."""
     names = tuple(column.name for column in statement.table.c)
     sql, _ = _insertion(statement, names, connection.dialect)
-    _insert(connection, sql, names, rows)
+    _insert(connection, sql, rows)
 
 
-def _insert(
-    connection: Connection, sql: str, names: Sequence[str], rows: Iterable[Sequence[Any]]
-) -> None:
+def _insert(connection: Connection, sql: str, rows: Iterable[Sequence[Any]]) -> None:
     rows = iter(rows)
-    if not connection.dialect.positional:
-        while batch := list(islice(rows, TOGETHER[0])):
-            connection.exec_driver_sql(sql, [dict(zip(names, row, strict=True)) for row in batch])
-        return
     while batch := list(islice(rows, TOGETHER[0])):
         # The driver gives the interpreter lock back for each statement, and under load waits longer
         # for it than it inserts.
@@ -115,10 +109,7 @@ def _cursor(
     given, numbers = written.fixed | values, written.numbers
     ordered = [ids[numbers[n]] if n in numbers else given[n] for n in written.order]
     cursor = connection.connection.cursor()
-    if connection.dialect.positional:
-        cursor.execute(written.sql, ordered)
-    else:
-        cursor.execute(written.sql, dict(zip(written.order, ordered, strict=True)))
+    cursor.execute(written.sql, ordered)
     return cursor
 
 

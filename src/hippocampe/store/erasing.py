@@ -29,7 +29,10 @@ from hippocampe.text import fold, words
 
 _CHUNK = 500
 _SAID: dict[Table, tuple[Column[Any], ...]] = {
-    memory: (memory.c.content, memory.c.key, memory.c.subjects, memory.c.source),
+    memory: (
+        *(memory.c.content, memory.c.key, memory.c.subjects, memory.c.source),
+        memory.c.metadata,
+    ),
     turn: (turn.c.content,),
     message: (message.c.content,),
     note: (note.c.path, note.c.heading, note.c.content),
@@ -111,9 +114,11 @@ def _holding(connection: Connection, table: Table, space: str, wanted: set[str])
     return {id for id, *said in rows if wanted <= _words_in(said)}
 
 
-def _words_in(said: Iterable[str | list[str] | None]) -> set[str]:
+def _words_in(said: Iterable[str | list[str] | dict[str, Any] | None]) -> set[str]:
     found: set[str] = set()
     for each in said:
+        if isinstance(each, dict):
+            each = [str(part) for pair in each.items() for part in pair]
         text = each if isinstance(each, str) else " ".join(each or ())
         # The words of a key are joined by underscores.
         found.update(words(text), words(text.replace("_", " ")) if "_" in text else ())

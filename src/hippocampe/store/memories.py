@@ -113,12 +113,17 @@ def _of_driver(row: Sequence[Any]) -> Memory:
             values[name] = instant(values[name])
     values["subjects"] = _listed(values["subjects"])
     values["evidence"] = _listed(values["evidence"])
+    values["metadata"] = _parsed(values["metadata"])
     return Memory(**values)
 
 
 def _listed(value: Any) -> tuple[str, ...]:
+    return tuple(_parsed(value))
+
+
+def _parsed(value: Any) -> Any:
     # Some drivers read JSON themselves.
-    return tuple(json.loads(value) if isinstance(value, str) else value)
+    return json.loads(value) if isinstance(value, str) else value
 
 
 def to_row(item: Memory) -> dict[str, Any]:
@@ -126,6 +131,7 @@ def to_row(item: Memory) -> dict[str, Any]:
     values = {name: getattr(item, name) for name in _NAMES}
     values["subjects"] = list(item.subjects)
     values["evidence"] = list(item.evidence)
+    values["metadata"] = dict(item.metadata)
     values["equality"] = equality_digest(item.content)
     return values
 
@@ -263,11 +269,12 @@ def find(
 
 def living(space: str, now: datetime) -> ColumnElement[bool]:
     """The condition for what recall may show: current, not expired, of this space."""
-    return and_(
-        memory.c.space == space,
-        CURRENT,
-        or_(memory.c.expires_at.is_(None), memory.c.expires_at > now),
-    )
+    return and_(memory.c.space == space, living_anywhere(now))
+
+
+def living_anywhere(now: datetime) -> ColumnElement[bool]:
+    """The same condition for all spaces."""
+    return and_(CURRENT, or_(memory.c.expires_at.is_(None), memory.c.expires_at > now))
 
 
 def _age(item: Memory) -> tuple[datetime, str]:

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Connection
+
+from hippocampe.errors import StoreError
 
 
 def configuration(connection: Connection) -> Config:
@@ -16,5 +19,15 @@ def configuration(connection: Connection) -> Config:
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Bring the tables to a revision, inside the caller's transaction."""
-    command.upgrade(configuration(connection), revision)
+    """Bring the tables to a revision, inside the caller's transaction.
+
+    Raises:
+        StoreError: They are at a revision that no migration starts from.
+    """
+    try:
+        command.upgrade(configuration(connection), revision)
+    except CommandError as exc:
+        raise StoreError(
+            f"cannot upgrade the tables: {exc}. Nothing was changed. Open the folder with the version "
+            "that wrote it."
+        ) from exc

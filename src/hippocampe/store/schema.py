@@ -1,10 +1,11 @@
-"""The tables. Nothing here, nor in the migrations, is particular to one database.
+"""The tables.
 
 Instants are stored as whole microseconds since the epoch: exact, ordered, the same everywhere.
 Ids are UUIDs of version 7 as text. A channel that was not given is stored as the empty string, so
 that unique constraints hold.
 """
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -28,7 +29,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The migration this version of the code works with."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,6 +44,11 @@ def microseconds(at: datetime) -> int:
 def instant(microseconds: int) -> datetime:
     """The time so many whole microseconds after the epoch."""
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def to_json(value: Any) -> str:
+    """JSON as the tables hold it: unescaped, so that `verify(absent=…)` finds text in it."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 class Instant(TypeDecorator[datetime]):
@@ -96,6 +102,7 @@ memory = Table(
     Column("superseded_by", String(36)),
     Column("superseded_at", Instant),
     Column("evidence", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False, default=dict),
     Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
     Index(None, "space", "collection", "equality"),
     Index(None, "space", "key"),
@@ -115,7 +122,6 @@ Index(
     memory.c.type,
     memory.c.importance,
     sqlite_where=_identities,
-    postgresql_where=_identities,
 )
 
 subject = Table(

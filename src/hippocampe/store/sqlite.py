@@ -5,11 +5,13 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError
 
-from hippocampe.errors import StoreCorrupt
+from hippocampe.errors import StoreBusy, StoreCorrupt
+from hippocampe.store.schema import to_json
 
 BUSY_MILLISECONDS = 10_000
 MAPPED_BYTES = 1 << 30
@@ -38,35 +40,114 @@ _WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
 _WORD = re.compile(r"\w+")
 
 
-def make_engine(url: str, *, read_only: bool = False) -> Engine:
+class _Files(NamedTuple):
+    """The files of a database: whether it has a log of changes (WAL), and the state of its own file."""
+
+    logged: bool
+    inode: int
+    size: int
+    modified: int
+
+
+class _Reader(sqlite3.Connection):
+    """A connection that changes no file, not even those that SQLite keeps beside the database.
+
+    With a log of changes, another process may be writing: SQLite's locks keep the view whole, and
+    a connection without the right to write can neither checkpoint the log nor remove it. Without a
+    log nobody has the database open. Reading it as usual would create a log, so the file is read as
+    immutable, without locks, for as long as it stays the same.
+    """
+
+    path: Path
+    files: _Files
+
+    def is_current(self) -> bool:
+        """Whether a new transaction would see the database as it is now."""
+        now = _files(self.path)
+        if self.files.logged:
+            return now.logged and now.inode == self.files.inode
+        return now == self.files
+
+    def was_whole(self) -> bool:
+        """Whether no other process changed the file under the transaction that ends."""
+        return self.files.logged or _files(self.path)[1:] == self.files[1:]
+
+
+def _files(path: Path) -> _Files:
+    # Looked at, never opened: closing the file would give up the locks that SQLite has on it.
+    held = path.stat()
+    logged = Path(f"{path}-wal").exists()
+    return _Files(logged, held.st_ino, held.st_size, held.st_mtime_ns)
+
+
+def _connect_reader(path: Path) -> _Reader:
+    files = _files(path)
+    mode = "mode=ro" if files.logged else "mode=ro&immutable=1"
+    uri = f"{path.resolve().as_uri()}?{mode}"
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False, factory=_Reader)
+    connection.path, connection.files = path, files
+    return connection
+
+
+@contextmanager
+def undisturbed(connection: Connection) -> Generator[None]:
+    """Check at the end of a transaction that what it read was not changed meanwhile.
+
+    Raises:
+        StoreBusy: Another process opened the database and changed its file.
+    """
+    try:
+        yield
+    finally:
+        reader = connection.connection.driver_connection
+        if isinstance(reader, _Reader) and not reader.was_whole():
+            raise StoreBusy(
+                "another process opened the data folder and changed the database while it was read: "
+                "try again."
+            )
+
+
+def make_engine(path: Path, *, read_only: bool = False) -> Engine:
     """An engine whose transactions begin when SQLAlchemy says so.
 
     Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads first and
     writes later would otherwise fail with "database is locked" instead of waiting.
 
     Args:
-        read_only: For a second process, which then can neither change the file nor, when it closes
-            it, remove the log of changes of the first.
+        path: The file of the database.
+        read_only: For a process that only reads, alone or beside one that writes. It changes no
+            file, and when it closes the database, it leaves the log of changes alone.
     """
-    creator: dict[str, Any] = {}
+    options: dict[str, Any] = {"json_serializer": to_json}
     if read_only:
-        file = Path(make_url(url).database or "").resolve().as_uri() + "?mode=ro"
-        creator["creator"] = lambda: sqlite3.connect(file, uri=True, check_same_thread=False)
+        options["creator"] = lambda: _connect_reader(path)
+    # Not written as text: a path may hold "?", "#" or "%".
+    url = URL.create("sqlite", database=str(path))
     # The connection used last has the warmest cache.
-    engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **creator)
+    engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **options)
 
     @event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        cursor.execute("PRAGMA journal_mode = WAL")
+        if not read_only:
+            cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.execute("PRAGMA temp_store = MEMORY")
         cursor.execute("PRAGMA cache_size = -16384")
-        cursor.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        # A file that is read without locks may be cut while it is mapped, which kills the process.
+        if not (isinstance(connection, _Reader) and not connection.files.logged):
+            cursor.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         cursor.close()
+
+    if read_only:
+
+        @event.listens_for(engine, "checkout")
+        def _checkout(connection: _Reader, _record: Any, _proxy: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+            if not connection.is_current():
+                raise DisconnectionError
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -84,14 +165,20 @@ def make_engine(url: str, *, read_only: bool = False) -> Engine:
     return engine
 
 
+def read_only_uri(path: Path) -> str:
+    """The URI by which SQLite opens a file without ever writing to it."""
+    return path.resolve().as_uri() + "?mode=ro"
+
+
 @contextmanager
 def unmapped(connection: Connection) -> Generator[None]:
     """Read past the memory map, whose pages stay in the process once they were read."""
+    mapped = connection.exec_driver_sql("PRAGMA mmap_size").scalar_one()
     connection.exec_driver_sql("PRAGMA mmap_size = 0")
     try:
         yield
     finally:
-        connection.exec_driver_sql(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        connection.exec_driver_sql(f"PRAGMA mmap_size = {mapped}")
         # What was read is in the connection's own cache instead, and nobody needs it there.
         connection.exec_driver_sql("PRAGMA shrink_memory")
 
@@ -109,7 +196,7 @@ def read_rows(connection: Connection, table: str, after: int) -> int | None:
 
 
 def create_extras(connection: Connection) -> None:
-    """Create what has no portable form: full text with its triggers, the index of word lists."""
+    """Create what the schema does not describe: full text with its triggers, the index of word lists."""
     for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
 
@@ -132,6 +219,10 @@ def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
     return condition, {"full_text": " AND ".join(terms)}
 
 
+def _interruptible(_status: int, _remaining: int, _total: int) -> None:
+    """Called between the parts of a backup: Ctrl-C is seen by Python code only."""
+
+
 def backup(engine: Engine, target: Path) -> None:
     """Copy the database while it is in use, through SQLite's online backup."""
     with engine.connect() as connection:
@@ -139,7 +230,7 @@ def backup(engine: Engine, target: Path) -> None:
         assert isinstance(source, sqlite3.Connection)
         copy = sqlite3.connect(target)
         try:
-            source.backup(copy, pages=1024)
+            source.backup(copy, pages=1024, progress=_interruptible)
         finally:
             copy.close()
 
@@ -150,7 +241,14 @@ def scrub(engine: Engine) -> None:
         # Past SQLAlchemy, which would begin a transaction: VACUUM refuses to run in one.
         cursor.execute("INSERT INTO message_fts(message_fts) VALUES ('rebuild')")
         cursor.execute("VACUUM")
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy, *_ = cast(
+            "tuple[int, int, int]", cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        )
+        if busy:
+            raise StoreBusy(
+                "what was deleted may still be read in the files: another process was reading the "
+                "database for longer than 10 s. The next opening finishes it."
+            )
 
 
 def check_file(path: Path) -> None:
@@ -162,7 +260,7 @@ def check_file(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        connection = sqlite3.connect(read_only_uri(path), uri=True, timeout=10)
         try:
             connection.execute("SELECT name FROM sqlite_master").fetchall()
         finally:

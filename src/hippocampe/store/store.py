@@ -7,23 +7,24 @@ is durable; foreign errors leave here as `StoreError`.
 import sqlite3
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import Connection, event, inspect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from hippocampe import page_cache
+from hippocampe import output, page_cache
 from hippocampe.errors import (
     InvalidInput,
     StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreFull,
+    StoreMissing,
     StoreReadOnly,
     StoreTooNew,
 )
@@ -34,44 +35,47 @@ class Store:
     """One database.
 
     Args:
-        url: An SQLAlchemy URL.
-        folder: Where backups are kept.
-        read_only: For a process beside the one that writes.
+        path: The file of the database.
+        folder: The data folder, in which backups are kept.
+        read_only: Change nothing; for a process beside the one that writes.
     """
 
-    def __init__(self, url: str, folder: Path, *, read_only: bool = False) -> None:
-        self.url = url
+    def __init__(self, path: Path, folder: Path, *, read_only: bool = False) -> None:
+        self.path = path
         self.folder = folder
-        self.is_sqlite = url.startswith("sqlite")
-        self.engine: Engine = (
-            sqlite.make_engine(url, read_only=read_only) if self.is_sqlite else create_engine(url)
-        )
+        self.read_only = read_only
+        self.engine = sqlite.make_engine(path, read_only=read_only)
         self._writing = threading.RLock()
+        self.copying = threading.Lock()
+        """Held while a backup is made, and by an erasure, which must reach every backup."""
 
     @classmethod
-    def open(cls, url: str, folder: Path) -> "Store":
+    def open(cls, path: Path, folder: Path, *, read_only: bool = False) -> "Store":
         """Open a database, creating or upgrading its tables as needed.
+
+        Args:
+            path: The file of the database.
+            folder: The data folder, in which backups are kept.
+            read_only: Create and upgrade nothing.
 
         Raises:
             StoreCorrupt: The file is damaged or is no database.
             StoreTooNew: A later version wrote it.
-            StoreReadOnly: It cannot be written.
+            StoreReadOnly: It cannot be written; with `read_only`, it cannot be read without writing.
+            StoreMissing: With `read_only`: there is no database.
         """
-        store = cls(url, folder)
-        if store.path is not None:
-            sqlite.check_file(store.path)
+        store = cls(path, folder, read_only=read_only)
         try:
+            if read_only:
+                store._check_readable()
+                return store
+            sqlite.check_file(path)
+            store.remove_partial_backups()
             store._upgrade()
         except BaseException:
             store.close()
             raise
         return store
-
-    @property
-    def path(self) -> Path | None:
-        """The file of an SQLite database."""
-        database = self.engine.url.database
-        return Path(database) if self.is_sqlite and database else None
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
@@ -80,12 +84,14 @@ class Store:
         Args:
             whole: Tables are read from end to end, so what was read is not kept in memory.
         """
-        with translated(), self.engine.connect() as connection, connection.begin():
-            if whole and self.is_sqlite:
-                with sqlite.unmapped(connection):
-                    yield connection
-            else:
-                yield connection
+        with (
+            translated(),
+            self.engine.connect() as connection,
+            connection.begin(),
+            sqlite.undisturbed(connection) if self.read_only else nullcontext(),
+            sqlite.unmapped(connection) if whole else nullcontext(),
+        ):
+            yield connection
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[Connection]:
@@ -93,7 +99,11 @@ class Store:
 
         Args:
             durable: If not, a power cut may undo it, but never without all that came after.
+
+        Raises:
+            StoreReadOnly: The store was opened read-only.
         """
+        self.check_writable()
         options: dict[str, Any] = {"writing": True, "durable": durable}
         with (
             self._writing,
@@ -117,8 +127,7 @@ class Store:
         File", 2.2). Whoever closes the database in another process then believes to be the last,
         and removes the log of changes under this one.
         """
-        path = self.path
-        if path is None or not page_cache.fits(path.stat().st_size):
+        if not page_cache.fits(self.path.stat().st_size):
             return
         for table in sqlite.READ_AHEAD:
             after: int | None = 0
@@ -126,40 +135,45 @@ class Store:
                 with self.read(whole=True) as connection:
                     after = sqlite.read_rows(connection, table, after)
 
-    def backup(self, target: Path) -> Path:
+    def backup(self, target: Path, *, overwrite: bool = False) -> Path:
         """Copy the database while it is in use.
 
+        Args:
+            target: The file of the copy; its folder is made if missing.
+            overwrite: Replace a file that exists.
+
         Raises:
-            StoreError: It is no SQLite database (use the server's own tools), or cannot be written.
+            InvalidInput: The file exists, or is one of the data folder's own.
+            StoreError: The copy cannot be written.
         """
-        if not self.is_sqlite:
-            raise StoreError(
-                "cannot back up a database server from here: use its own tools, such as pg_dump."
-            )
-        partial = target.with_suffix(".partial")
-        with translated():
+        with translated(), self.copying:
             target.parent.mkdir(parents=True, exist_ok=True)
-            try:
+            with output.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
                 sqlite.backup(self.engine, partial)
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
         return target
+
+    def remove_partial_backups(self) -> None:
+        """Remove what a process that died left of its backup: an erasure would not reach it."""
+        with translated():
+            for path in (self.folder / "backups").glob(f"*{output.PARTIAL}"):
+                output.remove_partial(path)
 
     def backups(self) -> list[Path]:
         """The backups made in the data folder, oldest first."""
         return sorted((self.folder / "backups").glob("*.db"))
 
     def scrub(self) -> None:
-        """Make what was deleted unreadable in the files too."""
-        if self.is_sqlite:
-            with self._writing, translated():
-                sqlite.scrub(self.engine)
+        """Make what was deleted unreadable in the files too.
+
+        Raises:
+            StoreBusy: Another process is reading; some of it may still be in the files.
+        """
+        self.check_writable()
+        with self._writing, translated():
+            sqlite.scrub(self.engine)
 
     def integrity(self) -> str:
         """`ok`, or what the database itself reports as damaged."""
-        if not self.is_sqlite:
-            return "ok"
         with self.read() as connection:
             return sqlite.integrity(connection)
 
@@ -176,23 +190,66 @@ class Store:
             row = connection.exec_driver_sql("SELECT version_num FROM alembic_version").first()
         return row[0] if row else None
 
+    def check_writable(self) -> None:
+        """Raise `StoreReadOnly` if the store was opened read-only."""
+        if self.read_only:
+            raise StoreReadOnly(
+                f"cannot write: the data in {self.folder} was opened read-only. Write in the process that "
+                "holds the folder, or open it without read_only once no process does."
+            )
+
+    def _check_readable(self) -> None:
+        check_exists(self.path, self.folder)
+        try:
+            current = self.revision()
+        except StoreReadOnly as exc:
+            raise StoreReadOnly(
+                f"cannot read the data in {self.folder}: a program that wrote to it was killed, and what it "
+                "wrote last can only be read where files can be written. Make the folder writable, or "
+                "copy it to one that is."
+            ) from exc
+        if current is None:
+            raise _missing(self.folder)
+        if current > schema.REVISION:
+            self._refuse_later(current)
+        if current < schema.REVISION:
+            raise StoreReadOnly(
+                f"cannot read the data in {self.folder}: it was written by an earlier version (schema {current}, "
+                f"this version reads {schema.REVISION}). Open it once without read_only, which upgrades it."
+            )
+
+    def _refuse_later(self, current: str) -> NoReturn:
+        raise StoreTooNew(
+            f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
+            f"this version knows {schema.REVISION}). Nothing was changed. Install that version again, or "
+            f"restore a backup made before the upgrade from {self.folder / 'backups'}."
+        )
+
     def _upgrade(self) -> None:
         current = self.revision()
         if current == schema.REVISION:
             return
         if current is not None and current > schema.REVISION:
-            raise StoreTooNew(
-                f"cannot open the data in {self.folder}: it was written by a later version (schema {current}, "
-                f"this version knows {schema.REVISION}). Nothing was changed. Install that version again, or "
-                f"restore a backup made before the upgrade from {self.folder / 'backups'}."
-            )
-        if current is not None and self.is_sqlite:
+            self._refuse_later(current)
+        if current is not None:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
             self.backup(self.folder / "backups" / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
 
         with self.write() as connection:
             migrate.upgrade(connection)
+
+
+def check_exists(database: Path, folder: Path) -> None:
+    """Raise `StoreMissing` if a folder has no database."""
+    if not (database.is_file() and database.stat().st_size):
+        raise _missing(folder)
+
+
+def _missing(folder: Path) -> StoreMissing:
+    return StoreMissing(
+        f"no Hippocampe data in {folder}: nothing was created. Check the path, or write something first."
+    )
 
 
 def _let_go(_connection: Any, entry: ConnectionPoolEntry) -> None:

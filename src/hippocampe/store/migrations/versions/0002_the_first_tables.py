@@ -5,7 +5,7 @@ from alembic import op
 
 from hippocampe.store import sqlite
 
-revision = "0001"
+revision = "0002"
 down_revision = None
 
 
@@ -82,7 +82,6 @@ def upgrade() -> None:
         ["space", "collection", "type", "importance"],
         unique=False,
         sqlite_where=sa.text("type = 'identity'"),
-        postgresql_where=sa.text("type = 'identity'"),
     )
     op.create_index(
         op.f("ix_memory_space_collection_channel_importance"),
@@ -172,6 +171,7 @@ def upgrade() -> None:
         sa.Column("stages", sa.JSON(), nullable=False),
         sa.Column("missing", sa.JSON(), nullable=False),
         sa.Column("skipped", sa.String(length=40), nullable=True),
+        sa.Column("signals", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_retrieval")),
     )
@@ -318,7 +318,7 @@ def upgrade() -> None:
         sa.Column("score", sa.Float(), nullable=True),
         sa.Column("path", sa.String(length=20), nullable=False),
         sa.Column("outcome", sa.String(length=40), nullable=False),
-        sa.Column("signals", sa.JSON(), nullable=False),
+        sa.Column("signals", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
             ["retrieval_id"],
             ["retrieval.id"],
@@ -327,7 +327,6 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("retrieval_id", "position", name=op.f("pk_retrieval_item")),
     )
-    op.create_index(op.f("ix_retrieval_item_item_id"), "retrieval_item", ["item_id"], unique=False)
     op.create_table(
         "subject",
         sa.Column("memory_id", sa.String(length=36), nullable=False),
@@ -344,5 +343,4 @@ def upgrade() -> None:
         ["space", "name", "memory_id"],
         unique=False,
     )
-    if op.get_bind().dialect.name == "sqlite":
-        sqlite.create_extras(op.get_bind())
+    sqlite.create_extras(op.get_bind())

@@ -1,0 +1,147 @@
+"""What a listing selects, and counts by space, user and subject."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    true,
+    tuple_,
+)
+
+from hippocampe.store.memories import get, living, living_anywhere
+from hippocampe.store.schema import memory, message, subject, to_json
+from hippocampe.types import Memory, Metadata, Order, State
+
+
+def in_state(state: State, now: datetime) -> ColumnElement[bool]:
+    """The condition for memories in a state; expired ones count as forgotten."""
+    if state == "all":
+        return true()
+    if state == "current":
+        return living_anywhere(now)
+    if state == "superseded":
+        return memory.c.superseded_by.is_not(None)
+    hidden = or_(memory.c.forgotten_at.is_not(None), memory.c.expires_at <= now)
+    return and_(memory.c.superseded_by.is_(None), hidden)
+
+
+def has_subject(space: str, names: Collection[str]) -> ColumnElement[bool]:
+    """The condition for memories about any of these folded subjects."""
+    about = select(subject.c.memory_id).where(subject.c.space == space, subject.c.name.in_(names))
+    return memory.c.id.in_(about)
+
+
+def has_metadata(wanted: Metadata) -> ColumnElement[bool]:
+    """The condition for memories that hold all of these pairs, equal in value and type.
+
+    SQLite parses both sides, so that numbers compare as they were written.
+    """
+    asked = func.json_each(to_json(dict(wanted))).table_valued("key", "type", "atom", name="asked")
+    held = func.json_each(memory.c.metadata).table_valued("key", "type", "atom", name="held")
+    same = and_(
+        held.c.key == asked.c.key,
+        held.c.type == asked.c.type,
+        held.c.atom.is_not_distinct_from(asked.c.atom),
+    )
+    pair = select(held.c.key).where(same).correlate(asked, memory)
+    missing = select(asked.c.key).where(not_(pair.exists()))
+    # Cheaper than parsing every row: all pairs that a row holds are in its text as written here.
+    written = (to_json({name: value})[1:-1] for name, value in wanted.items())
+    likely = (func.instr(memory.c.metadata, text) > 0 for text in written)
+    return and_(*likely, not_(missing.correlate(memory).exists()))
+
+
+def ids_with_metadata(connection: Connection, space: str, wanted: Metadata) -> frozenset[str]:
+    """The ids of the memories of a space that hold all of these pairs."""
+    query = select(memory.c.id).where(memory.c.space == space, has_metadata(wanted))
+    return frozenset(connection.execute(query).scalars())
+
+
+_ORDERS: dict[Order, tuple[tuple[Column[Any], ...], bool]] = {
+    "newest": ((memory.c.created_at, memory.c.id), True),
+    "oldest": ((memory.c.created_at, memory.c.id), False),
+    "importance": ((memory.c.importance, memory.c.created_at, memory.c.id), True),
+}
+"""The columns of each order, and whether the highest come first."""
+
+
+def page(
+    connection: Connection,
+    space: str,
+    conditions: Sequence[ColumnElement[bool]],
+    order: Order,
+    after: Sequence[Any] | None,
+    limit: int,
+) -> list[Memory]:
+    """Memories of a space that meet all conditions, from the one that follows `after` in an order.
+
+    Args:
+        after: What `position` gave of the last one of the page before.
+    """
+    columns, descending = _ORDERS[order]
+    query = select(memory.c.id).where(memory.c.space == space, *conditions)
+    if after is not None:
+        here = tuple_(*columns)
+        there = tuple_(*(literal(v, c.type) for v, c in zip(after, columns, strict=True)))
+        query = query.where(here < there if descending else here > there)
+    ordered = query.order_by(*(c.desc() if descending else c.asc() for c in columns))
+    ids = connection.execute(ordered.limit(limit)).scalars().all()
+    found = get(connection, space, ids)
+    return [found[id] for id in ids]
+
+
+def position(item: Memory, order: Order) -> tuple[Any, ...]:
+    """Where a memory is in an order."""
+    return tuple(getattr(item, column.name) for column in _ORDERS[order][0])
+
+
+def of_spaces(connection: Connection, now: datetime) -> tuple[dict[str, int], dict[str, int]]:
+    """Current memories and messages of each space; one with neither still counts if it has history."""
+    current = func.sum(case((living_anywhere(now), 1), else_=0))
+    memories = select(memory.c.space, current).group_by(memory.c.space)
+    messages = select(message.c.space, func.count()).group_by(message.c.space)
+    return _mapping(connection, memories), _mapping(connection, messages)
+
+
+def of_users(
+    connection: Connection, space: str, now: datetime
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Current memories and messages of each user of a space; the assistant is none."""
+    memories = select(memory.c.user, func.count()).where(living(space, now))
+    said = or_(message.c.role.is_(None), message.c.role != "assistant")
+    messages = select(message.c.author, func.count()).where(message.c.space == space, said)
+    return (
+        _mapping(connection, memories.where(memory.c.user.is_not(None)).group_by(memory.c.user)),
+        _mapping(
+            connection, messages.where(message.c.author.is_not(None)).group_by(message.c.author)
+        ),
+    )
+
+
+def of_subjects(connection: Connection, space: str, now: datetime) -> dict[str, int]:
+    """Current memories of each subject of a space, the most first, then by name."""
+    many = func.count()
+    query = (
+        select(subject.c.name, many)
+        .join(memory, memory.c.id == subject.c.memory_id)
+        .where(subject.c.space == space, living(space, now))
+        .group_by(subject.c.name)
+        .order_by(many.desc(), subject.c.name)
+    )
+    return _mapping(connection, query)
+
+
+def _mapping(connection: Connection, query: Select[Any, Any]) -> dict[str, int]:
+    return {row[0]: row[1] for row in connection.execute(query)}

@@ -1,0 +1,110 @@
+"""Which rows can be found: those that the index holds, and that a read-only process searches."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    func,
+    literal,
+    select,
+    true,
+    type_coerce,
+)
+
+from hippocampe.store import memories
+from hippocampe.store.driver import read, read_by_ids, read_in_batches
+from hippocampe.store.schema import memory, message, note, subject, turn, vector
+
+TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
+SHOWN: dict[str, ColumnElement[bool]] = {
+    "memory": memories.CURRENT,
+    "turn": turn.c.forgotten_at.is_(None),
+    "live": message.c.live.is_(True),
+    "note": true(),
+}
+BATCH = 5_000
+
+_NONE = literal(None)
+_MODEL: BindParameter[str] = bindparam("model")
+_SPACE: BindParameter[str] = bindparam("space")
+_AT = func.coalesce(memory.c.occurred_at, memory.c.created_at)
+_FILTERED: dict[str, tuple[ColumnElement[Any], ...]] = {
+    "memory": (
+        *(memory.c.collection, memory.c.type, memory.c.category, memory.c.channel),
+        *(type_coerce(_AT, BigInteger), type_coerce(memory.c.expires_at, BigInteger)),
+    ),
+    "turn": (
+        *(literal("turn"), _NONE, _NONE, turn.c.channel),
+        *(type_coerce(turn.c.at, BigInteger), _NONE),
+    ),
+    "live": (
+        *(literal("live"), _NONE, _NONE, message.c.channel),
+        *(type_coerce(message.c.at, BigInteger), _NONE),
+    ),
+    "note": (
+        *(literal("note"), _NONE, _NONE, _NONE),
+        *(type_coerce(note.c.modified_at, BigInteger), _NONE),
+    ),
+}
+"""Collection, type, category, channel, time and time of expiry of each kind; times in microseconds."""
+
+
+def _embedded(kind: str, *columns: Any) -> Any:
+    table = TABLES[kind]
+    same = and_(vector.c.id == table.c.id, vector.c.model == _MODEL)
+    return select(*columns).select_from(table.join(vector, same)).where(SHOWN[kind])
+
+
+def _searched(kind: str) -> Any:
+    table = TABLES[kind]
+    columns = (table.c.id, vector.c.dense, vector.c.words, *_FILTERED[kind])
+    return _embedded(kind, *columns).where(table.c.space == _SPACE)
+
+
+_OF_SPACE = {kind: _searched(kind) for kind in TABLES}
+_BY_IDS = {
+    kind: _searched(kind).where(table.c.id.in_(bindparam("ids", expanding=True)))
+    for kind, table in TABLES.items()
+}
+_COUNT = {kind: _embedded(kind, func.count()) for kind in TABLES}
+_IDS = {kind: _embedded(kind, table.c.id) for kind, table in TABLES.items()}
+_ABOUT = select(subject.c.memory_id).where(
+    subject.c.space == _SPACE, subject.c.name == bindparam("name")
+)
+
+
+def searched(
+    connection: Connection, kind: str, model: str, space: str, ids: Sequence[str] | None = None
+) -> Iterator[list[Any]]:
+    """The embedded rows of a kind and space, all or some, a batch at a time.
+
+    Each row is its id, its vector and its words as stored, then what a filter looks at: collection,
+    type, category, channel, and two times in microseconds since the epoch: `at` and `expires_at`.
+    """
+    if ids is None:
+        yield from read_in_batches(connection, _OF_SPACE[kind], BATCH, model=model, space=space)
+        return
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        yield read_by_ids(connection, _BY_IDS[kind], batch, model=model, space=space)
+
+
+def about(connection: Connection, space: str, name: str) -> list[str]:
+    """The ids of the memories that carry a folded subject."""
+    return [row[0] for row in read(connection, _ABOUT, space=space, name=name)]
+
+
+def embedded_ids(connection: Connection, kind: str, model: str) -> list[str]:
+    """The ids of all rows that can be found and are embedded by a model."""
+    return [row[0] for row in read(connection, _IDS[kind], model=model)]
+
+
+def embedded_count(connection: Connection, kind: str, model: str) -> int:
+    """How many they are."""
+    return read(connection, _COUNT[kind], model=model)[0][0]
