@@ -39,6 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "absence",
         "opening",
         "maintain",
+        "rederivation",
         "remember",
         "remember_many",
         "understand",

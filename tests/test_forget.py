@@ -326,7 +326,7 @@ def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.recall("Zéphyrine ?", scope=scope)
     cached = (
         *(text._fold_word, text._fold_text, statement.split, statement._read, statement.spelling),
-        *(relations.relations, bm25.sparse_query, bm25._terms),
+        *(relations.relations, bm25.sparse_query, bm25.terms_of),
     )
     assert all(each.cache_info().currsize for each in cached)
     hippo.erase(id=hippo.recent(scope=scope)[0].id, scope=scope)

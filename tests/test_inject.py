@@ -946,13 +946,13 @@ class TestFaults:
             hippo.notes(scope=LOBBY, refresh=True)
         outages = parts_of(hippo).outages
         for _ in range(2):
-            kept._attempt(serve, outages)  # pyright: ignore[reportPrivateUsage]
+            outages.attempt("notes", lambda: serve(kept.refresh))
             turn = anew(hippo)
             # What was read last goes on serving.
             assert "La serre ouvre" in turn.text
             assert turn.trace.missing == ("notes down",)
         (tmp_path / "away").rename(vault)
-        kept._attempt(serve, outages)  # pyright: ignore[reportPrivateUsage]
+        outages.attempt("notes", lambda: serve(kept.refresh))
         assert anew(hippo).trace.missing == ()
         assert lines(logged) == [("WARNING", "notes failed"), ("INFO", "notes works again")]
 

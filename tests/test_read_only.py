@@ -389,12 +389,6 @@ def test_an_empty_store(owner: Hippocampe, reader: Callable[..., Hippocampe], sc
     assert beside.verify().ok
 
 
-def test_a_server_has_its_own_readers(folder: Path) -> None:
-    config = Config(folder, database_url="postgresql://nowhere/data")
-    with pytest.raises(InvalidInput, match="read_only needs SQLite"):
-        Hippocampe.open(config, read_only=True)
-
-
 def test_strange_paths(tmp_path: Path, scope: Scope) -> None:
     folder = tmp_path / "a b #c é"
     with closing(Hippocampe.open(Config(folder, embedder=HASHED, background=False))) as hippo:

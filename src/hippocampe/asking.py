@@ -1,17 +1,16 @@
 """Whether a question is about the talk or the person at large, or names what it is about.
 
 "On a parlé de quoi ?" resembles nothing that was said, so a search by likeness answers it badly;
-what is recent and important answers it. The turns of phrase are data: `data/asking.toml`. Pure.
+what is recent and important answers it. The turns of phrase are data: `language/*/questions.toml`. Pure.
 """
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Final, Literal
 
+from hippocampe.language.lexicon import languages, mapping, of, together
 from hippocampe.text import STOP_WORDS, fold, words
 
 About = Literal["talk", "person"]
@@ -21,7 +20,6 @@ MOST_WORDS: Final = 40
 """A longer text is no open question."""
 _NAME_WORDS: Final = 3
 
-_QU_EST_CE = re.compile(r"\bqu'? ?est[ -]ce\b|^\W*qu'(?=a|on )")
 _MACRO = re.compile(r"<([A-Z]+)(\*?)>")
 _WORD = re.compile(r"[a-z][a-z\[\]?]*")
 
@@ -53,6 +51,7 @@ class _Phrases:
     introduction: re.Pattern[str]
     around: frozenset[str]
     spellings: Mapping[str, str]
+    rewritten: tuple[tuple[re.Pattern[str], str], ...]
 
 
 def read(text: str, *, named_time: str = "", companions: Collection[str] = ()) -> Asked | None:
@@ -96,7 +95,10 @@ def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
 
 def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
     # A longer text has more words than are read, whatever they are.
-    found = words(_QU_EST_CE.sub("quoi ", fold(text[: MOST_WORDS * 40])))
+    said = fold(text[: MOST_WORDS * 40])
+    for pattern, written in _phrases().rewritten:
+        said = pattern.sub(written, said)
+    found = words(said)
     spellings = _phrases().spellings
     names = {fold(name) for name in ignored}
     return [
@@ -111,30 +113,31 @@ def _line(said: Sequence[str]) -> str:
 
 @cache
 def _phrases() -> _Phrases:
-    source = files("hippocampe").joinpath("data", "asking.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(source)
-    languages = [data["fr"], data["en"]]
-    of: dict[About, tuple[re.Pattern[str], ...]] = {
+    each_of = [of(language, "questions")["memory"] for language in languages()]
+    patterns: dict[About, tuple[re.Pattern[str], ...]] = {
         about: tuple(
-            re.compile(_expression(phrase, each["words"]))
-            for each in languages
+            re.compile(_expression(phrase, each["macros"]))
+            for each in each_of
             for phrase in each[about]
         )
         for about in ("talk", "person")
     }
-    everything = "|".join(f"(?:{each.pattern})" for patterns in of.values() for each in patterns)
-    openings = [
-        _expression(each, {}) for language in languages for each in language["introduction"]
-    ]
-    greetings = "|".join(sorted(data["greetings"].split()))
+    everything = "|".join(f"(?:{each.pattern})" for found in patterns.values() for each in found)
+    data = together("questions")["memory"]
+    openings = [_expression(each, {}) for each in data["introduction"]]
+    greetings = "|".join(sorted(set(data["greetings"].split())))
     return _Phrases(
-        of=of,
+        of=patterns,
         any=re.compile(everything),
         introduction=re.compile(
             rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
         ),
-        around=frozenset(word for each in languages for word in each["around"].split()),
-        spellings=data["spellings"],
+        around=frozenset(data["around"].split()),
+        spellings=mapping("memory.spellings", file="questions"),
+        rewritten=tuple(
+            (re.compile(pattern), written)
+            for pattern, written in mapping("memory.rewritten", file="questions").items()
+        ),
     )
 
 

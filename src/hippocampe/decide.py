@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import Final
 
 from hippocampe.detail import additions, is_cause, is_detail, is_moved
+from hippocampe.language.lexicon import mapping, of, together
+from hippocampe.language.lexicon import words as words_of
 from hippocampe.relations import Relation, relation_of, relations
 from hippocampe.replacement import Outcome, compared
 from hippocampe.statement import (
@@ -31,16 +33,19 @@ from hippocampe.statement import (
 __all__ = ["Decision", "Relation", "Verdict", "compare", "decide", "relation_of", "subjects_of"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
-_PRESENT: Final = frozenset(["", *"e es ent ons ez s t is it issent".split()])
-"""What follows the base of a French verb in the present."""
-_AUXILIARIES: Final = frozenset("a ai as avons avez ont has have".split())
-_PERSONS: Final = frozenset("je tu il elle on nous vous ils elles i you he she we they".split())
-_UNNAMED: Final = frozenset("il elle ils elles he she they".split())
-_INDEFINITE_FRENCH: Final = frozenset("un une des du de".split())
-_INDEFINITE_ENGLISH: Final = frozenset("a an any some".split())
-_ARTICLES: Final = frozenset(
-    "a an un une the le la son sa mon ma his her my leur notre our".split()
-)
+_PRESENT: Final = frozenset(together("words")["present_endings"])
+"""What follows the base of a verb in the present, when an infinitive has another ending."""
+_INFINITIVES: Final = tuple(words_of("infinitive_endings"))
+_GERUNDS: Final = tuple(words_of("gerund_endings"))
+_BASES: Final[list[tuple[str, str]]] = together("words")["base_endings"]
+_IRREGULAR: Final = mapping("irregular")
+_AUXILIARIES: Final = words_of("auxiliaries")
+_HAVE_UNACCENTED: Final = words_of("have_unaccented")
+_PERSONS: Final = words_of("persons")
+_UNNAMED: Final = words_of("unnamed")
+_ARTICLES: Final = words_of("articles")
+_SOMEONE: Final = words_of("someone")
+_NUMBER_WORDS: Final = words_of("numerals")
 
 
 class Verdict(StrEnum):
@@ -203,24 +208,27 @@ def _ends(ended: Statement, going_on: Statement) -> bool:
 
 def _same_verb(ending: str, present: str) -> bool:
     """Whether a gerund or a French infinitive is of the verb that stands in the present."""
-    if ending.endswith("ing"):
-        base = ending.removesuffix("ing")
-        bases = [base, base[:-1]] if base[-1:] == base[-2:-1] else [base]  # "running", "run"
-        return _stem(present) in map(_stem, bases)
-    base = ending[:-2]
-    if not base or not ending.endswith(("er", "ir", "re")):
-        return False
-    return present.startswith(base) and present.removeprefix(base) in _PRESENT
+    for gerund in _GERUNDS:
+        if ending.endswith(gerund):
+            base = ending.removesuffix(gerund)
+            bases = [base, base[:-1]] if base[-1:] == base[-2:-1] else [base]  # "running", "run"
+            return _stem(present) in map(_stem, bases)
+    for infinitive in _INFINITIVES:
+        base = ending.removesuffix(infinitive)
+        if base and base != ending:
+            return present.startswith(base) and present.removeprefix(base) in _PRESENT
+    return False
 
 
 def _bare_words(statement: Statement) -> list[Word]:
     """The core without indefinite articles, which a negation changes ("un chien", "pas de …")."""
-    articles = _INDEFINITE_ENGLISH if statement.english else _INDEFINITE_FRENCH
+    articles = words_of("negation_articles", language=statement.language)
+    partitive: dict[str, str] = of(statement.language, "words")["partitive"]
     kept: list[Word] = []
     previous = ""
     for word in statement.core:
-        partitive = word.norm in ("la", "le") and previous == "de" and not statement.english
-        if not partitive and word.norm not in articles:
+        is_partitive = word.norm in partitive["article"].split() and previous == partitive["after"]
+        if not is_partitive and word.norm not in articles:
             kept.append(word)
         previous = word.norm
     return kept
@@ -235,9 +243,9 @@ def _same_word(a: str, b: str, *, stems: bool) -> bool:
 
 
 def _stem(word: str) -> str:
-    """The base of an English verb, for "does not like" against "likes"."""
-    word = lexicon().data["irregular"].get(word, word)
-    for ending, base in (("ies", "y"), ("ied", "y"), ("es", ""), ("ed", ""), ("s", ""), ("e", "")):
+    """The base of a verb, for "does not like" against "likes"."""
+    word = _IRREGULAR.get(word, word)
+    for ending, base in _BASES:
         if word.endswith(ending) and len(word) > len(ending) + 1:
             return word[: -len(ending)] + base
     return word
@@ -326,7 +334,7 @@ def _detail(new: Statement, old: Statement) -> Decision | None:
 
 def _is_someone(statement: Statement) -> bool:
     """Whether it is about "a man" or "some people": the next one may be another."""
-    return statement.norms[:1] in (("un",), ("une",), ("des",), ("a",), ("an",), ("some",))
+    return bool(statement.norms) and statement.norms[0] in _SOMEONE
 
 
 def _difference(new: Statement, old: Statement) -> Decision | None:
@@ -369,7 +377,7 @@ def _is_named(word: Word, statement: Statement) -> bool:
         return True
     at = statement.words.index(word)
     following = statement.words[at + 1 : at + 2]
-    if not following or following[0].surface.lower() == "a":
+    if not following or following[0].surface.lower() in _HAVE_UNACCENTED:
         return True
     after = following[0].norm
     return not (lexicon().has("adjunct", after) or after in _ARTICLES)
@@ -381,13 +389,6 @@ def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:
 
 def _is_number_word(norm: str) -> bool:
     return norm in _NUMBER_WORDS
-
-
-_NUMBER_WORDS: Final = frozenset(
-    "deux trois quatre cinq six sept huit neuf dix onze douze quinze vingt trente cent mille two "
-    "three four five seven eight nine ten eleven twelve fifteen twenty thirty hundred thousand "
-    "premier premiere second seconde deuxieme troisieme first third".split()
-)
 
 
 def _dated(words: Sequence[Word], statement: Statement) -> list[str]:

@@ -11,16 +11,21 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
+from hippocampe.language.lexicon import of
+from hippocampe.language.lexicon import words as words_of
 from hippocampe.statement import Statement, Word, is_hedged, is_time, lexicon
 from hippocampe.text import has_number
 
-_ARTICLES: Final = frozenset(
-    "a an un une the le la son sa mon ma his her my leur notre our".split()
-)
+_ARTICLES: Final = words_of("articles")
+_SOMEONE: Final = words_of("someone")
+_UNION: Final = words_of("union")
+_ALTERNATIVE: Final = words_of("alternative")
+_HAVE_UNACCENTED: Final = words_of("have_unaccented")
+_MANNER: Final = words_of("manner_prepositions")
+_OPENING: Final = _ARTICLES | words_of("after_preposition")
+_PLACES_OF_LIFE: Final = words_of("places_of_life")
 _LONGEST_ADDITION: Final = 14
 _SUBJECT_AND_VERB: Final = 2
-_OPENING: Final = frozenset("ses mes leurs nos ce cet cette cause cote partir tous chaque".split())
-_PLACES_OF_LIFE: Final = frozenset("home work school bed hospital town class church sea".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,9 @@ def is_detail(addition: Addition, base: Statement) -> bool:
     """Whether the claim of `base` still holds, unchanged, once the words are added to it."""
     lex = lexicon()
     norms = [word.norm for word in addition.words]
-    if len(norms) > _LONGEST_ADDITION or any(w.surface.lower() == "ou" for w in addition.words):
+    if len(norms) > _LONGEST_ADDITION or any(
+        w.surface.lower() in _ALTERNATIVE for w in addition.words
+    ):
         return False
     if lex.holds("not_detail", norms) or is_hedged(addition.words):
         return False
@@ -110,11 +117,11 @@ def _is_adjunct(addition: Addition) -> bool:
     after = others[0]
     if after.capital or is_time([w.norm for w in others]):
         return True
-    if first.norm in ("a", "en") and first.surface.lower() != "a":
+    if first.norm in _MANNER and first.surface.lower() not in _HAVE_UNACCENTED:
         # "une tour en plastique", "arrive à nager": not the thing it was.
-        return after.norm in _ARTICLES | _OPENING or lexicon().has("time", after.norm)
+        return after.norm in _OPENING or lexicon().has("time", after.norm)
     # "rich in ideas", "on purpose", "avec difficulté"
-    return len(others) > 1 or first.norm in ("et", "and") or after.norm in _PLACES_OF_LIFE
+    return len(others) > 1 or first.norm in _UNION or after.norm in _PLACES_OF_LIFE
 
 
 def _is_named(addition: Addition, base: Statement) -> bool:
@@ -136,10 +143,11 @@ def _is_adjective(addition: Addition, base: Statement) -> bool:
     if not all(lexicon().has("plain_adjectives", word.norm) for word in addition.words):
         return False
     before = addition.before
+    follows: bool = of(base.language, "words")["adjective_follows"]
     if addition.after is not None:
-        return base.english and before is not None and before.norm in _ARTICLES
+        return not follows and before is not None and before.norm in _ARTICLES
     article = base.core[-2].norm if len(base.core) > 1 else ""
-    return not base.english and len(addition.words) == 1 and article in ("un", "une")
+    return follows and len(addition.words) == 1 and article in _SOMEONE & _ARTICLES
 
 
 def is_moved(new: Statement, old: Statement) -> bool:

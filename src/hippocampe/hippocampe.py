@@ -17,6 +17,7 @@ from hippocampe import (
     maintain,
     opening,
     recall,
+    rederivation,
     remember,
     remember_many,
     revise,
@@ -816,6 +817,8 @@ class Hippocampe:
     ) -> Reindexed:
         """Build the index again from the store, with its graphs, while reading goes on.
 
+        What older rules derived from the stored texts is derived again first.
+
         Args:
             embedder: Re-embed everything with this embedder; default: keep the vectors.
             progress: Called with what is being done, how many are done, how many there are.
@@ -823,6 +826,7 @@ class Hippocampe:
         Raises:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         """
+        self._do(rederivation.rederive)
         if embedder is None:
             return self._do(maintain.reindex, progress)
         return self._do(maintain.change_embedder, embedder, progress, self._take_over)

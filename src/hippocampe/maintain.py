@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from hippocampe import journal, rebuild
+from hippocampe import journal, rebuild, rederivation
 from hippocampe.absence import found_in_files, spellings
 from hippocampe.checks import check_list, check_text
 from hippocampe.embed import open_embedder
@@ -43,6 +43,9 @@ ERASED_NOTHING = "-"
 """Its value when no kind is affected, but the database is."""
 MOST_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
+
+REDERIVING_SECONDS = 1.0
+"""Time spent at once on rows of older rules: every few seconds in the background, otherwise at closing."""
 
 
 def index_folder(folder: Path, model: str) -> Path:
@@ -413,11 +416,17 @@ class Maintenance:
         while not self._stop.wait(min(self._seconds, MOST_SECONDS)):
             parts = self._parts()
             parts.outages.attempt("logging of turns", partial(journal.write, parts))
+            parts.outages.attempt("rules", partial(self._rederive, parts))
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1
                 whole = rounds % 2 == 1
                 parts.outages.attempt("maintenance", partial(self._round, parts, whole=whole))
+
+    def _rederive(self, parts: Parts) -> None:
+        until = time.monotonic() + REDERIVING_SECONDS
+        with suppress(Retired):
+            rederivation.rederive(parts, lambda: self._stop.is_set() or time.monotonic() > until)
 
     def _round(self, parts: Parts, *, whole: bool) -> None:
         try:
@@ -459,6 +468,9 @@ def close(parts: Parts) -> None:
 
 def _flush_last(parts: Parts) -> None:
     try:
+        if not parts.config.background:
+            until = time.monotonic() + REDERIVING_SECONDS
+            rederivation.rederive(parts, lambda: time.monotonic() > until)
         flush(parts)
         # Programs that run for seconds have no other time for it.
         journal.expire(parts)

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from hippocampe.language.lexicon import together
+
 MARKER: Final = "hippocampe-memory"
 OPENING: Final = f"<{MARKER}>"
 CLOSING: Final = f"</{MARKER}>"
@@ -77,13 +79,10 @@ _SHAPE_OF: Final = {alike: shape for shape, alikes in _LOOK_ALIKES.items() for a
 _SHAPES: Final = _Shapes()
 _VISIBLE: Final = _Visible()
 
-_ROLE: Final = (
-    "(?:system|assistant|user|human|developer|tool|function|model|bot|ai|instructions?|response"
-    "|prompt|systeme|utilisateur|utilisatrice|humain|developpeur|outil|modele|ia|consignes?"
-    "|reponse)"
-)
+_WORDS: Final = together("words")
+_ROLE: Final = f"(?:{'|'.join(_WORDS['speakers'].split())})"
 _COLON: Final = r"""\s?[*_"']{0,2}\s?:\s?"""
-_LABEL: Final = rf"(?:{_ROLE}|inst|sys|memoire|memory|[a-z]{{1,40}}_[a-z_]{{1,40}})"
+_LABEL: Final = rf"(?:{_ROLE}|inst|sys|{'|'.join(_WORDS['speaker_sections'].split())}|[a-z]{{1,40}}_[a-z_]{{1,40}})"
 
 
 def _brackets(said: str) -> str:
@@ -118,9 +117,10 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
 )
 # Without one of these none of the above, nor of what follows, finds anything.
 _ARMED: Final = re.compile(r"[`~#•‣⁃∙●▪◦・<‹|\[:]|hippocampe")
+_NAMES: Final[list[str]] = _WORDS["speakers_inside"].split()
 # Inside a sentence only a capital gives a speaker away: "le système : on redémarre" is talk.
 _SPEAKS_INSIDE: Final = re.compile(
-    rf"(?<![\w'’])(Human|Assistant|System|User|HUMAN|ASSISTANT|SYSTEM|USER){_COLON}"
+    rf"(?<![\w'’])({'|'.join((*_NAMES, *map(str.upper, _NAMES)))}){_COLON}"
 )
 
 

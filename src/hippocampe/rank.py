@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hippocampe.language.lexicon import together
 from hippocampe.text import fold, is_first_person, words
 from hippocampe.topics import GREETING, bits_of
 from hippocampe.words import (
@@ -57,20 +58,8 @@ FEW: Final = 10
 """Of fewer candidates, it says little that all of them are of the time asked about."""
 
 _ASKS: Final = {
-    "when": re.compile(
-        r"\b(?:when|(?:what|which) (?:day|date|year|month|time)|how long|how recently|quand"
-        r"|quelle? (?:jour|date|annee|mois|heure|epoque|periode)|combien de temps)\b"
-    ),
-    "number": re.compile(
-        r"\b(?:how (?:many|much|old|often|far|tall|long|big)|what (?:number|percentage|amount|age"
-        r"|price|size)|combien|quel(?:le)? (?:nombre|age|prix|montant|part|pourcentage|taille"
-        r"|distance|proportion|quantite|superficie|population))\b"
-    ),
-    "where": re.compile(
-        r"\b(?:where|(?:what|which) (?:city|town|country|place|street|address)|quel(?:le)? (?:ville"
-        r"|pays|endroit|lieu|quartier|adresse|rue)|d'ou|ou (?:est|sont|se|va|vas|vont|en est|on|je|tu"
-        r"|il|elle|habit\w+|viv\w*|vi[st]|travaill\w+|par[st]\w*|loge\w*|dor\w+))\b|^ou\b"
-    ),
+    asked: re.compile(rf"\b(?:{'|'.join(patterns)})\b")
+    for asked, patterns in together("questions")["asks"].items()
 }
 
 SIGNALS: Final = (

@@ -217,20 +217,24 @@ def _embed_waiting(parts: Parts) -> None:
         _tell_waiting(parts)
 
 
-def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
+def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """What of rows of a kind is embedded, and what their words and traits are taken from."""
     if kind == "memory":
         items = [memories.of_row(row) for row in rows]
-        texts, contents = map(memory_embedding_text, items), map(memory_text, items)
-    elif kind == "turn":
+        return list(map(memory_embedding_text, items)), list(map(memory_text, items))
+    if kind == "turn":
         turns = [talk.turn_of_row(row) for row in rows]
-        texts, contents = map(turn_embedding_text, turns), map(turn_text, turns)
-    elif kind == "live":
-        spoken = [talk.message_of_row(row) for row in rows]
-        texts, contents = map(live_embedding_text, spoken), map(live_embedding_text, spoken)
-    else:
-        pieces = [notes.of_row(row) for row in rows]
-        texts, contents = map(piece_text, pieces), map(piece_text, pieces)
-    prepared = parts.prepare(list(texts), list(contents))
+        return list(map(turn_embedding_text, turns)), list(map(turn_text, turns))
+    if kind == "live":
+        spoken = list(map(live_embedding_text, map(talk.message_of_row, rows)))
+        return spoken, spoken
+    pieces = [piece_text(notes.of_row(row)) for row in rows]
+    return pieces, pieces
+
+
+def _embed_rows(parts: Parts, kind: str, rows: list[Any], index: bool) -> None:
+    embedded_texts, contents = texts(kind, rows)
+    prepared = parts.prepare(embedded_texts, contents)
     with parts.change() as change:
         embedded = [change.embedded(each) for each in prepared]
         pairs = list(zip(rows, embedded, strict=True))

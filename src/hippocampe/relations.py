@@ -1,6 +1,6 @@
 """Which single-valued relations a statement states: whom it is about, what it holds. Pure.
 
-The wordings are data (`data/relations.toml`). A relation is only read when the whole statement is
+The wordings are data (`language/*/relations.toml`). A relation is only read when the whole statement is
 that relation, with little around it: past tenses, wishes, guesses and other people's opinions
 match no wording, so they can replace nothing.
 """
@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
+from hippocampe.language import lexicon as language
+from hippocampe.language.lexicon import together
+from hippocampe.language.lexicon import words as words_of
 from hippocampe.statement import (
     Statement,
     Word,
@@ -23,7 +26,7 @@ from hippocampe.statement import (
     read,
     split,
 )
-from hippocampe.text import STOP_WORDS, fold
+from hippocampe.text import MONTH_NAMES, NUMBERS, ORDINALS, STOP_WORDS, fold
 
 Mode = Literal["state", "event", "end"]
 
@@ -38,48 +41,27 @@ _GROUPS: Final = {
     "{from}": r"(?P<from>(?:\S+ ){1,4}?)",
     "{any}": r"(?:\S+ ){1,4}?",
 }
-_NEW: Final = "(nouveau|nouvel|nouvelle|new|current)?"
-# The longer ones first, or "passé à 850 euros" would be the rent.
-_EST: Final = (
-    "est passé à|est passée à|est monté à|est montée à|est descendu à|est descendue à|sont passés à"
-    "|est|sont|c'est"
-)
-_IS: Final = "went up to|went down to|rose to|dropped to|fell to|increased to|is|are"
-_ATTRIBUTE_FORMS: Final = (
-    f"{{mine}} {_NEW} NAME (actuel|actuelle)? ({_EST}|{_IS}|=) {{value}}",
-    f"(le|la|l'|les)? {_NEW} NAME (de la|de l'|de|du|des) {{owner}} ({_EST}) {{value}}",
-    f"{{owner}} 's {_NEW} NAME ({_IS}) {{value}}",
-    f"the {_NEW} NAME (of|for) (the)? {{owner}} ({_IS}) {{value}}",
-    f"the {{owner}} NAME ({_IS}) {{value}}",
-)
-_DETERMINERS: Final = frozenset("le la les l un une the a an du de des d".split())
-_INDEFINITE: Final = frozenset("a an un une my his her mon ma son sa some another".split())
-_USER: Final = frozenset("je moi i me user utilisateur utilisatrice mon ma mes my".split())
-_WE: Final = frozenset("on nous we us notre nos our equipe team".split())
-_OTHERS: Final = frozenset(
-    "il elle ils elles he she they it ce cela ca this that lui tu vous you qui who son sa ses his "
-    "her their leur leurs its ton ta tes votre vos your".split()
-)
-_NUMBERS: Final = {
-    word: str(value)
-    for value, pair in enumerate(
-        "zero/zero un/one deux/two trois/three quatre/four cinq/five six/six sept/seven huit/eight "
-        "neuf/nine dix/ten onze/eleven douze/twelve treize/thirteen quatorze/fourteen "
-        "quinze/fifteen seize/sixteen".split()
-    )
-    for word in (*pair.split("/"), *(("une",) if value == 1 else ()))
-}
+_DETERMINERS: Final = words_of("determiners")
+_INDEFINITE: Final = words_of("indefinite")
+_HOLDERS: Final = (
+    (words_of("speaker"), "user"), (words_of("group"), "we"), (words_of("others"), "they"),
+)  # fmt: skip
+_SOMEONE: Final = words_of("someone")
+_POSSESSIVES: Final = words_of("possessives")
+_OWNER_LINKS: Final = words_of("owner_links")
+_OPEN_LINKS: Final = words_of("open_links")
+_IN_NAMES: Final = words_of("in_names")
+_COORDINATORS: Final = words_of("coordinators")
+_CONTRAST: Final = words_of("contrast")
+_UNION: Final = words_of("union")
+_AFTER_CHOICE: Final = words_of("after_choice")
+_BEFORE_AMOUNT: Final = words_of("before_amount")
+_DATE_LINKS: Final = words_of("stated.date_links", file="time")
+_NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
 _MONTHS: Final = {
-    fold(word): month
-    for month, pair in enumerate(
-        "janvier/january février/february mars/march avril/april mai/may juin/june juillet/july "
-        "août/august septembre/september octobre/october novembre/november "
-        "décembre/december".split(),
-        start=1,
-    )
-    for word in pair.split("/")
+    fold(name): number for names in MONTH_NAMES.values() for number, name in enumerate(names, 1)
 }
-_ABOUT: Final = frozenset("environ about around roughly only au at over under".split())
+_DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
 _LONGEST_VALUE: Final = 6
 _LONGEST_REST: Final = 8
 _LONGEST_READ: Final = 30
@@ -176,7 +158,7 @@ def _relation(statement: Statement, wording: _Wording, match: re.Match[str]) -> 
     around = [*held, *rest, *(_words(statement, match, "slot") if slot else [])]
     if value is None or len(extra) > _LONGEST_REST or len(slot) > _LONGEST_VALUE:
         return None
-    if is_hedged(around) or any(word.norm in ("mais", "but") for word in around):
+    if is_hedged(around) or any(word.norm in _CONTRAST for word in around):
         return None
     if extra and (extra[0] == "'s" or (wording.kind == "number" and not _is_adjunct(extra))):
         return None  # "a trois ans de moins que moi", "works for Acme's rival"
@@ -221,7 +203,7 @@ def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
         words = words[1:]
     norms = [word.norm for word in words]
     if len(norms) < 2:
-        for class_, name in ((_USER, "user"), (_WE, "we"), (_OTHERS, "they")):
+        for class_, name in _HOLDERS:
             if norms and norms[0] in class_:
                 return name
     possessed = norms[:1] != [] and norms[0] in _POSSESSIVES
@@ -235,23 +217,12 @@ def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
     if (
         len(plain) > 2
         or (plain and named and not (links or titled))
-        or norms[-1:] in (["de"], ["of"], ["et"])
+        or not _OPEN_LINKS.isdisjoint(norms[-1:])
     ):
         return None
     if len(plain) == 2 and not (possessed or links):
         return None
     return " ".join(norm for norm in norms if norm not in _DETERMINERS)
-
-
-_SOMEONE: Final = frozenset("un une des a an some".split())
-_POSSESSIVES: Final = frozenset(
-    "mon ma mes my ton ta tes your son sa ses his her its notre nos our leur leurs their".split()
-)
-_OWNER_LINKS: Final = frozenset("de du des la le les et and of the 's user utilisateur".split())
-_NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
-_IN_NAMES: Final = frozenset("de du des la le les l of the d sur sous lès and".split())
-_COORDINATORS: Final = frozenset("mais but ou or puis then que that".split())
-_AFTER_CHOICE: Final = frozenset("depuis since a avec to with de from for pendant et and".split())
 
 
 def _cut(words: Sequence[Word], kind: str, *, lowercase: bool) -> tuple[list[Word], list[Word]]:
@@ -279,21 +250,20 @@ def _value(statement: Statement, wording: _Wording, head: Sequence[Word]) -> str
             return None
         return dict(wording.choices).get(text)
     if wording.kind == "number":
-        number = _NUMBERS.get(text, text)
+        number = str(NUMBERS.get(text, text))
         return number if re.fullmatch(r"\d+(?:\.\d+)?", number) else None
-    if len(head) > _LONGEST_REST or (wording.kind != "text" and norms[-1] in _IN_NAMES | {"et"}):
+    if len(head) > _LONGEST_REST or (wording.kind != "text" and norms[-1] in _IN_NAMES | _UNION):
         return None
     if wording.kind == "measure":
         # "is 800 euros" or "is $800", and not "is due on the 5th".
-        amount = norms[norms[0] in _ABOUT :]
-        return text if any(n in _NUMBERS or n[:1].isdigit() for n in amount[:2]) else None
+        amount = norms[norms[0] in _BEFORE_AMOUNT :]
+        return text if any(n in NUMBERS or n[:1].isdigit() for n in amount[:2]) else None
     if wording.kind == "code":
         return text if len(norms) < 4 and any(map(str.isdigit, text)) else None
     if wording.kind == "contact":
         return (
             text
-            if not {"and", "et"}.intersection(norms)
-            and (sum(c.isdigit() for c in text) > 3 or "@" in text)
+            if _UNION.isdisjoint(norms) and (sum(c.isdigit() for c in text) > 3 or "@" in text)
             else None
         )
     if wording.kind == "date":
@@ -329,11 +299,11 @@ def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] |
             year = int(found[3]) if found[3] else None
         elif norm in _MONTHS:
             month = _MONTHS[norm]
-        elif found := re.fullmatch(r"(\d{1,2})(?:er|st|nd|rd|th)?", norm):
+        elif found := _DAY.fullmatch(norm):
             day = int(found[1])
         elif re.fullmatch(r"\d{4}", norm):
             year = int(norm)
-        elif norm not in ("le", "the", "of", "de", "on", "in", "en"):
+        elif norm not in _DATE_LINKS:
             return None
     return (year, month, day) if year or month else None
 
@@ -341,19 +311,27 @@ def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] |
 @lru_cache(maxsize=1)
 def _wordings() -> tuple[tuple[_Wording, ...], Mapping[str, list[int]]]:
     """All wordings, and where in them a word is the one to look for first."""
-    data = lexicon().data
-    macros: dict[str, str] = data["macros"]
+    schema, said = language.relations(), together("relations")
+    macros = {name: f"({'|'.join(words)})" for name, words in said["macros"].items()}
     found: list[_Wording] = []
-    for entry in data["relation"]:
-        for key, mode in (("states", "state"), ("events", "event"), ("ends", "end")):
-            found.extend(_wording(entry, form, mode, macros) for form in entry.get(key, ()))
-    for entry in data["attribute"]:
-        owned = {**entry, "owned": True}
-        plain = sorted((n for n in entry["names"] if "(" not in n), key=len, reverse=True)
+    for key, relation in schema["relations"].items():
+        entry = {"name": key.replace("_", " "), **relation}
+        given = said["relations"].get(key, {})
+        for role, mode in (("states", "state"), ("events", "event"), ("ends", "end")):
+            forms = dict.fromkeys(given.get(role, ()))
+            found.extend(
+                _wording(entry, form, mode, macros, given.get("choices", {})) for form in forms
+            )
+    for key, attribute in schema["attributes"].items():
+        entry = {"name": key.replace("_", " "), "owned": True, **attribute}
+        names = list(dict.fromkeys(said["attributes"]["names"].get(key, ())))
+        plain = sorted((n for n in names if "(" not in n), key=len, reverse=True)
         grouped = [f"({'|'.join(plain)})"] if plain else []
-        for name in (*grouped, *(n for n in entry["names"] if "(" in n)):
-            forms = (form.replace("NAME", name) for form in _ATTRIBUTE_FORMS)
-            found.extend(_wording(owned, form, "state", macros) for form in forms)
+        for name in (*grouped, *(n for n in names if "(" in n)):
+            forms = dict.fromkeys(said["attributes"]["forms"])
+            found.extend(
+                _wording(entry, form.replace("NAME", name), "state", macros, {}) for form in forms
+            )
     by_word: dict[str, list[int]] = {}
     for at, wording in enumerate(found):
         for word in min(wording.needs, key=lambda need: len(need & STOP_WORDS) * 99 + len(need)):
@@ -361,17 +339,23 @@ def _wordings() -> tuple[tuple[_Wording, ...], Mapping[str, list[int]]]:
     return tuple(found), by_word
 
 
-def _wording(entry: dict[str, Any], form: str, mode: Any, macros: dict[str, str]) -> _Wording:
-    choices = tuple(
+def _wording(
+    entry: dict[str, Any],
+    form: str,
+    mode: Any,
+    macros: Mapping[str, str],
+    choices: Mapping[str, Sequence[str]],
+) -> _Wording:
+    held = tuple(
         (" ".join(w.norm for w in split(wording)), value)
-        for value, wordings in entry.get("choices", {}).items()
+        for value, wordings in choices.items()
         for wording in wordings
     )
     if "{owner}" not in form and "{mine}" not in form:
         form = "{owner} " + form
     for name, expansion in macros.items():
         form = form.replace(f"<{name}>", expansion)
-    needs = [*_needs(form), *([frozenset(c.split()[0] for c, _ in choices)] if choices else [])]
+    needs = [*_needs(form), *([frozenset(c.split()[0] for c, _ in held)] if held else [])]
     return _Wording(
         form=form,
         needs=tuple(needs),
@@ -380,7 +364,7 @@ def _wording(entry: dict[str, Any], form: str, mode: Any, macros: dict[str, str]
         kind=entry["kind"],
         shared_owner=bool(entry.get("shared_owner")),
         owned=bool(entry.get("owned")),
-        choices=choices,
+        choices=held,
     )
 
 

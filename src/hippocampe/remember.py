@@ -25,6 +25,7 @@ from hippocampe.checks import (
 )
 from hippocampe.decide import Decision, Verdict, compare, relation_of, subjects_of
 from hippocampe.errors import IndexUnavailable, NotFound
+from hippocampe.language.lexicon import together
 from hippocampe.lexicon import Prepared
 from hippocampe.parts import Aliases, Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
@@ -49,12 +50,9 @@ NOMINATED_BY_SUBJECT = 20
 MAX_RELATED = 8
 """Edges to what a new memory is related to: those nearest, for a person's name alone relates all."""
 
+_NAME = r"[\w.@-]+(?: [\w.-]+){0,2}?"
 _ALIAS = re.compile(
-    r"^\s*(?P<name>[\w.@-]+(?: [\w.-]+){0,2}?)\s*"
-    r"(?:=|s'appelle en (?:fait|réalité)|se fait appeler|est le (?:surnom|pseudo|diminutif) de"
-    r"|is (?:really|actually) called|is (?:the )?(?:nickname|alias|short) (?:of|for)"
-    r"|is also known as|aka)\s*"
-    r"(?P<other>[\w.@-]+(?: [\w.-]+){0,2}?)\s*[.!]?\s*$",
+    rf"^\s*(?P<name>{_NAME})\s*(?:=|{'|'.join(together('words')['alias'])})\s*(?P<other>{_NAME})\s*[.!]?\s*$",
     re.IGNORECASE,
 )
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from hippocampe.language import lexicon
 from hippocampe.quote import BULLET, CLOSING, OPENING, quote, quote_label
 from hippocampe.text import Language, is_first_person, words
 from hippocampe.times import clock_label, relative_time
@@ -33,8 +34,9 @@ MOST_CHARACTERS = 6
 is longer than that many times the budget only the beginning is read."""
 
 # A full stop ends no sentence after an initial or a title, nor before a small letter.
+_TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(lexicon.words("titles")))
 _SENTENCE_END = re.compile(
-    r"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.(?<!\b[DM]r\.)(?<!\bSt\.)(?<!\bMrs\.)(?<!\bMme\.))"""
+    rf"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.{_TITLES})"""
     r"""[)»”"']*(?=\s+(?![a-zà-ÿ])\S)|(?= / )"""
 )
 

@@ -11,13 +11,16 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from hippocampe.language.lexicon import words as words_of
 from hippocampe.relations import Relation, date_of
 from hippocampe.statement import is_time, lexicon
 
 Outcome = Literal["negated", "known", "detailed", "replaced", "perhaps"]
 
-_AFTER_NAME: Final = frozenset(
-    "as comme tant depuis since because parce car where and et en in a au at".split()
+_AFTER_NAME: Final = words_of("after_name")
+_ALTERNATIVE: Final = words_of("alternative")
+_IN_YEAR: Final = re.compile(
+    rf"(?:{'|'.join(sorted(words_of('stated.in_year', file='time')))}) \d{{4}}"
 )
 
 
@@ -93,7 +96,7 @@ def _replaces(now: Relation, then: Relation) -> bool:
     if named and not all(_follows_name(relation.rest) for relation in (now, then)):
         return False
     if now.mode == "event":
-        return not re.fullmatch(r"(?:en|in) \d{4}", " ".join(now.rest))
+        return not _IN_YEAR.fullmatch(" ".join(now.rest))
     if now.kind == "place":
         # Who lives in Toulouse also lives in France.
         wider = lex.has("countries", *now.value.split())
@@ -108,6 +111,6 @@ def _follows_name(rest: Sequence[str]) -> bool:
 def _is_harmless(rest: Sequence[str]) -> bool:
     lex = lexicon()
     replaced = lex.holds("instead", rest)
-    if "ou" in rest:  # "Metz ou Dijon"
+    if not _ALTERNATIVE.isdisjoint(rest):  # "Metz ou Dijon"
         return False
     return not lex.holds("also", rest) and (replaced or not lex.holds("not_detail", rest))

@@ -8,7 +8,9 @@ like one (phones, dates, orders, barcodes, identifiers, commits) must pass throu
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+from hippocampe.language.lexicon import together
 
 Kind = Literal[
     "password", "API key", "private key", "token", "card number", "card code", "IBAN",
@@ -35,51 +37,33 @@ class Secret:
 
 # "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
 # verb or a sign, then the value.
-_COPULA = (
-    r"(?:\s*(?:=>|->|[:=])\s*|\s+(?:est|is|was|sera|vaut|devient|c['’]est|becomes)\s+"
-    r"(?:maintenant\s+|désormais\s+|now\s+)?(?:[:=]\s*)?)"
-)
-_BETWEEN = r"(?:[ \t]+(?!(?:est|is|was|sera|vaut)\b)[\w@.'’-]{1,30}){0,5}?"
+_WORDS: Final = together("secrets")
+
+
+def _any(role: str) -> str:
+    found: str | list[str] = _WORDS[role]
+    named = "|".join(found.split() if isinstance(found, str) else found)
+    return f"(?:{named})".replace(" ", r"\s+")
+
+
+_COPULA = rf"(?:\s*(?:=>|->|[:=])\s*|\s+{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
+_BETWEEN = rf"(?:[ \t]+(?!{_any('verbs')}\b)[\w@.'’-]{{1,30}}){{0,5}}?"
 _QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`]"
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
 _PASSWORD = re.compile(
-    r"(?<![\w-])(?:mots?\s+de\s+passe|mdp|code\s+(?:secret|confidentiel|pin)|passwords?|passwd|pwd"
-    r"|passphrase|pass\s?code|pin(?:\s+code)?)(?![\w-])" + _BETWEEN + rf"(?P<copula>{_COPULA})"
-    + _VALUE,
-    re.IGNORECASE,
-)  # fmt: skip
-_PIN = re.compile(
-    r"(?<!\w)(?:code\s+(?:pin|secret|confidentiel)|pin(?:\s+code)?)\s+(?P<bare>\d{4,8})(?!\w)",
-    re.IGNORECASE,
+    rf"(?<![\w-]){_any('passwords')}(?![\w-]){_BETWEEN}(?P<copula>{_COPULA}){_VALUE}", re.IGNORECASE
 )
+_PIN = re.compile(rf"(?<!\w){_any('pins')}\s+(?P<bare>\d{{4,8}})(?!\w)", re.IGNORECASE)
 _CARD_CODE = re.compile(
-    r"(?<!\w)(?:cvv2?|cvc2?|cryptogramme)(?:\s+visuel)?(?:\s*[:=]\s*|\s+(?:est|is)\s+|\s+)"
-    r"(?P<bare>\d{3,4})(?!\w)",
+    rf"(?<!\w){_any('card_codes')}(?:\s*[:=]\s*|\s+{_any('is')}\s+|\s+)(?P<bare>\d{{3,4}})(?!\w)",
     re.IGNORECASE,
 )
 _NAMED_KEY = re.compile(
-    r"(?<![A-Za-z])(?:api[ _-]?keys?|(?:secret|private|access|license)[ _-]?key"
-    r"|(?:access|auth|refresh|bot|api)[ _-]?token|client[ _-]?secret|clé\s+(?:d['’]\s?)?api"
-    r"|clé\s+secrète|jeton(?:\s+d['’]\s?accès)?)(?![\w-])" + _BETWEEN + _COPULA + _VALUE,
-    re.IGNORECASE,
+    rf"(?<![A-Za-z]){_any('keys')}(?![\w-]){_BETWEEN}{_COPULA}{_VALUE}", re.IGNORECASE
 )
-# What follows "mon mot de passe est …" when it is talked about and not given.
-_ORDINARY_WORDS = (
-    "oublié oubliée perdu faux bon mauvais incorrect invalide valide obligatoire requis nécessaire "
-    "demandé refusé accepté expiré changé modifié changer compromis sécurisé solide faible fort "
-    "trop très plus moins pas toujours encore déjà bien dans sur sous chez avec pour sans celui "
-    "celle mon ton son notre votre leur une des les par comme aussi enregistré stocké noté écrit "
-    "caché vide long court simple complexe différent identique impossible difficile facile "
-    "temporaire personnel secret confidentiel quoi quel quelque ceci cela "
-    "forgotten lost wrong right correct incorrect invalid valid required needed necessary mandatory "
-    "missing expired changed compromised secure strong weak safe unsafe too very more less not "
-    "still already always never going being been just really stored saved written kept hidden "
-    "empty long short simple complex different same easy hard temporary personal secret what "
-    "something that this with without from there here your their mine yours optional reset "
-    "unknown hashed encrypted protected default about because when only also null none true false "
-    "string undefined"
-)
-_ORDINARY = frozenset(_ORDINARY_WORDS.split())
+_ENDS = re.compile(rf"\s*(?:$|[.,;:!?)\n]|{_any('follow')}\b)")
+_ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
+"""What follows "my password is …" when it is talked about and not given."""
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -90,7 +74,7 @@ def _is_password(match: re.Match[str]) -> bool:
         return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value
     # A plain word is one only when the sentence stops there: "is soleil." but not "is very old".
     rest = match.string[match.end() : match.end() + 40]
-    stops = match["bare"] != value or re.match(r"\s*(?:$|[.,;:!?)\n]|(?:et|and|pour|for)\b)", rest)
+    stops = match["bare"] != value or _ENDS.match(rest)
     return bool(stops) and len(value) >= 4 and value.lower() not in _ORDINARY
 
 
@@ -148,9 +132,7 @@ _CARD = re.compile(
     rf"|\d(?:{_GAP}?\d){{12,18}}(?!{_GAP}?\d))(?![\w]))"
 )
 _NOT_A_CARD = re.compile(
-    r"(?:siret|siren|imei|isbn|ean|gtin|tracking|suivi|colis|commande|order|facture|invoice|tel|tél"
-    r"|phone|téléphone)\W{0,3}(?:\w{1,8}\W{1,3}){0,2}$",
-    re.IGNORECASE,
+    rf"{_any('not_cards')}\W{{0,3}}(?:\w{{1,8}}\W{{1,3}}){{0,2}}$", re.IGNORECASE
 )
 
 

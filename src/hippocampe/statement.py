@@ -9,16 +9,23 @@ claim has the same words however it is spelt.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from hippocampe.text import STOP_WORDS, fold, guess_language
+from hippocampe.language.lexicon import languages, mapping, together
+from hippocampe.language.lexicon import words as words_of
+from hippocampe.text import (
+    ELIDED,
+    MONTH_NAMES,
+    ORDINALS,
+    STOP_WORDS,
+    fold,
+    guess_language,
+)
 
 _TOKEN: Final = re.compile(
     r"(?:(?<!\S)[-+])?\d+(?:[.,:/-]\d+)*\w*"  # a number, date or time keeps its inner signs
@@ -26,18 +33,35 @@ _TOKEN: Final = re.compile(
     r"|[^\w\s]"
 )
 _APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
-_ELIDED: Final = re.compile(r"(c|d|j|l|m|n|s|t|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)")
-_ELIDED_TO: Final = {"l": "le", "qu": "que", "jusqu": "jusque", "lorsqu": "lorsque"}
-_CLITIC: Final = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}
-_IS_AFTER: Final = frozenset("he she it that there what who where here".split())
-_WHOLE: Final = frozenset(["aujourd'hui", "quelqu'un", "presqu'ile", "o'clock"])
+_ELIDED: Final = re.compile(rf"({ELIDED})'(?=\w)")
+_ELIDED_TO: Final = mapping("elided")
+_CLITIC: Final = mapping("clitics")
+_CONTRACTED: Final = mapping("contracted")
+_IS_AFTER: Final = words_of("is_after")
+_WHOLE: Final = words_of("whole")
 _MEANINGFUL_SIGNS: Final = frozenset("=<>%&+#@")
 _THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:[.,]\d{3})+")
 _NO_LETTERS: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _NOT_BETWEEN_DIGITS: Final = re.compile(r"(?<!\d) | (?!\d)")
-_NEGATING: Final = frozenset(
-    "ne pas plus jamais aucun aucune guere ni rien personne sans no not never nor nothing nobody".split()
+_PARTICLE: Final = words_of("negation.particle")
+_BORN: Final = words_of("negation.born")
+_NEGATES: Final = words_of("negation.alone")
+_AFTER_PARTICLE: Final = words_of("negation.after_particle")
+_DETERMINER: Final = words_of("negation.determiner")
+_COMPARED: Final = words_of("negation.compared")
+_TAIL: Final = words_of("negation.tail")
+_UNCLEAR: Final = words_of("negation.unclear")
+_NEGATING: Final = _PARTICLE | _NEGATES | _AFTER_PARTICLE | _DETERMINER | _UNCLEAR
+_CLOSING: Final = frozenset[str]().union(
+    *(
+        words_of(f"negation.{role}", language=each)
+        for each in languages()
+        for role in ("alone", "after_particle")
+        if words_of("negation.particle", language=each)
+    )
 )
+_SUPPORT: Final = words_of("support")
+_FORMAL_QUESTIONS: Final = tuple(together("questions")["formal"])
 _BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
 
 _Renaming = tuple[tuple[str, ...], str]
@@ -84,9 +108,9 @@ class Statement:
     subjects: frozenset[str]
 
     @property
-    def english(self) -> bool:
-        """Whether it is rather English than French."""
-        return _is_english(self.text)
+    def language(self) -> str:
+        """The language it is in."""
+        return _language(self.text)
 
     @property
     def lowercase(self) -> bool:
@@ -97,11 +121,10 @@ class Statement:
 class Lexicon:
     """The shipped word classes, folded; a class holds single words and word sequences."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self.data: Final = data
+    def __init__(self, classes: Mapping[str, Iterable[str]]) -> None:
         self._classes: Final[dict[str, frozenset[tuple[str, ...]]]] = {
             name: frozenset(tuple(w.norm for w in split(entry)) for entry in entries)
-            for name, entries in data["words"].items()
+            for name, entries in classes.items()
         }
         # By first word, longest first: most words begin no entry, and that must be cheap.
         self._lengths: Final[dict[str, dict[str, tuple[int, ...]]]] = {
@@ -148,9 +171,12 @@ def _lengths(entries: Iterable[tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """The word classes of `data/relations.toml`, read once."""
-    path = files("hippocampe") / "data" / "relations.toml"
-    return Lexicon(tomllib.loads(path.read_text(encoding="utf-8")))
+    """The word classes of all languages, read once; months and weekdays are words of time."""
+    classes: dict[str, list[str]] = dict(together("words")["classes"])
+    weekdays: list[str] = together("time")["weekdays"].split()
+    months = [name for names in MONTH_NAMES.values() for name in names]
+    plural = [f"{name}s" for name in weekdays]
+    return Lexicon(classes | {"time": [*classes["time"], *months, *weekdays, *plural]})
 
 
 @lru_cache(maxsize=1024)
@@ -199,11 +225,10 @@ def _written_out(token: str) -> Iterator[tuple[str, str]]:
         return
     while norm not in _WHOLE and (elided := _ELIDED.match(norm)):
         head = elided[1]
-        yield token[: len(head)], _ELIDED_TO.get(head, head + "e")
+        yield token[: len(head)], _ELIDED_TO[head]
         token, norm = token[len(head) + 1 :], norm[len(head) + 1 :]
     if norm == "cannot" or norm.endswith("n't"):
-        base = {"cannot": "can", "can't": "can", "won't": "will", "shan't": "shall"}
-        yield token, base.get(norm, norm[:-3])
+        yield token, _CONTRACTED.get(norm, norm[:-3])
         yield token[-1:], "not"
         return
     base, mark, clitic = norm.partition("'")
@@ -270,14 +295,19 @@ def _read(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) ->
         negations=negations,
         unclear=unclear,
         auxiliary=auxiliary,
-        question="?" in text or folded.lstrip().startswith(("est-ce ", "qu'est-ce ")),
+        question="?" in text or folded.lstrip().startswith(_FORMAL_QUESTIONS),
         subjects=frozenset(" ".join(w.norm for w in tag) for tag in tags) - {""},
     )
 
 
 @lru_cache(maxsize=1024)
-def _is_english(text: str) -> bool:
-    return guess_language(text, default="en") == "en"
+def _language(text: str) -> str:
+    return guess_language(text, default="en")
+
+
+def _is_negation(norm: str, text: str) -> bool:
+    """Whether a word such as "no" negates: in its own language only."""
+    return norm in words_of("negation.determiner", language=_language(text))
 
 
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
@@ -332,23 +362,23 @@ def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int
     count = 0
     for at, norm in enumerate(norms):
         after_ne = bool(dropped.intersection(range(at - _BACK, at)))
-        if norm == "ne" and _is_particle(words, at):
+        if norm in _PARTICLE and _is_particle(words, at):
             dropped.add(at)
             unclear = unclear or not _closes(norms, at)
-        elif norm == "no" and not at:  # "No student came", "No that's all"
+        elif norm in _DETERMINER and not at:  # "No student came", "No that's all"
             unclear = True
-        elif norm in ("not", "never") or (norm == "no" and _is_english(text)):
-            longer = norm == "no" and norms[at + 1 : at + 2] == ["longer"]
-            dropped |= {at, at + 1} if longer else {at}
-            count += 1
-        elif norm in ("anymore", "more") and norms[at - 1 : at] != [norm] and count:
-            dropped |= {at} if norm == "anymore" else set()
-        elif norm == "pas" or (norm in ("plus", "jamais", "aucun", "aucune", "guere") and after_ne):
+        elif norm in _NEGATES or (norm in _AFTER_PARTICLE and after_ne):
             dropped.add(at)
             count += 1
-        elif norm in ("ni", "nor", "rien", "personne", "nothing", "nobody", "jamais", "sans"):
+        elif norm in _DETERMINER and _is_negation(norm, text):
+            longer = norms[at + 1 : at + 2] and norms[at + 1] in _COMPARED
+            dropped |= {at, at + 1} if longer else {at}
+            count += 1
+        elif norm in _TAIL and count:
+            dropped.add(at)
+        elif norm in _UNCLEAR:
             unclear = True
-    do = {at for at, n in enumerate(norms) if n in ("do", "does", "did") and at + 1 in dropped}
+    do = {at for at, norm in enumerate(norms) if norm in _SUPPORT and at + 1 in dropped}
     dropped |= do
     core = [word for at, word in enumerate(words) if at not in dropped]
     return core, count, unclear or count > 1, bool(do)
@@ -356,13 +386,12 @@ def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int
 
 def _is_particle(words: Sequence[Word], at: int) -> bool:
     """Whether a folded "ne" is the particle and not "né", which writers leave unaccented too."""
-    born = at > 0 and words[at - 1].norm in ("est", "suis", "es", "sont", "ete")
+    born = at > 0 and words[at - 1].norm in _BORN
     return words[at].surface.isascii() and not born
 
 
 def _closes(norms: Sequence[str], at: int) -> bool:
-    negators = {"pas", "plus", "jamais", "aucun", "aucune", "guere"}
-    return bool(negators.intersection(norms[at + 1 : at + 1 + _BACK + 1]))
+    return not _CLOSING.isdisjoint(norms[at + 1 : at + 1 + _BACK + 1])
 
 
 @lru_cache(maxsize=1024)
@@ -375,14 +404,14 @@ def spelling(text: str) -> str:
 
 def clear_caches() -> None:
     """Drop the cached texts of the process: an erased one must not stay."""
-    for cached in (split, _read, _is_english, spelling):
+    for cached in (split, _read, _language, spelling):
         cached.cache_clear()
 
 
 def is_hedged(words: Sequence[Word]) -> bool:
     """Whether the words hold a wish, a guess, a condition or another's claim."""
     return lexicon().holds("hedges", [word.norm for word in words]) or any(
-        word.norm == "may" and not _is_month(words, at) for at, word in enumerate(words)
+        word.norm in _MODALS and not _is_month(words, at) for at, word in enumerate(words)
     )
 
 
@@ -392,7 +421,9 @@ def _is_month(words: Sequence[Word], at: int) -> bool:
     return words[at].capital or dated
 
 
-_BEFORE_MONTH: Final = frozenset("in since last next until by of early late this mid en".split())
+_MODALS: Final = words_of("stated.not_dates", file="time")
+"""Months that are verbs more often."""
+_BEFORE_MONTH: Final = words_of("stated.before_month", file="time")
 
 
 def is_name(statement: Statement, word: Word) -> bool:
@@ -416,5 +447,5 @@ def is_time(norms: Iterable[str]) -> bool:
 
 _YEAR_OR_TIME: Final = re.compile(
     r"(?:1[5-9]|20)\d\d|\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,2}(?:h|:)\d{0,2}(?:am|pm)?"
-    r"|\d{1,2}(?:am|pm|st|nd|rd|th|er)"
+    rf"|\d{{1,2}}(?:am|pm|{ORDINALS})"
 )

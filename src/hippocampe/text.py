@@ -1,7 +1,7 @@
 """Words, folding and small tests on a text, shared by writing, indexing and ranking.
 
 Everything here is pure and runs on each write and each query, so it is regular expressions and
-sets only. French and English are treated as one language: people mix them in one sentence.
+sets only. All languages are treated as one: people mix them in one sentence.
 """
 
 from __future__ import annotations
@@ -10,124 +10,35 @@ import re
 import unicodedata
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
-Language = Literal["fr", "en"]
+from hippocampe.language.lexicon import languages, mapping, of, together
+from hippocampe.language.lexicon import words as words_of
+
+Language = str
+"""The code of a language: "fr"."""
 
 _LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
     "’‘ʼ´`′", "'"
 )
 _LIGATURE: Final = re.compile(f"[{''.join(_LIGATURES)}]")  # a tenth of the time of `translate`
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+"""Control characters but tab and line ends, as the inside of a character class."""
+_CONTROL: Final = re.compile(f"[{CONTROLS}]")
 _LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
-_ACCENTED: Final = re.compile("[àâçéèêëîïôùûœ]")
 _WORD: Final = re.compile(r"[^\W_]+")
 # The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
 # would otherwise become one-letter words.
+ELIDED: Final = "|".join(mapping("elided"))
+"""The words that an apostrophe shortens, as an expression."""
 _ELISION: Final = re.compile(
-    r"\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|presqu)'(?=[^\W\d_])"
-    r"|(?<=[^\W\d_])'(?:s|re|ve|ll|d|m)\b"
+    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'(?:{'|'.join(mapping('clitics'))})\b"
 )
 _ELISION_ANY_CASE: Final = re.compile(_ELISION.pattern, re.IGNORECASE)
 _APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
-_NEGATION: Final = re.compile(r"\b(ca|wo|sha|[a-z]+)n't\b")
-
-STOP_WORDS: Final[frozenset[str]] = frozenset(
-    # French, folded.
-    "a ai aie aient ait alors as au aucun aucune aussi autre autres aux avaient avais avait avant "
-    "avec avez avoir avons ayant c ca car ce ceci cela celle celles celui ces cet cette ceux chez "
-    "ci comme d dans de des deja depuis donc dont du elle elles en encore entre es est et etaient "
-    "etais etait etant ete etes etre eu eux fait faire fois font fut furent ici il ils j je jusqu "
-    "l la le les leur leurs lors lui m ma mais me meme memes mes mien moi mon n ne ni non nos "
-    "notre nous on ont ou par parce pas peu peut plus plusieurs pour pourquoi pourrait puis qu "
-    "quand que quel quelle quelles quels quelque quelques qui quoi s sa sans se selon sera serait "
-    "ses si sien soi soit son sont sous suis sur t ta te tes toi ton tous tout toute toutes tres "
-    "tu un une va vais vers vos votre vous y combien comment lequel laquelle lesquels lesquelles "
-    # English, folded.
-    "about above after again against all also am an and any are as at be because been before being "
-    "below between both but by can cannot could did do does doing down during each few for from "
-    "further had has have having he her here hers herself him himself his how i if in into is it "
-    "its itself just let me more most my myself no nor not now of off once only or other our ours "
-    "out over own same she should so some such than that the their theirs them themselves then "
-    "there these they this those through to too under until up us very was we were what when where "
-    "which while who whom whose why will with would you your yours yourself d ll m re ve".split()
-)
-_FRENCH_ONLY: Final = frozenset(
-    "au aux avec ce ces cette chez dans de des du elle elles en est et etait etre fait il ils je la "
-    "le les leur lui ma mais mes moi mon ne nous ont ou par pas pour quand que quel quelle qui quoi "
-    "sa ses son sont suis sur ta tu un une vous y combien comment ou salut bonjour merci oui".split()
-)
-_ENGLISH_ONLY: Final = frozenset(
-    "about and are at be because been but by can could did do does for from had has have he her "
-    "his how i in is it its my not of our she that the their them they this to was we were what "
-    "when where which who why will with would you your hello hi thanks yes".split()
-)
-
-_OPENS_QUESTION: Final = re.compile(
-    r"^(?:and |but |so |et |mais |alors |dis |hey |hi |salut )*[,\s]*"
-    r"(?:who|whom|whose|what|when|where|which|why|how|is|are|am|was|were|do|does|did|can|could|will"
-    r"|would|should|has|have|had|qui|que|quand|quoi|pourquoi|comment|combien|quel|quelle|quels"
-    r"|quelles|lequel|laquelle|est-ce|es-tu|as-tu|qu'est-ce|qu'as|d'ou|depuis quand|ou (?:est|sont"
-    r"|se|va|vas|habite|travaille|etait|vit))\b"
-)
-_FIRST_PERSON: Final = re.compile(
-    r"\b(?:i|me|my|mine|we|our|us|je|j|moi|mon|ma|mes|nous|notre|nos)\b"
-)
-_SPEAKER: Final = re.compile(
-    r"\b(?:i|me|my|mine|myself|je|j|moi|mon|ma|mes|mienn?e?s?)\b|\bm'(?=\w)"
-)
-_ADDRESSEE: Final = re.compile(
-    r"\b(?:you|your|yours|yourself|tu|te|t|toi|ton|ta|tes|tienn?e?s?|vous|votre|vos)\b"
-)
-_REQUEST: Final = re.compile(
-    r"\b(?:(?:tell|remind|show|give|let|help) me|i(?: want|'d like| would like)? to know|i wonder"
-    r"|(?!chez)\w+-moi|(?:di[st]|rappelle|donne|montre|explique|raconte|aide)[sz]? moi|(?:me|m') ?(?:dire|rappeler"
-    r"|donner|montrer|expliquer|raconter|aider)|je (?:veux|voudrais|aimerais) savoir|je me demande)\b"
-)
-"""Words by which a question asks to be answered: they do not make it one about the asker."""
-_COUNTRY: Final = re.compile(r"\bUS\b")
-_IDIOMS: Final = (
-    (re.compile(r"\bfor a living\b", re.IGNORECASE), "as a job"),
-    (re.compile(r"\bdans la vie\b", re.IGNORECASE), "comme métier"),
-)
-"""Where the words of a question mislead: who asks what one does "for a living" asks of no life."""
-_DIGIT: Final = re.compile(r"\d")
-_NUMBER_WORD: Final = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred"
-    r"|thousand|couple|dozen|twice|deux|trois|quatre|cinq|sept|huit|dix|onze|douze|quinze"
-    r"|vingt|trente|cent|cents|mille|douzaine)\b"
-)
-_DATE: Final = re.compile(
-    r"\b(?:january|february|march|april|june|july|august|september|october|november|december"
-    r"|janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|lundi|mardi|mercredi|jeudi"
-    r"|vendredi|samedi|dimanche|yesterday|today|tonight|tomorrow|hier|aujourd'hui|demain|avant-hier"
-    r"|(?:1[0-9]|20)\d\d|\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{2,4})?"
-    r"|(?:last|next|this|past|few) (?:week|weekend|month|year|night|summer|winter|spring|fall|days?)s?"
-    r"|(?:week|weekend|month|year|day)s? ago|since \d"
-    r"|(?:semaine|mois|annee|an|ete|hiver|week-end|weekend) (?:derniere?|prochaine?|passee?)"
-    r"|il y a (?:\d|un|une|deux|trois|quelques))\b"
-)
-
-# A capital after a preposition, as in "à Pau" and "in Leeds", or a word for being somewhere.
-_PLACE: Final = re.compile(
-    r"\b(?:[àÀ]|[Aa]ux?|[Ee]n|[Dd]ans|[Vv]ers|[Pp]r[eè]s d[eu]|[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear)"
-    r" (?:l[ae]s? |l['’]|the )?[A-ZÀ-Ý]"
-    r"|\b(?:dans|chez|sous|derri[eè]re|devant|rue|place|quartier|inside|under|behind|above|street"
-    r"|road|upstairs|downstairs|next to|next door)\b"
-)
-
-_MONTHS: Final[dict[Language, tuple[str, ...]]] = {
-    "fr": (
-        *("janvier", "février", "mars", "avril", "mai", "juin"),
-        *("juillet", "août", "septembre", "octobre", "novembre", "décembre"),
-    ),
-    "en": (
-        *("January", "February", "March", "April", "May", "June"),
-        *("July", "August", "September", "October", "November", "December"),
-    ),
-}
+_NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
+_LONGEST_WORD: Final = 24
 
 
 def fold(text: str) -> str:
@@ -157,7 +68,6 @@ def _ligature(match: re.Match[str]) -> str:
     return _LIGATURES[match[0]]
 
 
-_LONGEST_WORD: Final = 24
 _fold_word = lru_cache(maxsize=20_000)(_fold)
 _fold_text = lru_cache(maxsize=16)(_fold)  # a text is folded several times in a row
 
@@ -166,6 +76,67 @@ def clear_caches() -> None:
     """Drop the cached texts of the process: an erased one must not stay."""
     for cached in (_fold_word, _fold_text):
         cached.cache_clear()
+
+
+def _stated_dates() -> re.Pattern[str]:
+    time = together("time")
+    full = {fold(name) for names in MONTH_NAMES.values() for name in names}
+    days = [name for names in time["days"].values() for name in names if " " not in name]
+    named = {*full - words_of("stated.not_dates", file="time"), *time["weekdays"].split(), *days}
+    numbers = (r"(?:1[0-9]|20)\d\d", r"\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{2,4})?")
+    return re.compile(rf"\b(?:{'|'.join((*sorted(named), *numbers, *time['stated']['dates']))})\b")
+
+
+def _places() -> re.Pattern[str]:
+    """A capital after a preposition, as in "à Pau" and "in Leeds", or a word for being somewhere."""
+    data = together("words")
+    before = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in data["before_place"])
+    articles, places = "|".join(data["place_articles"]), "|".join(data["places"])
+    return re.compile(rf"\b(?:{before}) (?:{articles})?[A-ZÀ-Ý]|\b(?:{places})\b")
+
+
+STOP_WORDS: Final = words_of("stop")
+MONTH_NAMES: Final = {
+    each: [names.split()[0] for names in of(each, "time")["months"]] for each in languages()
+}
+"""The months of each language as they are written, in order."""
+MONTHS: Final = {
+    fold(name): number
+    for each in languages()
+    for number, names in enumerate(of(each, "time")["months"], start=1)
+    for name in names.split()
+}
+"""The number of each month by its folded names and abbreviations."""
+NUMBERS: Final = {
+    word: int(value)
+    for value, names in together("words")["numbers"].items()
+    for word in names.split()
+}
+"""The value of each number word, folded."""
+ORDINALS: Final = "|".join(sorted(words_of("expressions.ordinals", file="time")))
+"""What follows the number of a day ("1er", "2nd"), as an expression."""
+_TELLING: Final = {
+    each: (words_of("telling", language=each), re.compile(f"[{letters}]" if letters else "(?!)"))
+    for each in languages()
+    for letters in (of(each, "words")["letters"],)
+}
+_QUESTIONS: Final = together("questions")
+_OPENS_QUESTION: Final = re.compile(
+    rf"^(?:(?:{'|'.join(_QUESTIONS['fillers'].split())}) )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b"
+)
+_FIRST_PERSON: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('first_person')))})\b")
+_NOT_FIRST_PERSON: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('not_first_person')))})\b")
+_SPEAKER: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('one_speaker')))})\b")
+_ADDRESSEE: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('addressee')))})\b")
+_REQUEST: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['requests'])})\b")
+_IDIOMS: Final = tuple(
+    (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meant)
+    for idiom, meant in mapping("idioms", file="questions").items()
+)
+_DIGIT: Final = re.compile(r"\d")
+_NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('quantities')))})\b")
+_DATE: Final = _stated_dates()
+_PLACE: Final = _places()
 
 
 def without_control(text: str) -> str:
@@ -217,7 +188,7 @@ def is_question(text: str) -> bool:
 
 
 def has_number(text: str) -> bool:
-    """Whether `text` states a quantity, in digits or as a French or English number word."""
+    """Whether `text` states a quantity, in digits or as a number word."""
     return _DIGIT.search(text) is not None or _NUMBER_WORD.search(fold(text)) is not None
 
 
@@ -232,15 +203,16 @@ def has_place(text: str) -> bool:
 
 
 def guess_language(text: str, default: Language = "fr") -> Language:
-    """French or English, from function words and accents; `default` when nothing tells."""
-    found = words(text)
-    french = sum(map(_FRENCH_ONLY.__contains__, found))
-    english = sum(map(_ENGLISH_ONLY.__contains__, found))
-    # Accents are rare in English, and elisions ("l'", "j'") leave no word to count.
-    french += _ACCENTED.search(text.lower()) is not None
-    if french == english:
-        return default
-    return "fr" if french > english else "en"
+    """The language, from function words and letters; `default` when nothing tells."""
+    found, lowered = words(text), text.lower()
+    scores = {
+        # Elisions ("l'", "j'") leave no word to count, but its accents give a language away.
+        language: sum(map(telling.__contains__, found)) + (letters.search(lowered) is not None)
+        for language, (telling, letters) in _TELLING.items()
+    }
+    best = max(scores.values())
+    leading = [language for language, score in scores.items() if score == best]
+    return leading[0] if len(leading) == 1 else default
 
 
 def embedding_text(content: str, author: str | None = None, at: datetime | None = None) -> str:
@@ -253,14 +225,14 @@ def embedding_text(content: str, author: str | None = None, at: datetime | None 
         content = content[len(author) + 1 :].lstrip()
     label = author or ""
     if at is not None:
-        month = _MONTHS[guess_language(content, default="en")][at.month - 1]
+        month = MONTH_NAMES[guess_language(content, default="en")][at.month - 1]
         label = f"{label} ({at.day} {month} {at.year})".lstrip()
     return f"{label}: {content}" if label else content
 
 
 def is_first_person(text: str) -> bool:
     """Whether `text` speaks of its speaker: "je", "mon", "I", "we"."""
-    return _FIRST_PERSON.search(fold(_COUNTRY.sub("", text))) is not None
+    return _FIRST_PERSON.search(fold(_NOT_FIRST_PERSON.sub("", text))) is not None
 
 
 def is_about_speaker(text: str) -> bool:

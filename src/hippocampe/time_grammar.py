@@ -1,103 +1,98 @@
-"""The words of time in French and English, and the expression that finds them in a sentence.
+"""The words of time, and the expression that finds them in a sentence.
 
-Everything is written folded: lower case, no accents, straight apostrophes. The expression finds
-stretches of time and gives their words the short names that their readers know; it says nothing of
-when they are, nor whether a word such as "may" was meant as one.
+The words are data (`language/*/time.toml`). Everything is folded: lower case, no accents, straight
+apostrophes. The expression finds stretches of time and gives their words the short names that
+their readers know; it says nothing of when they are, nor whether a word such as "may" was meant as
+one.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
+from typing import Any, Final
 
-# French, English, then abbreviations; the position is the month.
-_MONTH_NAMES = (
-    "janvier january janv jan", "fevrier february fevr fev feb", "mars march mar",
-    "avril april avr apr", "mai may", "juin june jun", "juillet july juil jul",
-    "aout august aug", "septembre september sept sep", "octobre october oct",
-    "novembre november nov", "decembre december dec",
-)  # fmt: skip
-MONTHS = {name: i for i, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
-_FRENCH_MONTHS = {names.split()[0] for names in _MONTH_NAMES} | {
-    "janv",
-    "fevr",
-    "fev",
-    "avr",
-    "juil",
+from hippocampe.language.lexicon import languages, mapping, of, together, words
+from hippocampe.text import MONTHS, NUMBERS, fold
+
+_TIME: Final = together("time")
+
+
+def _roles(table: str) -> dict[str, str]:
+    """The role of each name of a table whose keys are roles."""
+    found: Mapping[str, Any] = _TIME[table]
+    return {
+        name: role
+        for role, names in found.items()
+        for name in (names.split() if isinstance(names, str) else names)
+    }
+
+
+def _of_languages(role: str, trait: str, table: str | None = None) -> set[str]:
+    """The folded words of a role in the languages that have a trait."""
+    having = [of(each, "time") for each in languages()]
+    return {
+        fold(word)
+        for data in having
+        if (data[table] if table else data)[trait]
+        for word in " ".join((data[role],) if isinstance(data[role], str) else data[role]).split()
+    }
+
+
+FULL_MONTHS = {
+    fold(names.split()[0]) for each in languages() for names in of(each, "time")["months"]
 }
-FULL_MONTHS = {name for names in _MONTH_NAMES for name in names.split()[:2]}
-VERBS = {"may", "march", "mar"}  # ordinary words too, like the seasons below
-OTHER_SENSES = {"ete", "fall", "spring"}
-_WEEKDAY_NAMES = (
-    "lundi monday", "mardi tuesday", "mercredi wednesday", "jeudi thursday",
-    "vendredi friday", "samedi saturday", "dimanche sunday",
-)  # fmt: skip
-WEEKDAYS = {name: i for i, names in enumerate(_WEEKDAY_NAMES) for name in names.split()}
-ENGLISH_WEEKDAYS = {names.split()[1] for names in _WEEKDAY_NAMES}
-DAYS = {
-    "avant hier": -2, "the day before yesterday": -2, "day before yesterday": -2,
-    "hier": -1, "yesterday": -1, "aujourd'hui": 0, "today": 0, "demain": 1, "tomorrow": 1,
-    "apres demain": 2, "the day after tomorrow": 2, "day after tomorrow": 2,
-}  # fmt: skip
+VERBS = words("verbs", file="time")
+OTHER_SENSES = words("other_senses", file="time")
+CAPITAL_MONTHS = mapping("capital_months", file="time")
+WEEKDAYS = {
+    name: number
+    for each in languages()
+    for number, name in enumerate(of(each, "time")["weekdays"].split())
+}
+BARE_WEEKDAYS = _of_languages("weekdays", "bare", "weekday")
+HABITS: dict[str, tuple[str, ...]] = {
+    name: tuple(of(each, "time")["weekday"]["habits"])
+    for each in languages()
+    for name in of(each, "time")["weekdays"].split()
+}
+"""By weekday: what stands before one that is a habit."""
+DAYS = {name: int(offset) for name, offset in _roles("days").items()}
+PARTS = _roles("parts")
 # Local hours, overlapping on purpose: nobody agrees where an evening begins. Past 24 is next day.
-PARTS = {
-    "matin": (5, 12), "morning": (5, 12), "midi": (11, 15), "apres midi": (12, 19),
-    "afternoon": (12, 19), "soir": (17, 26), "evening": (17, 26), "nuit": (18, 30),
-    "night": (18, 30),
+HOURS = {
+    "morning": (5, 12), "noon": (11, 15), "afternoon": (12, 19), "evening": (17, 26), "night": (18, 30),
 }  # fmt: skip
 DAY = timedelta(days=1)
-_MONTH, _YEAR = DAY * 30.44, DAY * 365.25
-UNITS = {
-    "minute": timedelta(minutes=1), "heure": timedelta(hours=1), "h": timedelta(hours=1),
-    "hour": timedelta(hours=1), "min": timedelta(minutes=1), "hr": timedelta(hours=1), "jour": DAY, "day": DAY, "semaine": DAY * 7, "week": DAY * 7,
-    "mois": _MONTH, "month": _MONTH, "an": _YEAR, "annee": _YEAR, "year": _YEAR,
+_LENGTHS = {
+    "minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": DAY, "week": DAY * 7,
+    "month": DAY * 30.44, "year": DAY * 365.25,
 }  # fmt: skip
-NUMBERS = {
-    name: float(value)
-    for value, names in enumerate(
-        ("un une one a an", "deux two", "trois three", "quatre four", "cinq five", "six",
-         "sept seven", "huit eight", "neuf nine", "dix ten", "onze eleven", "douze twelve",
-         "treize", "quatorze", "quinze fifteen"), 1
-    )
-    for name in names.split()
-} | {"vingt": 20.0, "twenty": 20.0, "trente": 30.0, "thirty": 30.0}  # fmt: skip
-VAGUE = {
-    "quelques": (2.0, 6.0), "a few": (2.0, 6.0), "few": (2.0, 6.0), "plusieurs": (2.0, 8.0),
-    "several": (2.0, 8.0), "a couple of": (2.0, 3.0), "a couple": (2.0, 3.0),
-    "couple of": (2.0, 3.0), "une dizaine de": (8.0, 12.0), "une quinzaine de": (13.0, 17.0),
-    "une vingtaine de": (17.0, 23.0), "une demi": (0.5, 0.5), "half a": (0.5, 0.5),
-    "half an": (0.5, 0.5),
+UNITS = {name: _LENGTHS[role] for name, role in _roles("units").items()}
+PERIODS = {
+    name: "year" if role == "last_year" else role for name, role in _roles("periods").items()
+}
+_BEFORE_UNITS = [name for name, role in _roles("periods").items() if role != "last_year"]
+AMOUNTS = {
+    **{name: (float(value), float(value)) for name, value in NUMBERS.items() if value},
+    **{name: (float(low), float(high)) for name, (low, high) in mapping("amounts", file="time").items()},
 }  # fmt: skip
-WAYS = {
-    "last": "last", "this past": "last", "dernier": "last", "derniere": "last", "passe": "last",
-    "passee": "last", "this": "this", "ce": "this", "cet": "this", "cette": "this",
-    "next": "next", "prochain": "next", "prochaine": "next",
-}  # fmt: skip
+WAYS = _roles("ways_before") | _roles("ways_after")
 STEPS = {"last": -1, "this": 0, "next": 1}
 # Month and day of both ends: the meteorological and the astronomical season together.
-SEASONS = {
-    "printemps": ((3, 1), (6, 21)), "spring": ((3, 1), (6, 21)),
-    "ete": ((6, 1), (9, 23)), "summer": ((6, 1), (9, 23)),
-    "automne": ((9, 1), (12, 21)), "autumn": ((9, 1), (12, 21)), "fall": ((9, 1), (12, 21)),
-    "hiver": ((12, 1), (3, 21)), "winter": ((12, 1), (3, 21)),
+_SEASONS = {
+    "spring": ((3, 1), (6, 21)), "summer": ((6, 1), (9, 23)), "autumn": ((9, 1), (12, 21)),
+    "winter": ((12, 1), (3, 21)),
 }  # fmt: skip
-FEASTS = {
-    "noel": (12, 25), "christmas": (12, 25), "christmas eve": (12, 24), "nouvel an": (1, 1),
-    "new year": (1, 1), "new year's": (1, 1), "new year's day": (1, 1),
-    "new year's eve": (12, 31), "la saint sylvestre": (12, 31), "halloween": (10, 31), "jour de l'an": (1, 1), "reveillon": (12, 31),
-    "la toussaint": (11, 1), "la saint valentin": (2, 14), "valentine's day": (2, 14),
-    "paques": None, "easter": None,
-}  # fmt: skip
-# A preposition that makes an ordinary word a date, for each kind of word that needs one.
-PLACES = {
-    "month": {"en", "in", "during", "courant", "mois de", "month of"},
-    "year": {"en", "in", "during", "courant", "pendant", "durant"},
-    "season": {"pendant", "durant", "during", "over"},
-    "feast": {"a", "at", "for", "pour", "on", "over", "pendant", "durant", "during", "au",
-              "vacances de", "fetes de"},
-}  # fmt: skip
+SEASONS = {name: _SEASONS[role] for name, role in _roles("seasons").items()}
+EASTER = "easter"
+FEASTS: Mapping[str, Any] = mapping("feasts", file="time")
+PLACED: dict[str, set[str]] = {kind: set(names) for kind, names in _TIME["placed"].items()}
+HABIT: Mapping[str, Any] = _TIME["weekday"]
+_EXPRESSIONS: Final[Mapping[str, Any]] = _TIME["expressions"]
+FIRST_DAY = words("expressions.first_day", file="time")
 
 
 def _either(names: Iterable[str]) -> str:
@@ -110,72 +105,101 @@ def _either(names: Iterable[str]) -> str:
     return "(?:" + "|".join(letters).replace(" ", r"[-\s]+") + ")"
 
 
+def _any(patterns: Iterable[str]) -> str:
+    """One of the expressions; what nothing matches if there is none."""
+    return "(?:" + ("|".join(patterns) or "(?!)") + ")"
+
+
+def _said(role: str) -> str:
+    found: str | list[str] = _EXPRESSIONS[role]
+    return _any(found.split() if isinstance(found, str) else found)
+
+
+_PREFIXES: Final[Mapping[str, list[str]]] = _TIME["prefix"]
+_LINKS = ("since", "after", "before", "until", "between", "from")
+_PORTIONS = ("early", "late", "middle")
+
+
+@cache
+def prefix_role(said: str) -> str:
+    """What an expression begins with, as a role: "depuis" is `since`."""
+    plain = " ".join(said.split())
+    fitting = (
+        role
+        for role in (*_LINKS, *_PORTIONS)
+        if any(re.fullmatch(pattern, plain) for pattern in _PREFIXES[role])
+    )
+    return next(fitting, "")
+
+
 _Y = r"(?:19|20)\d\d"
 _MONTH_WORD = _either(MONTHS)
-_ENGLISH_MONTH = _either(set(MONTHS) - _FRENCH_MONTHS)
+_MONTH_FIRST = _either(_of_languages("months", "month_first"))
 _WEEKDAY_WORD = _either(WEEKDAYS)
-_PART_WORD = rf"(?: (?:au |in the |dans la )?(?P<@part>{_either(PARTS)}))?"
-_QUANTITY = rf"(?:\d{{1,3}}(?:[.,]5)?|{_either(VAGUE)}|{_either(NUMBERS)})"
-_AMOUNT = rf"(?P<@low>{_QUANTITY})(?:(?: ?- ?| (?:ou|or|a|to) )(?P<@high>{_QUANTITY}))?"
+_WEEKEND = r"week[-\s]?end"
+_PART_WORD = rf"(?: (?:{_said('part_links')} )?(?P<@part>{_either(PARTS)}))?"
+_QUANTITY = rf"(?:\d{{1,3}}(?:[.,]5)?|{_either(AMOUNTS)})"
+_AMOUNT = rf"(?P<@low>{_QUANTITY})(?:(?: ?- ?| {_said('amount_ranges')} )(?P<@high>{_QUANTITY}))?"
 _UNIT = rf"[- ]?(?P<@unit>{_either(UNITS)})s?(?:(?<=h)\d\d)?"
-_ROUGHLY = r"(?:environ |a peu pres |presque |bientot |plus de |moins de |pres de |deja )?"
-_ORDINAL = r"(?:er|st|nd|rd|th|e)?"
-_YEAR_AFTER = rf"(?:,? (?:(?:of|de) )?(?P<@year>{_Y})(?!\w|[-/.]\d))?"
-_BEFORE = r"(?P<@way>last|this past|this|next|cette|cet|ce)"
-_AFTER = r"(?P<@way2>derniere?|passee?|prochaine?)"
-_NOT_COUNTED = (
-    r"(?! ?(?:€|\$|£|%|euros?\b|dollars?\b|km\b|kg\b|miles?\b|fois\b|times\b|pages?\b|people\b"
-    r"|personnes?\b|exemplaires?\b|mots\b|words\b|points?\b|pieces?\b|steps\b|copies\b))"
-)
+_HALF = rf"(?P<@half> {_said('halves')})?"
+_ROUGHLY = rf"(?:{_said('roughly')} )?"
+_STRICT_ORDINAL = _said("ordinals")
+_ORDINAL = rf"(?:{_STRICT_ORDINAL}|{_said('loose_ordinals')})?"
+_YEAR_AFTER = rf"(?:,? (?:{_said('of')} )?(?P<@year>{_Y})(?!\w|[-/.]\d))?"
+_BEFORE = rf"(?P<@way>{_any(_roles('ways_before'))})"
+_AFTER = rf"(?P<@way2>{_any(_roles('ways_after'))})"
+_PERIOD = _any((_WEEKEND, *_BEFORE_UNITS))
+_COUNTED = "|".join(rf"{unit}\b" for unit in (*_EXPRESSIONS["counted"], "km", "kg"))
+_NOT_COUNTED = rf"(?! ?(?:€|\$|£|%|{_COUNTED}))"
+_FIRST_OR_NUMBER = rf"\d\d?|{_said('first_day')}"
+_WEEKDAY_AND_ARTICLE = rf"(?:{_WEEKDAY_WORD},? )?(?:{_said('date_articles')} )?"
 # Each atom is a stretch of time; "@" stands for its own name, so that its groups are its own.
 _ATOMS = {
     "iso": rf"(?<![-/.,+])(?P<@year>{_Y})[-/](?P<@month>\d\d?)[-/](?P<@day>\d\d?)(?![-/.]?\d)"
     r"(?:t[\d:.]+(?:z|[-+][\d:]+)?)?",
     "full": rf"(?<![-/.,+])(?P<@day>\d\d?)(?P<@by>[-/.])(?P<@month>\d\d?)(?P=@by)(?P<@year>{_Y})(?![-/.]?\d)",
     "short": r"(?P<@day>\d\d?)/(?P<@month>\d\d?)(?:/(?P<@year>\d\d))?(?![-/.,]?\d)",
-    "days": rf"(?<![-/.,+])(?P<@first>\d\d?){_ORDINAL}(?: ?[-–] ?| (?:au|et le|to|and)(?: the)? )"
-    rf"(?P<@day>\d\d?){_ORDINAL}(?: of)? (?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}",
-    "days_after": rf"(?P<@month>{_ENGLISH_MONTH})\.? (?P<@first>\d\d?){_ORDINAL}"
-    rf"(?: ?[-–] ?| (?:to|and|through) )(?P<@day>\d\d?){_ORDINAL}(?!\d){_YEAR_AFTER}",
-    "date": rf"(?:{_WEEKDAY_WORD},? )?(?:the )?(?<![-/.,+])(?P<@day>\d\d?|premier)"
-    rf"(?P<@ordinal>{_ORDINAL})(?: (?:of|de))? (?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}"
+    "days": rf"(?<![-/.,+])(?P<@first>\d\d?){_ORDINAL}(?: ?[-–] ?| {_said('day_ranges')} )"
+    rf"(?P<@day>\d\d?){_ORDINAL}(?: {_said('of')})? (?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}",
+    "days_after": rf"(?P<@month>{_MONTH_FIRST})\.? (?P<@first>\d\d?){_ORDINAL}"
+    rf"(?: ?[-–] ?| {_said('day_ranges_after')} )(?P<@day>\d\d?){_ORDINAL}(?!\d){_YEAR_AFTER}",
+    "date": rf"{_WEEKDAY_AND_ARTICLE}(?<![-/.,+])(?P<@day>{_FIRST_OR_NUMBER})"
+    rf"(?P<@ordinal>{_ORDINAL})(?: {_said('of')})? (?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}"
     rf"(?: {_AFTER})?",
-    "date_after": rf"(?:{_WEEKDAY_WORD},? )?(?P<@month>{_ENGLISH_MONTH})\.? (?:the )?(?P<@day>\d\d?)"
-    rf"(?P<@ordinal>{_ORDINAL})(?![\d:]|[.,]\d){_YEAR_AFTER}{_NOT_COUNTED}",
+    "date_after": rf"(?:{_WEEKDAY_WORD},? )?(?P<@month>{_MONTH_FIRST})\.? (?:{_said('date_articles')} )?"
+    rf"(?P<@day>\d\d?)(?P<@ordinal>{_ORDINAL})(?![\d:]|[.,]\d){_YEAR_AFTER}{_NOT_COUNTED}",
     "month": rf"(?:{_BEFORE} )?(?P<@month>{_MONTH_WORD})\.?(?: {_AFTER})?{_YEAR_AFTER}",
-    "dayname": rf"(?:{_BEFORE} )?(?P<@weekday>{_WEEKDAY_WORD})(?: {_AFTER}|(?P<@week> de la semaine"
-    rf" derniere|(?: of)? last week))?{_PART_WORD}(?! gras| saint|-la\b| school)",
+    "dayname": rf"(?:{_BEFORE} )?(?P<@weekday>{_WEEKDAY_WORD})(?: {_AFTER}|(?P<@week> {_any(HABIT['last_week'])}"
+    rf"))?{_PART_WORD}(?!{_any(HABIT['not_before'])})",
     "day": rf"(?P<@word>{_either(DAYS)}){_PART_WORD}",
-    "part": r"(?:(?P<@way>ce|cet|cette|this|last) "
-    rf"(?P<@part>{_either(PARTS)})|(?P<@past>nuit derniere)|(?P<@tonight>tonight))",
-    "rolling": rf"(?:(?:ces|les|des) (?:(?P<@low>{_QUANTITY}) )?(?:dernier|derniere|passe|passee)s "
-    rf"(?:(?P<@low2>{_QUANTITY}) )?|depuis {_ROUGHLY}(?P<@low3>{_QUANTITY})[- ]?"
-    rf"|(?:last|past) (?P<@low4>{_QUANTITY}) |(?P<@one>past|(?(article)last|(?!))) )(?P<@unit>{_either(UNITS)})s?",
-    "period": rf"(?:{_BEFORE} (?P<@unit>semaine|mois|annee|week[-\s]?end|week|month|year)"
-    r"(?:-ci)?(?!-la\b)|(?P<@unit2>semaine|mois|annee|an|week[-\s]?end|week|month|year|weekend)"
-    rf" (?:{_AFTER}|(?P<@twice>before last))"
-    r"|(?(portion)(?P<@unit3>semaine|mois|annee|week|month|year)|(?!)))",
+    "part": rf"(?:(?P<@way>{_said('part_ways')}) "
+    rf"(?P<@part>{_either(PARTS)})|(?P<@past>{_said('last_night')})|(?P<@tonight>{_said('tonight')}))",
+    "rolling": rf"(?:{_said('these')} (?:(?P<@low>{_QUANTITY}) )?{_said('these_last')} "
+    rf"(?:(?P<@low2>{_QUANTITY}) )?|{_said('rolling_since')} {_ROUGHLY}(?P<@low3>{_QUANTITY})[- ]?"
+    rf"|{_said('rolling_last')} (?P<@low4>{_QUANTITY}) |(?P<@one>{_said('rolling_one')}"
+    rf"|(?(article){_said('rolling_one_after_article')}|(?!))) )(?P<@unit>{_either(UNITS)})s?",
+    "period": rf"(?:{_BEFORE} (?P<@unit>{_PERIOD})"
+    rf"{_said('this_suffixes')}?(?!-la\b)|(?P<@unit2>{_any((_WEEKEND, *PERIODS))})"
+    rf" (?:{_AFTER}|(?P<@twice>{_said('twice')}))"
+    rf"|(?(portion)(?P<@unit3>{_any(_BEFORE_UNITS)})|(?!)))",
     "season": rf"(?:{_BEFORE} )?(?P<@season>{_either(SEASONS)})(?: {_AFTER})?{_YEAR_AFTER}",
-    "feast": rf"(?:{_BEFORE} )?(?P<@feast>{_either(FEASTS)})(?: (?:day|{_AFTER}))?{_YEAR_AFTER}",
-    "ago": rf"(?:(?:il )?y ?a|ca fait|cela fait|voila|voici) {_ROUGHLY}{_AMOUNT}{_UNIT}"
-    r"(?P<@half> et demie?)?(?! de (?!ca|cela)| d'|-)",
-    "ago_after": rf"{_AMOUNT}{_UNIT}(?P<@half> and a half)?(?: or so)? (?P<@turn>ago|back|from now)",
-    "later": rf"dans {_ROUGHLY}{_AMOUNT}{_UNIT}(?P<@half> et demie?)?(?! de | d')",
-    "weekends": rf"(?:(?:il )?y ?a (?P<@count>{_QUANTITY}) week[-\s]?ends?"
-    rf"|(?P<@count2>{_QUANTITY}) week[-\s]?ends? ago)",
-    "lately": r"recemment|dernierement|ces derniers temps|ces temps-ci|recently|lately",
-    "year": rf"(?P<@called>(?:annee|an|year) )?(?<![-/.,+:])(?P<@year>{_Y})(?![-/.,:]?\d)"
-    rf"{_NOT_COUNTED}",
-}
+    "feast": rf"(?:{_BEFORE} )?(?P<@feast>{_either(FEASTS)})(?: (?:{_said('feast_suffixes')}|{_AFTER}))?{_YEAR_AFTER}",
+    "ago": rf"{_said('ago_before')} {_ROUGHLY}{_AMOUNT}{_UNIT}{_HALF}(?!{_said('not_ago')}|-)",
+    "ago_after": rf"{_AMOUNT}{_UNIT}{_HALF}(?: {_said('or_so')})? (?:{_said('ago_after')}|(?P<@ahead>{_said('ahead_after')}))",
+    "later": rf"{_said('ahead_before')} {_ROUGHLY}{_AMOUNT}{_UNIT}{_HALF}(?!{_said('not_ahead')})",
+    "weekends": rf"(?:{_said('weekends_before')} (?P<@count>{_QUANTITY}) {_WEEKEND}s?"
+    rf"|(?P<@count2>{_QUANTITY}) {_WEEKEND}s? {_said('weekends_after')})",
+    "lately": _said("lately"),
+    "year": rf"(?P<@called>{_any(n for n, role in PERIODS.items() if role == 'year')} )?"
+    rf"(?<![-/.,+:])(?P<@year>{_Y})(?![-/.,:]?\d){_NOT_COUNTED}",
+}  # fmt: skip
 _PREFIX = (
-    r"(?:(?P<link>depuis|since|apres(?!.(?:midi|demain))|after|avant(?!.hier)|before|jusqu'(?:en|au|a)|until"
-    r"|till|entre|between|from|du|de) )?"
-    r"(?:(?P<about>vers|autour d[eu]|aux alentours d[eu]|around) )?"
-    r"(?:(?:(?:a|at|in|by|vers) )?(?:la |le |the )?(?P<portion>(?:debut|fin|milieu)(?: de| du| d')?|mi"
-    r"|early|late|mid|(?:beginning|start|end|middle) of)(?:[-\s]+|(?<=')))?"
-    r"(?:(?:le |au |du |the )?(?P<place>mois de|month of|en|in|on|during|pendant|durant|courant|au"
-    r"|a|at|for|pour|over|(?:vacances|fetes) de) )?"
-    r"(?P<article>le |la |the |l')?"
+    rf"(?:(?P<link>{_any(pattern for role in _LINKS for pattern in _PREFIXES[role])}) )?"
+    rf"(?:(?P<about>{_any(_PREFIXES['about'])}) )?"
+    rf"(?:(?:{_any(_PREFIXES['portion_after'])} )?{_any(_PREFIXES['portion_articles'])}?"
+    rf"(?P<portion>{_any(pattern for role in _PORTIONS for pattern in _PREFIXES[role])})(?:[-\s]+|(?<=')))?"
+    rf"(?:(?:{_any(_PREFIXES['place_after'])} )?(?P<place>{_any(_PREFIXES['places'])}) )?"
+    rf"(?P<article>{_any(_PREFIXES['articles'])})?"
 )
 
 
@@ -207,10 +231,7 @@ CORE = {
     for names in (MONTHS, WEEKDAYS, DAYS, PARTS, UNITS, SEASONS, FEASTS)
     for name in names
     for word in (*WORD.findall(name), f"{name}s")
-}.union(
-    ("end", "ends", "weekend", "weekends", "tonight", "temps"),
-    ("recently", "lately", "recemment", "dernierement"),
-) - {"the", "before", "after", "la", "l", "de", "new", "s", "eve", "saint", "avant", "apres"}
+}.union(words("search.core", file="time")) - words("search.not_core", file="time")
 REACH = 8  # words before that one, as in "since about the end of the month of March"
-JOIN = re.compile(r"\s*(?:et|and|a|au|to|through|-|–)\s*")
-TO = re.compile(r"(?:a|au|until|till|jusqu'\w+)\b")
+JOIN = re.compile(rf"\s*(?:{_any(_TIME['joins']['gap'])}|-|–)\s*")
+TO = re.compile(rf"{_any(_TIME['joins']['to'])}\b")

@@ -9,17 +9,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from hippocampe.text import MONTHS
 from hippocampe.time_grammar import (
+    AMOUNTS,
     DAY,
     DAYS,
+    EASTER,
     FEASTS,
-    MONTHS,
-    NUMBERS,
+    FIRST_DAY,
+    HOURS,
     PARTS,
+    PERIODS,
     SEASONS,
     STEPS,
     UNITS,
-    VAGUE,
     WAYS,
     WEEKDAYS,
 )
@@ -30,6 +33,9 @@ Kind = Literal[
 ]  # fmt: skip
 Span = tuple[datetime, datetime]
 Words = dict[str, str]
+
+_SOME = 6.0
+"""How many "ces derniers jours" may be."""
 
 
 def _midnight(now: datetime, year: int, month: int, day: int) -> datetime | None:
@@ -59,7 +65,7 @@ def _occurrence(words: Words, now: datetime, at: Callable[[int], Span | None]) -
 
 
 def _read_date(words: Words, now: datetime) -> Span | None:
-    day = 1 if words["day"] == "premier" else int(words["day"])
+    day = 1 if words["day"] in FIRST_DAY else int(words["day"])
     month = MONTHS.get(words["month"]) or int(words["month"])
     if month > 12 >= day and "by" in words:
         day, month = month, day  # 05/17/2023 can only be American
@@ -107,7 +113,7 @@ def _read_feast(words: Words, now: datetime) -> Span | None:
     fixed = FEASTS[words["feast"]]
 
     def at(year: int) -> Span:
-        month, day = fixed or _easter(year)
+        month, day = _easter(year) if EASTER in fixed else fixed
         start = datetime(year, month, day, tzinfo=now.tzinfo)
         return start - 2 * DAY, start + 3 * DAY
 
@@ -125,15 +131,19 @@ def _easter(year: int) -> tuple[int, int]:
     return month, day + 1
 
 
-def _part_of(day: datetime, words: Words) -> Span:
-    if "part" not in words:
+def _part_of(day: datetime, part: str | None) -> Span:
+    if part is None:
         return day, day + DAY
-    first, last = PARTS[words["part"]]
+    first, last = HOURS[part]
     return day + timedelta(hours=first), day + timedelta(hours=last)
 
 
+def _part(words: Words) -> str | None:
+    return PARTS.get(words.get("part", ""))
+
+
 def _read_day(words: Words, now: datetime) -> Span:
-    return _part_of(start_of_day(now) + DAYS[words["word"]] * DAY, words)
+    return _part_of(start_of_day(now) + DAYS[words["word"]] * DAY, _part(words))
 
 
 def _read_dayname(words: Words, now: datetime) -> Span:
@@ -148,31 +158,31 @@ def _read_dayname(words: Words, now: datetime) -> Span:
         day = today + ((weekday - today.weekday() - 1) % 7 + 1) * DAY
     else:
         day = today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
-    return _part_of(day, words)
+    return _part_of(day, _part(words))
 
 
 def _read_part(words: Words, now: datetime) -> Span | None:
     if "tonight" in words:
-        return _part_of(start_of_day(now), {"part": "night"})
-    night = "past" in words or words["part"] in ("nuit", "night")
-    last = "past" in words or words["way"] == "last"
-    if last and not night:
-        return None if words["part"] != "evening" else _part_of(start_of_day(now) - DAY, words)
+        return _part_of(start_of_day(now), "night")
+    part = "night" if "past" in words else PARTS[words["part"]]
+    last = "past" in words or WAYS.get(words["way"]) == "last"
+    if last and part != "night":
+        return None if part != "evening" else _part_of(start_of_day(now) - DAY, part)
     # "cette nuit", said in the day, is the night that ended.
-    back = night and (last or now.hour < 18)
-    return _part_of(start_of_day(now) - back * DAY, {"part": "night"} if night else words)
+    back = part == "night" and (last or now.hour < 18)
+    return _part_of(start_of_day(now) - back * DAY, part)
 
 
 def _read_period(words: Words, now: datetime) -> Span:
     way = WAYS.get(words.get("way", "this"), "this")
     step = -2 if "twice" in words else STEPS[way]
-    unit, today = words["unit"], start_of_day(now)
+    unit, today = PERIODS.get(words["unit"]), start_of_day(now)
     monday = today - today.weekday() * DAY
-    if unit in ("semaine", "week"):
+    if unit == "week":
         return monday + step * 7 * DAY, monday + (step + 1) * 7 * DAY
-    if unit in ("mois", "month"):
+    if unit == "month":
         return _add_months(today, step), _add_months(today, step + 1)
-    if unit in ("an", "annee", "year"):
+    if unit == "year":
         start = today.replace(month=1, day=1)
         return _add_months(start, 12 * step), _add_months(start, 12 * (step + 1))
     if step == 0:
@@ -194,9 +204,9 @@ def _read_weekends(words: Words, now: datetime) -> Span:
 
 
 def _numbers(word: str) -> tuple[float, float]:
-    if word in VAGUE:
-        return VAGUE[word]
-    number = NUMBERS.get(word) or float(word.replace(",", "."))
+    if word in AMOUNTS:
+        return AMOUNTS[word]
+    number = float(word.replace(",", "."))
     return number, number
 
 
@@ -213,7 +223,7 @@ def _read_ago(words: Words, now: datetime) -> Span:
         high = max(low, _numbers(words["high"])[1])
     near = unit * low - unit * (low / 8 + 0.25)
     far = unit * high + unit * (high / 8 + 0.25)
-    if words.get("turn") == "from now":
+    if "ahead" in words:
         near, far = -far, -near
     if unit < DAY:
         margin, now = timedelta(minutes=5), now.astimezone(UTC)
@@ -223,12 +233,14 @@ def _read_ago(words: Words, now: datetime) -> Span:
 
 
 def _read_later(words: Words, now: datetime) -> Span:
-    return _read_ago(words | {"turn": "from now"}, now)
+    return _read_ago(words | {"ahead": ""}, now)
 
 
 def _read_rolling(words: Words, now: datetime) -> Span:
     unit = UNITS[words["unit"]]
-    count = 1.0 if "one" in words else _numbers(words.get("low", "quelques"))[1]
+    count = _numbers(words["low"])[1] if "low" in words else _SOME
+    if "one" in words:
+        count = 1.0
     if unit < DAY:
         return now.astimezone(UTC) - unit * count, now
     return start_of_day(now - unit * count), now

@@ -5,12 +5,14 @@ instant that leaves is UTC.
 """
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Literal, overload
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hippocampe.errors import InvalidInput
+from hippocampe.language.lexicon import of
 from hippocampe.text import Language
 
 _TTL = re.compile(r"([0-9]{1,8})([mhdw])")
@@ -113,10 +115,6 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
         ) from exc
 
 
-_NEAR_DAYS = {
-    "fr": {-1: "hier", 0: "à l'instant", 1: "demain"},
-    "en": {-1: "yesterday", 0: "just now", 1: "tomorrow"},
-}
 _NEAR = 21  # days: beyond three weeks a date says more than a count
 
 
@@ -129,7 +127,7 @@ def relative_time(
         at: the moment spoken of; aware.
         now: the moment of speaking; aware.
         timezone: where days begin.
-        language: ``"fr"`` or ``"en"``.
+        language: the code of a language with data: ``"fr"``.
 
     Returns:
         "il y a 3 jours", "hier", "le 28 février"; "3 days ago", "on February 28, 2025".
@@ -137,28 +135,27 @@ def relative_time(
     Raises:
         InvalidInput: a naive datetime, or an unknown timezone.
     """
+    said: Mapping[str, str] = of(language, "time")["said"]
     zone = as_zone(timezone)
     there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
     gap = there.astimezone(UTC) - here.astimezone(UTC)
     days = (there.date() - here.date()).days
     if abs(gap) < timedelta(minutes=1):
-        return _NEAR_DAYS[language][0]
+        return said["now"]
     if days == 0 or abs(gap) < timedelta(hours=1):
         unit = "hour" if abs(gap) >= timedelta(hours=1) else "minute"
         step = timedelta(**{f"{unit}s": 1})
         whole = step * int(gap / step)
     elif abs(days) == 1:
-        return _NEAR_DAYS[language][days]
+        return said["yesterday" if days < 0 else "tomorrow"]
     elif abs(days) <= _NEAR:
         unit, whole = "day", timedelta(days=days)
     else:
-        pattern = {"fr": "d MMMM", "en": "MMMM d"}[language]
-        if there.year != here.year:
-            pattern += {"fr": " y", "en": ", y"}[language]
+        pattern = said["day" if there.year == here.year else "day_of_year"]
         day = _date(there.date(), pattern, language)
-        if language == "en":
-            return f"on {day}"
-        return "le " + (day.replace("1 ", "1er ", 1) if there.day == 1 else day)
+        if there.day == 1 and said["first"]:
+            day = day.replace("1 ", f"{said['first']} ", 1)
+        return said["on"].format(day=day)
     return _ago(whole, unit, language)
 
 
@@ -187,15 +184,15 @@ def clock_label(
     Raises:
         InvalidInput: a naive datetime, or an unknown timezone.
     """
-    zone = as_zone(timezone)
-    there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
-    same = there.year == here.year
-    if language == "fr":
-        return f"{there:%d/%m}{'' if same else f'/{there.year:04}'} {there:%H:%M}"
+    there = _local(as_utc(at, name="at"), as_zone(timezone))
+    here = _local(as_utc(now, name="now"), as_zone(timezone))
+    said = of(language, "time")["said"]
+    clock: str = said["clock" if there.year == here.year else "clock_of_another_year"]
+    if "MMM" not in clock:
+        return there.strftime(clock)
     from babel.dates import format_datetime
 
-    pattern = "MMM d, HH:mm" if same else "MMM d, y, HH:mm"
-    return format_datetime(there, pattern, locale=language)
+    return format_datetime(there, clock, locale=language)
 
 
 def _local(at: datetime, zone: ZoneInfo) -> datetime:

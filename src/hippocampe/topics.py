@@ -1,15 +1,14 @@
 """What words speak of: injuries, homes, jobs, pets. Pure.
 
 A question and its answer often share a topic and no word: "who is hurt?", "Mickael broke his
-shoulder". The topics and their words in both languages are data, `data/topics.toml`. A set of
-topics is the bits of one integer, so that those of many texts are compared at once.
+shoulder". The topics and their words are data, `language/*/topics.toml`. A set of topics is the bits of one integer, so that those of many texts are compared at once.
 """
 
-import tomllib
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from typing import Final
+
+from hippocampe.language.lexicon import together
 
 GREETING: Final = 1
 """The bit of small talk. It is the first topic, and no topic of a question."""
@@ -41,9 +40,7 @@ def bits_of(topics: Iterable[int]) -> list[int]:
 @cache
 def entries() -> dict[str, tuple[str, ...]]:
     """The words of each topic as they are written in the data."""
-    path = files("hippocampe") / "data" / "topics.toml"
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: tuple(words.split()) for name, words in data.items()}
+    return {name: tuple(dict.fromkeys(words.split())) for name, words in together("topics").items()}
 
 
 @cache

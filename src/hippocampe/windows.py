@@ -14,18 +14,24 @@ from itertools import chain
 from zoneinfo import ZoneInfo
 
 from hippocampe.time_grammar import (
+    BARE_WEEKDAYS,
+    CAPITAL_MONTHS,
     CORE,
     DAY,
-    ENGLISH_WEEKDAYS,
     FULL_MONTHS,
+    HABIT,
+    HABITS,
     JOIN,
     OTHER_SENSES,
-    PLACES,
+    PERIODS,
+    PLACED,
     REACH,
     TO,
     VERBS,
+    WAYS,
     WORD,
     grammar,
+    prefix_role,
 )
 from hippocampe.time_readers import READERS, Kind, Span, Words, start_of_day
 from hippocampe.times import as_utc, as_zone
@@ -62,11 +68,12 @@ class _Found:
 
     @property
     def link(self) -> str:
-        return (self.match["link"] or "").partition("'")[0]
+        """The role of what it begins with: since, after, before, until, between, from."""
+        return prefix_role(self.match["link"] or "")
 
 
 def read_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
-    """Read the time that a French or English sentence speaks of.
+    """Read the time that a sentence speaks of.
 
     Of several expressions the shortest window is kept, the first one on a tie.
 
@@ -143,51 +150,61 @@ def _found(folded: str, text: str, places: Sequence[int], now: datetime) -> Iter
 
 def _is_sure(match: re.Match[str], name: str, words: Words, capital: bool, before: str) -> bool:
     """Whether the words around make it a time: "may", "mars" and "2022" alone do not."""
-    place, article = (" ".join((match[group] or "").split()) for group in ("place", "article"))
-    link = match["link"]
+    place, article, link = (
+        " ".join((match[group] or "").split()) for group in ("place", "article", "link")
+    )
     bound = bool(
-        link not in (None, "de", "du", "from", "entre", "between")
+        prefix_role(link) not in ("", "from", "between")
         or match["about"]
         or match["portion"]
         or "way" in words
     )
     match name:
         case "short":
-            placed = bound or article == "le" or place == "on" or link == "du"
+            placed = bound or not PLACED["date"].isdisjoint((article, place, link))
             return placed and (words["day"], words["month"]) != ("24", "7")
         case "date" | "date_after":
             verb = words["month"] in VERBS and not capital
             named = "ordinal" in words or "year" in words
-            return not verb or bound or named or place == "on"
+            return not verb or bound or named or place in PLACED["date"]
         case "month":
             return "year" in words or _is_month(words, capital, place, bound, article)
         case "dayname":
-            part = "part" in words or "week" in words
-            if words["weekday"] in ENGLISH_WEEKDAYS:
-                named = bound or part or place == "on" or link == "from"
-                return named and not before.endswith(("every ", "each "))
-            habit = article == "le" or place == "au" or link in ("du", "de")
-            return bound or not (habit or before.endswith(("chaque ", "les ", "un ", "des ")))
+            named = "part" in words or "week" in words or place in PLACED["date"]
+            return _is_day(words, bound, named, (article, place, link), before)
         case "season":
             year = "year" in words and (words["season"] not in OTHER_SENSES or article or place)
-            return bool(bound or year or (article and place in PLACES["season"]))
+            return bool(bound or year or (article and place in PLACED["season"]))
         case "feast":
-            return bound or "year" in words or place in PLACES["feast"]
+            return bound or "year" in words or place in PLACED["feast"]
         case "year":
-            return bound or place in PLACES["year"] or "called" in words
+            return bound or place in PLACED["year"] or "called" in words
         case _:
             return True
+
+
+def _is_day(
+    words: Words, bound: bool, named: bool, around: tuple[str, str, str], before: str
+) -> bool:
+    article, place, link = around
+    each = before.endswith(HABITS[words["weekday"]])
+    of_habit = link in HABIT["habit_links"]
+    if words["weekday"] not in BARE_WEEKDAYS:
+        begins = prefix_role(link) == "from" and not of_habit
+        return (bound or named or begins) and not each
+    habit = article in HABIT["habit_articles"] or place in HABIT["habit_places"]
+    return bound or not (habit or of_habit or each)
 
 
 def _is_month(words: Words, capital: bool, place: str, bound: bool, article: str) -> bool:
     month, way = words["month"], words.get("way")
     if month not in FULL_MONTHS:
         return False
-    if month in VERBS and not capital and (way == "this" or (way and article)):
+    if month in VERBS and not capital and way and (WAYS.get(way) == "this" or article):
         return False  # "this may help", "the next march"
-    if month == "mars" and capital and not way:
-        return place == "en"  # the planet: French months have no capital
-    return bound or place in PLACES["month"]
+    if month in CAPITAL_MONTHS and capital and not way:
+        return place == CAPITAL_MONTHS[month]  # "Mars" is the planet
+    return bound or place in PLACED["month"]
 
 
 def _windows(
@@ -210,7 +227,7 @@ def _windows(
 
 
 def _joined(first: _Found, second: _Found, now: datetime) -> Span | None:
-    if first.link not in ("entre", "between", "from", "de", "du"):
+    if first.link not in ("between", "from"):
         return None
     gap = first.match.string[first.match.end() : second.match.start()]
     if not (JOIN.fullmatch(gap) or (gap.isspace() and TO.match(second.match[0]))):
@@ -219,7 +236,9 @@ def _joined(first: _Found, second: _Found, now: datetime) -> Span | None:
     if "year" not in first.words and ("year" in second.words or start > second.span[0]):
         # The end says the year: "entre mars et mai 2024" begins in March 2024.
         start = (READERS[first.name][0](first.words, end.astimezone(now.tzinfo)) or first.span)[0]
-    return (start, end) if first.name != "dayname" or first.link not in ("du", "de") else None
+    # "du lundi au mercredi" is a habit.
+    habit = first.name == "dayname" and first.match["link"] in HABIT["habit_links"]
+    return None if habit else (start, end)
 
 
 def _single(found: _Found, now: datetime) -> tuple[Span, Kind] | None:
@@ -231,13 +250,13 @@ def _single(found: _Found, now: datetime) -> tuple[Span, Kind] | None:
         margin = max(3 * DAY, (end - start) / 4)
         start, end = start - margin, end + margin
     match found.link:
-        case "depuis" | "since":
+        case "since":
             return ((start, now), "since") if start < now else None
-        case "apres" | "after":
+        case "after":
             return ((end, now), "since") if end < now else None
-        case "avant" | "before":
+        case "before":
             return (_BEGINNING, start), "before"
-        case "jusqu" | "until" | "till":
+        case "until":
             return (_BEGINNING, end), "before"
         case _:
             return (start, end), kind
@@ -248,12 +267,15 @@ def _kind(found: _Found) -> Kind:
         return "part"
     if found.name != "period":
         return READERS[found.name][1]
-    unit = found.words["unit"]
-    if unit in ("semaine", "week"):
-        return "week"
-    if unit in ("mois", "month"):
-        return "month"
-    return "year" if unit in ("an", "annee", "year") else "weekend"
+    match PERIODS.get(found.words["unit"]):
+        case "week":
+            return "week"
+        case "month":
+            return "month"
+        case "year":
+            return "year"
+        case _:
+            return "weekend"
 
 
 def _portion(start: datetime, end: datetime, word: str) -> Span:
@@ -261,9 +283,10 @@ def _portion(start: datetime, end: datetime, word: str) -> Span:
     whole = end - start
     if whole <= 2 * DAY:
         return start, end
-    if word.startswith(("debut", "early", "beginning", "start")):
+    role = prefix_role(word)
+    if role == "early":
         return start, start_of_day(start + whole * 0.4)
-    if word.startswith(("fin", "late", "end")):
+    if role == "late":
         return start_of_day(end - whole * 0.4), end
     return start_of_day(start + whole * 0.3), start_of_day(end - whole * 0.3)
 

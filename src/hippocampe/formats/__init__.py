@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.formats.conversations import read_chatgpt, read_claude
@@ -21,6 +20,7 @@ from hippocampe.formats.record import Identities, Problem, TalkMessage
 from hippocampe.formats.source import Source, open_sources, refuse_utf16
 from hippocampe.formats.telegram import read_telegram
 from hippocampe.formats.whatsapp import read_whatsapp, starts_message
+from hippocampe.times import as_zone
 
 __all__ = ["FORMATS", "Problem", "TalkMessage", "detect_format", "read_talk"]
 
@@ -92,18 +92,9 @@ def read_talk(
     where = Path(path)
     if format is not None and format not in _READERS:
         raise InvalidInput(f"format {format!r} is unknown: choose one of {', '.join(FORMATS)}.")
-    zone = _zone(timezone)
+    zone = as_zone(timezone)
     sources = _sources(where)
     return _read(where, sources, format or _detect(sources[0]), zone)
-
-
-def _zone(name: str) -> tzinfo:
-    try:
-        return ZoneInfo(name)
-    except (LookupError, ValueError, OSError) as exc:
-        raise InvalidInput(
-            f"time zone {name!r} is unknown: give an IANA name such as Europe/Paris."
-        ) from exc
 
 
 def _sources(path: Path) -> list[Source]:

@@ -1,4 +1,4 @@
-"""The text export of WhatsApp, from Android and iOS, as French and English phones write it.
+"""The text export of WhatsApp, from Android and iOS, as phones of several languages write it.
 
 The export has no specification: dates follow the settings of the phone, and what WhatsApp itself
 says stands among what people say. The shapes read here were gathered from published exports.
@@ -21,6 +21,7 @@ from hippocampe.formats.record import (
     label_of,
 )
 from hippocampe.formats.source import Line, Source, lines
+from hippocampe.language.lexicon import together
 from hippocampe.types import MAX_MESSAGE_CHARACTERS
 
 _MARKS_AT_START = "\u200e\u200f\u202a\u202b\u202c\ufeff"
@@ -36,7 +37,8 @@ _AUTHOR = re.compile(r"(.{1,200}?)\s?:(?:\s|$)")
 _HEADER_CHARACTERS = 60
 
 _CHAT_FILE = re.compile(
-    r"^(?:whatsapp chat|discussion whatsapp|conversation whatsapp)(?: (?:with|avec) | - | )",
+    rf"^(?:{'|'.join(together('notices')['chat_files'])})"
+    rf"(?: (?:{'|'.join(together('notices')['chat_with'])}) | - | )",
     re.IGNORECASE,
 )
 _EXTENSION = re.compile(r"\.(?:txt|zip)$", re.IGNORECASE)

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple, cast
 
 from hippocampe.errors import NotesUnavailable
-from hippocampe.text import fold
+from hippocampe.text import CONTROLS, fold
 from hippocampe.types import Note
 
 MAX_NOTE_BYTES = 1_000_000
@@ -24,7 +24,7 @@ PIECE_CHARACTERS = 800
 
 _MAX_FRONTMATTER_CHARACTERS = 20_000
 _MAX_TITLE_CHARACTERS = 200
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
+_CONTROL = re.compile(rf"[{CONTROLS}\ufeff]")
 _FRONTMATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
 _OPENS = r"[ \t>]*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
 # What could be tried in many ways is matched possessively: a note of a million backticks is one.

@@ -181,6 +181,21 @@ def replace_reading(connection: Connection, reading: Reading) -> None:
     add_readings(connection, [reading])
 
 
+def reading(connection: Connection, item: Memory) -> Reading:
+    """What is stored of the statement of a memory; its subjects sorted."""
+    subjects, claims, aliases = (
+        connection.execute(select(*columns).where(columns[0].table.c.memory_id == item.id)).all()
+        for columns in ((subject.c.name,), (claim.c.relation, claim.c.subject), (alias.c.name, alias.c.other))
+    )  # fmt: skip
+    return Reading(
+        item.id,
+        item.space,
+        tuple(sorted(row[0] for row in subjects)),
+        tuple(claims[0]) if claims else None,
+        tuple(aliases[0]) if aliases else None,
+    )
+
+
 class Known(NamedTuple):
     """What of a memory is compared with a new statement, as the driver gives it."""
 
