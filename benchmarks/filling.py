@@ -16,12 +16,14 @@ from sqlalchemy import insert
 from uuid6 import uuid7
 
 import common
-from hippocampe import Config, Hippocampe, listen
-from hippocampe.decide import relation_of, subjects_of
-from hippocampe.parts import Parts
-from hippocampe.points import fold_subjects
-from hippocampe.store import associations, derived, memories, schema, talk
-from hippocampe.text import fold, traits
+from hippocampe import Config, Hippocampe
+from hippocampe.consolidation.decide import relation_of, subjects_of
+from hippocampe.engine.context import Context
+from hippocampe.index.documents import fold_subjects
+from hippocampe.ingest import conversation
+from hippocampe.language.text import fold
+from hippocampe.language.traits import traits
+from hippocampe.store import associations, conversations, embeddings, memories, schema
 from hippocampe.types import DEFAULT_IMPORTANCE, Association, Memory, Message
 
 HELD = 1_000
@@ -88,27 +90,27 @@ def fill(folder: Path, plan: Plan) -> float:
     """Write all rows straight into the store, then index them; return the seconds it took."""
     started = time.perf_counter()
     with Hippocampe.open(Config(folder, background=False)) as hippo:
-        parts = hippo._parts
+        context = hippo._context
         known = plan.known()
-        prepared: list[derived.Embedded] = []
+        prepared: list[embeddings.Embedded] = []
         for start in range(0, len(known), ROWS):
-            fresh = parts.prepare(known[start : start + ROWS])
-            with parts.change() as change:
+            fresh = context.prepare(known[start : start + ROWS])
+            with context.change() as change:
                 prepared += map(change.embedded, fresh)
             say(f"embedded {len(prepared)} of {len(known)}")
         said = [_said(text) for text in known]
         rows = _rows(plan, known, prepared)
         written = 0
         while batch := list(islice(rows, ROWS)):
-            with parts.store.write() as connection:
+            with context.store.write() as connection:
                 memories.add(connection, [memory for memory, _, _ in batch])
                 new = [
-                    derived.vector_row(
-                        memory.id, parts.embedder.model, "memory", memory.space, each
+                    embeddings.vector_row(
+                        memory.id, context.embedder.model, "memory", memory.space, each
                     )
                     for memory, each, _ in batch
                 ]
-                derived.put_vectors(connection, new)
+                embeddings.put_vectors(connection, new)
                 for table, place in ((schema.subject, 0), (schema.claim, 1)):
                     values = [
                         {"memory_id": memory.id, "space": memory.space} | value
@@ -121,13 +123,13 @@ def fill(folder: Path, plan: Plan) -> float:
                     associations.add(connection, space, [(edge, False) for _, edge in edges])
             written += len(batch)
             say(f"wrote {written} of {plan.size}")
-        _fill_turns(parts, plan, known, prepared)
+        _fill_turns(context, plan, known, prepared)
         hippo.reindex(progress=lambda what, done, of: say(f"{what} {done} of {of}"))
     return time.perf_counter() - started
 
 
 def _edges(
-    batch: Sequence[tuple[Memory, derived.Embedded, int]],
+    batch: Sequence[tuple[Memory, embeddings.Embedded, int]],
 ) -> Iterator[tuple[str, Association]]:
     """Some edges, each with its space, and those of one space together."""
     for (older, _, _), (newer, _, _) in list(pairwise(batch))[::LINKED]:
@@ -137,12 +139,12 @@ def _edges(
 
 
 def _fill_turns(
-    parts: Parts, plan: Plan, known: Sequence[str], prepared: Sequence[derived.Embedded]
+    context: Context, plan: Plan, known: Sequence[str], prepared: Sequence[embeddings.Embedded]
 ) -> None:
     """Write turns: a message and a reply, both texts that are there, the vector between theirs."""
     last = datetime.now(UTC)
     for start in range(0, plan.turns, ROWS):
-        said: list[listen.Said] = []
+        said: list[conversation.Said] = []
         rows: list[dict[str, Any]] = []
         for number in range(start, min(start + ROWS, plan.turns)):
             places = [(2 * number + each) * 7 % len(known) for each in (0, 1)]
@@ -157,28 +159,28 @@ def _fill_turns(
             )
             first, second = (prepared[place] for place in places)
             dense = first.dense + second.dense
-            embedded = derived.Embedded(
+            embedded = embeddings.Embedded(
                 dense / np.linalg.norm(dense),
                 np.concatenate([first.words, second.words]),
                 traits(said[-1].turn.content),
             )
             turn = said[-1].turn
             rows.append(
-                derived.vector_row(turn.id, parts.embedder.model, "turn", turn.space, embedded)
+                embeddings.vector_row(turn.id, context.embedder.model, "turn", turn.space, embedded)
             )
-        with parts.store.write() as connection:
-            talk.add_turns(connection, [each.turn for each in said])
+        with context.store.write() as connection:
+            conversations.add_turns(connection, [each.turn for each in said])
             spoken = [(message, each.turn.id) for each in said for message in each.messages]
-            talk.add_messages(
+            conversations.add_messages(
                 connection, [message for message, _ in spoken], last, [id for _, id in spoken]
             )
-            derived.put_vectors(connection, rows)
+            embeddings.put_vectors(connection, rows)
         say(f"wrote {start + len(said)} of {plan.turns} turns")
 
 
-def _exchange(texts: Sequence[str], *, space: str, channel: str, at: datetime) -> listen.Said:
+def _exchange(texts: Sequence[str], *, space: str, channel: str, at: datetime) -> conversation.Said:
     spoken = (("camille", "user"), ("eko", "assistant"))
-    return listen.make_turn(
+    return conversation.make_turn(
         [
             Message(
                 id=str(uuid7()),
@@ -202,8 +204,8 @@ def _said(text: str) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
 
 
 def _rows(
-    plan: Plan, known: Sequence[str], prepared: Sequence[derived.Embedded]
-) -> Iterator[tuple[Memory, derived.Embedded, int]]:
+    plan: Plan, known: Sequence[str], prepared: Sequence[embeddings.Embedded]
+) -> Iterator[tuple[Memory, embeddings.Embedded, int]]:
     random = np.random.default_rng(0)
     types = list(DEFAULT_IMPORTANCE.items())
     last = datetime.now(UTC)

@@ -20,9 +20,11 @@ import numpy as np
 import common
 import corpora
 from corpora import Loaded, Query
-from hippocampe import Scope, recall, tokens
-from hippocampe.render import render
-from hippocampe.store import talk
+from hippocampe import Scope
+from hippocampe.injection import tokens
+from hippocampe.injection.render import render
+from hippocampe.retrieval.results import of_memory, of_turn
+from hippocampe.store import conversations
 from hippocampe.types import Injection, Mode, Recollection, Settings
 
 ITEMS = 10
@@ -172,10 +174,12 @@ class Messages:
         """The latest messages or memories, newest first."""
         if self.form == "memory":
             found = self.loaded.hippo.recent(LAST, scope=Scope(space=space))
-            return [recall.of_memory(memory) for memory in found]
+            return [of_memory(memory) for memory in found]
         with self.loaded.hippo._parts.store.read() as connection:
-            turns = talk.latest(connection, space, channel=None, since=None, until=None, limit=LAST)
-        return [recall.of_turn(turn) for turn in turns]
+            turns = conversations.latest(
+                connection, space, channel=None, since=None, until=None, limit=LAST
+            )
+        return [of_turn(turn) for turn in turns]
 
 
 def run(folder: Path, questions: int | None, cache: Path | None) -> dict[str, Any]:

@@ -28,13 +28,16 @@ from typing import Any
 
 import common
 from filling import HELD, Plan, fill, say
-from hippocampe import Hippocampe, Scope, evidence, inject, maintain, rank, relevance
-from hippocampe import recall as recall_step
+from hippocampe import Hippocampe, Scope
 from hippocampe.config import Config
+from hippocampe.injection import before_turn
+from hippocampe.lifecycle import maintenance
+from hippocampe.retrieval import features, scoring, signals
+from hippocampe.retrieval import recall as recall_step
 from hippocampe.types import Injection
 
 NO_GRAPH = 10**9
-STANDING = "what is not searched for, beside the search"
+CONTEXT_LIMIT = "what is not searched for, beside the search"
 COLD = """
 import json, sys, time
 start = time.perf_counter()
@@ -142,7 +145,7 @@ class Probe:
         self._served += 1
         scope = Scope(space=space, user="camille", channel=f"channel {self._served}")
         watch = common.Stopwatch(served.stages)
-        with common.watched((inject._Turn, "_standing", watch.of(STANDING))):
+        with common.watched((before_turn._Turn, "_standing", watch.of(CONTEXT_LIMIT))):
             started = time.perf_counter()
             injection = self._hippo.before_turn(text, scope=scope)
             served.note(injection, time.perf_counter() - started)
@@ -170,9 +173,9 @@ class Probe:
             (index, "nearest", watch.of("search by meaning")),
             (index, "matching", watch.of("search by words")),
             (recall_step, "_fuse", watch.of("fuse")),
-            (evidence, "load", watch.of("evidence")),
-            (rank, "signals", watch.of("signals")),
-            (relevance, "judged", watch.of("relevance")),
+            (features, "load", watch.of("evidence")),
+            (signals, "signals", watch.of("signals")),
+            (scoring, "judged", watch.of("relevance")),
             (recall_step, "_read", watch.of("read")),
         ]
 
@@ -196,7 +199,7 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
         if parts.index.unindexed("memory") >= threshold:
             started = time.perf_counter()
             parts.config = replace(config, graph_threshold=threshold)
-            builder = Thread(target=maintain.grow_graphs, args=(parts,))
+            builder = Thread(target=maintenance.grow_graphs, args=(parts,))
             builder.start()
             found["while_building"] = probe.phase(builder)
             builder.join()

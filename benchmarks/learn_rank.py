@@ -1,4 +1,4 @@
-"""Learn the weights of `hippocampe.rank` from collections of questions with known answers.
+"""Learn the weights of `hippocampe.retrieval.signals` from collections of questions with known answers.
 
 A collection is a folder with `corpus.jsonl` ({id, text, scope?, session?, date?, speaker|role?,
 subjects?, importance?}), `queries.jsonl` ({id, text, scope?, type?, user?, names?, date?, split?}),
@@ -34,11 +34,19 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from corpora import moment
-from hippocampe import rank, text
 from hippocampe.embed.local import MODEL, LocalEmbedder
+from hippocampe.embed.word_space import WordVectors, shipped
 from hippocampe.index.bm25 import sparse_document, sparse_query
-from hippocampe.recall import BESIDE, DEPTH
-from hippocampe.relevance import (
+from hippocampe.index.documents import embedding_text
+from hippocampe.language import text
+from hippocampe.language.questions import asks
+from hippocampe.language.temporal.window import read_window
+from hippocampe.language.topics import topics_of
+from hippocampe.language.traits import traits
+from hippocampe.retrieval import fusion, signals
+from hippocampe.retrieval.candidates import DEPTH, NEIGHBOURS_OF_BEST
+from hippocampe.retrieval.late_interaction import Texts
+from hippocampe.retrieval.scoring import (
     FORMS,
     KINDS,
     Model,
@@ -51,9 +59,6 @@ from hippocampe.relevance import (
     sigmoid,
     start,
 )
-from hippocampe.topics import topics_of
-from hippocampe.windows import read_window
-from hippocampe.words import Texts, WordVectors, shipped
 
 ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
@@ -61,7 +66,7 @@ NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
 """`Model.rivals` with one weight of 1: what is added is linear in them."""
 
-MATCHES: Final = rank.SIGNALS[: rank.SIGNALS.index("length")]
+MATCHES: Final = signals.SIGNALS[: signals.SIGNALS.index("length")]
 """Signals of which more is never worse: their weights may not be negative."""
 BY_HAND: Final = {
     "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0, 1.0]},
@@ -120,7 +125,7 @@ def searched(document: dict[str, Any]) -> str:
         n for n in document.get("subjects", ()) if text.fold(n) not in text.fold(document["text"])
     ]
     content = document["text"] + (f" ({', '.join(missing)})" if missing else "")
-    return text.embedding_text(content, author_of(document))
+    return embedding_text(content, author_of(document))
 
 
 class Scope:
@@ -137,7 +142,7 @@ class Scope:
         self.words = [text.keywords(content)[:2_000] for content in contents]
         times = [moment(d.get("date")) for d in documents]
         self.at = np.array([time.timestamp() if time else np.nan for time in times])
-        traits = np.array([text.traits(d["text"]) for d in documents])
+        traits = np.array([traits(d["text"]) for d in documents])
         self.question, self.number, self.date, self.place = (traits & b > 0 for b in (1, 2, 4, 8))
         self.session = self._sessions(documents)
         self.dense = dense
@@ -186,10 +191,10 @@ class Scope:
             "words": [str(r) for r in np.argsort(-bm25, kind="stable")[:DEPTH] if bm25[r] > 0],
             "meaning": [str(r) for r in np.argsort(-dense, kind="stable")[:DEPTH]],
         }
-        best = [int(row) for row in rank.fuse(rankings, {})[:BESIDE]]
+        best = [int(row) for row in fusion.fuse(rankings, {})[:NEIGHBOURS_OF_BEST]]
         near = [self.beside(row, step) for row in best for step in (-1, 1)]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
-        return [int(row) for row in rank.fuse(rankings, {})[: rank.CANDIDATES]]
+        return [int(row) for row in fusion.fuse(rankings, {})[: signals.CANDIDATES]]
 
 
 def ndcg(right: Sequence[bool], answers: int) -> float:
@@ -241,9 +246,7 @@ def cases(folder: Path, limit: int, cache: Path) -> Iterator[Case]:
         query, document = line.split("\t")[:2]
         answers[query].add(document)
     said = [
-        text.embedding_text(
-            d["text"], author_of(d), moment(d.get("date")) if author_of(d) else None
-        )
+        embedding_text(d["text"], author_of(d), moment(d.get("date")) if author_of(d) else None)
         for d in documents
     ]
     dense = embedded(said, cache)
@@ -305,18 +308,18 @@ def measure(
     shown = np.sort(bm25)[-DEPTH:].min()
     day = moment(question.row.get("date"))
     window = read_window(question.asked, now=day, timezone="Europe/Paris") if day else None
-    query = rank.Query(
+    query = signals.Query(
         question.words,
         known.vectors[np.array(asked)],
-        rank.rarity(counts, len(scope.dense)),
-        rank.asks(question.asked),
+        signals.rarity(counts, len(scope.dense)),
+        asks(question.asked),
         (window.start.timestamp(), window.end.timestamp()) if window else None,
         tuple(topics_of(word) for word in question.words),
     )
     same = {known.ids[other]: known.ids[name] for other, name in question.same.items()}
     ids = [known.ids[word] for row in listed for word in scope.words[row]]
     texts = Texts(np.array([same.get(id, id) for id in ids], np.int64), np.cumsum([0, *lengths]))
-    candidates = rank.Candidates(
+    candidates = signals.Candidates(
         dense=dense[rows],
         window=scope.window[rows] @ vector,
         bm25=np.where(bm25[rows] >= shown, bm25[rows], 0.0),
@@ -339,7 +342,7 @@ def measure(
         str(question.row.get("type", "")),
         question.row.get("split") == "held out",
         [scope.documents[row]["text"] for row in rows],
-        rank.signals(query, candidates),
+        signals.signals(query, candidates),
         np.isin(rows, list(right)),
         len(right),
         ndcg([r in right for r in np.argsort(-bm25, kind="stable")[:10]], len(right)),
@@ -354,7 +357,7 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     probabilities also hold in a store of a few memories.
     """
     usual = _usual([case.measured for questions in collections for case in questions])
-    nothing = np.zeros((len(FORMS), len(rank.SIGNALS), len(KINDS)), np.float32)
+    nothing = np.zeros((len(FORMS), len(signals.SIGNALS), len(KINDS)), np.float32)
     empty = Model(usual, nothing, 0.0, NO_RIVALS)
     chance = np.random.default_rng(0)
     blocks: list[NDArray[np.float32]] = []
@@ -373,12 +376,12 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     solved = _minimise(
         np.concatenate(blocks), np.concatenate(right), sizes, np.array(weights), starts
     )
-    shape = (len(KINDS), len(FORMS), len(rank.SIGNALS))
+    shape = (len(KINDS), len(FORMS), len(signals.SIGNALS))
     learnt = np.moveaxis(solved[:-1].reshape(shape), 0, 2).astype(np.float32)
     for name, entry in BY_HAND.items():
         for number, kind in enumerate(KINDS):
             if (name, kind) not in LEARNT:
-                learnt[0, rank.SIGNALS.index(name), number] = entry["value"][number]
+                learnt[0, signals.SIGNALS.index(name), number] = entry["value"][number]
     return Model(usual, learnt, float(solved[-1]), NO_RIVALS)
 
 
@@ -461,7 +464,7 @@ def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     squares = np.where(present, values - mean, 0) ** 2
     usual = np.stack([mean, np.sqrt(squares.sum(axis=0) / counts)]).astype(np.float32)
     for name, entry in BY_HAND.items():
-        usual[:, rank.SIGNALS.index(name)] = entry["mean"], entry["deviation"]
+        usual[:, signals.SIGNALS.index(name)] = entry["mean"], entry["deviation"]
     return usual
 
 
@@ -473,7 +476,7 @@ def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArr
 
 def _bounds() -> list[tuple[float | None, float | None]]:
     """The range of each weight, in the order of `_columns`, and of the bias."""
-    return [*(_range(k, f, n) for k in KINDS for f in FORMS for n in rank.SIGNALS), (None, None)]
+    return [*(_range(k, f, n) for k in KINDS for f in FORMS for n in signals.SIGNALS), (None, None)]
 
 
 def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:
@@ -587,7 +590,7 @@ def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float
 def _entries(model: Model) -> dict[str, dict[str, Any]]:
     """A model as data: per signal what is usual, and per form its weights, when not 0."""
     entries: dict[str, dict[str, Any]] = {}
-    for column, name in enumerate(rank.SIGNALS):
+    for column, name in enumerate(signals.SIGNALS):
         mean, deviation = (float(f"{number:.5g}") for number in model.usual[:, column])
         entries[name] = {"mean": mean, "deviation": deviation}
         for number, form in enumerate(FORMS):

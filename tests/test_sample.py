@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hippocampe.formats.jsonl import read_jsonl
-from hippocampe.formats.record import Problem
-from hippocampe.formats.source import open_sources
+from hippocampe.ingest.formats.jsonl import read_jsonl
+from hippocampe.ingest.formats.record import Problem
+from hippocampe.ingest.formats.source import open_sources
 from hippocampe.types import CATEGORIES, DEFAULT_IMPORTANCE, MEMORY_COLLECTIONS
 
 MESSAGE_FIELDS = {"content", "author", "role", "channel", "at", "external_id", "reply_to"}

@@ -23,6 +23,7 @@ from hippocampe.errors import (
     StoreTooNew,
     UnreadableFile,
 )
+from hippocampe.language.markers import without_injection
 from hippocampe.types import (
     Association,
     Considered,
@@ -53,7 +54,7 @@ from hippocampe.types import (
 if TYPE_CHECKING:
     from hippocampe.aio import AsyncHippocampe
     from hippocampe.hippocampe import Hippocampe
-    from hippocampe.prompt import with_injection, without_injection, without_injections
+    from hippocampe.injection.chat_messages import with_injection, without_injections
 
 __all__ = [
     "Association",
@@ -109,9 +110,9 @@ __version__ = "0.1.0"
 _LATE = {
     "AsyncHippocampe": "hippocampe.aio",
     "Hippocampe": "hippocampe.hippocampe",
-    "with_injection": "hippocampe.prompt",
-    "without_injection": "hippocampe.prompt",
-    "without_injections": "hippocampe.prompt",
+    "with_injection": "hippocampe.injection.chat_messages",
+    "without_injection": "hippocampe.injection.chat_messages",
+    "without_injections": "hippocampe.injection.chat_messages",
 }
 
 

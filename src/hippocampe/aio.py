@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.messages import Message as IncomingMessage
+from hippocampe.injection.incoming import HostMessage
 from hippocampe.types import Injection, Scope
 
 P = ParamSpec("P")
@@ -66,7 +66,7 @@ class AsyncHippocampe:
     @functools.wraps(Hippocampe.before_turn)
     async def before_turn(
         self,
-        message: IncomingMessage | Sequence[IncomingMessage],
+        message: HostMessage | Sequence[HostMessage],
         *,
         scope: Scope,
         role: str = "user",

@@ -16,9 +16,9 @@ from time import perf_counter
 from typing import Any
 
 from hippocampe.config import Config
+from hippocampe.engine.projection import Progress
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.rebuild import Progress
 from hippocampe.types import Recollection, Scope
 
 LIMIT = 3

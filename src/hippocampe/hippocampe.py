@@ -9,30 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from hippocampe import (
-    browse,
-    inject,
-    journal,
-    listen,
-    maintain,
-    opening,
-    recall,
-    rederivation,
-    remember,
-    remember_many,
-    revise,
-    transfer,
-)
-from hippocampe import forget as forget_step
-from hippocampe import settings as settings_step
-from hippocampe.checks import check_id, check_path, check_scope
 from hippocampe.config import Config
+from hippocampe.curation import erase, revise
+from hippocampe.curation import forget as forget_step
+from hippocampe.curation.revise import UNSET, Unset
+from hippocampe.engine import settings as settings_step
+from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.projection import Progress
+from hippocampe.engine.tracing import Operation, note_result
 from hippocampe.errors import IndexUnavailable, StoreError
-from hippocampe.notebook import Notebook, open_notebook
-from hippocampe.parts import Parts, Retired
-from hippocampe.rebuild import Progress
-from hippocampe.revise import UNSET, Unset
-from hippocampe.tracing import Operation, note_result
+from hippocampe.ingest import conversation, importer, remember, remember_many
+from hippocampe.ingest.notes.sync import Notebook, open_notebook
+from hippocampe.injection import before_turn
+from hippocampe.injection.before_turn import Burst
+from hippocampe.injection.incoming import HostMessage
+from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
+from hippocampe.retrieval import browse, recall
+from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     Association,
     Counts,
@@ -58,6 +51,7 @@ from hippocampe.types import (
     Stats,
     Verification,
 )
+from hippocampe.validation import check_id, check_path, check_scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,19 +61,25 @@ _TRACED: dict[Callable[..., Any], Operation] = {
     remember_many.store_batch: "upsert_memory",
     revise.edit: "update_memory",
     recall.recall: "search_memory",
-    inject.before_turn: "search_memory",
+    before_turn.before_turn: "search_memory",
     revise.delete: "delete_memory",
     forget_step.forget: "delete_memory",
-    forget_step.erase: "delete_memory",
+    erase.erase: "delete_memory",
 }
 """Steps that are an operation on memory, each with what OpenTelemetry calls it."""
 _READING: frozenset[Callable[..., Any]] = frozenset(
     {
-        *(recall.recall, inject.before_turn, settings_step.read, journal.retrievals),
+        *(recall.recall, before_turn.before_turn, settings_step.read, retrieval_log.retrievals),
         *(revise.recent, revise.get, revise.history, revise.neighbours),
-        *(revise.reviews, revise.facts, listen.messages, listen.search_text),
+        *(revise.reviews, revise.facts, conversation.messages, conversation.search_text),
         *(browse.memories, browse.spaces, browse.users, browse.subjects),
-        *(maintain.stats, maintain.verify, maintain.backup, maintain.flush, transfer.export_to),
+        *(
+            verification.stats,
+            verification.verify,
+            verification.backup,
+            maintenance.flush,
+            importer.export_to,
+        ),
     }
 )
 """Steps that write nothing: all that a read-only `Hippocampe` does. What only looks at what would be
@@ -99,18 +99,18 @@ class Hippocampe:
 
     def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
         self._opened = opened
-        self._parts: Parts = opened.parts
+        self._context: Context = opened.context
         self._maintenance = None
         self._notebook = notebook
-        config = opened.parts.config
-        self._follow = opening.Following(self._parts) if opened.owner is None else None
+        config = opened.context.config
+        self._follow = opening.Following(self._context) if opened.owner is None else None
         if config.background and opened.owner is not None:
-            self._maintenance = maintain.Maintenance(
-                lambda: self._parts, forget_step.expire, config.flush_seconds
+            self._maintenance = maintenance.Maintenance(
+                lambda: self._context, forget_step.expire, config.flush_seconds
             )
         if notebook is not None:
             notebook.start(
-                self._do, opened.parts.outages, config.notes_seconds, thread=config.background
+                self._do, opened.context.outages, config.notes_seconds, thread=config.background
             )
 
     @classmethod
@@ -156,38 +156,40 @@ class Hippocampe:
         """Whether it was opened read-only."""
         return self._follow is not None
 
-    def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _do(
+        self, step: Callable[Concatenate[Context, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         operation = _TRACED.get(step)
         scope = check_scope(kwargs["scope"]) if "scope" in kwargs else None  # pyright: ignore[reportArgumentType]
         if operation is None or scope is None:
             return self._serve(step, *args, **kwargs)
         verb = step.__name__
-        with self._parts.tracer.span(operation, verb=verb, space=scope.space) as span:
+        with self._context.tracer.span(operation, verb=verb, space=scope.space) as span:
             result = self._serve(step, *args, **kwargs)
             if span is not None:
                 note_result(span, result)
         return result
 
     def _serve(
-        self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs
+        self, step: Callable[Concatenate[Context, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         while True:
-            parts = self._parts
+            context = self._context
             if self._opened.ending.is_set():
                 raise StoreError("this Hippocampe was closed: open the data folder again.")
             if self._follow is not None:
                 if step not in _READING and not kwargs.get("dry_run"):
-                    parts.store.check_writable()
+                    context.store.check_writable()
                 # A turn is served with what is known rather than not at all.
-                with suppress(StoreError) if step is inject.before_turn else nullcontext():
+                with suppress(StoreError) if step is before_turn.before_turn else nullcontext():
                     self._follow()
             try:
-                return step(parts, *args, **kwargs)
+                return step(context, *args, **kwargs)
             except (Retired, IndexUnavailable):
-                if not parts.retired:
+                if not context.retired:
                     raise
                 # Those that take over serve once the last write to them has ended.
-                with parts.store.exclusive():
+                with context.store.exclusive():
                     continue
 
     # Memories
@@ -577,11 +579,11 @@ class Hippocampe:
         Raises:
             InvalidInput: The message cannot be stored.
         """
-        return self._do(listen.observe, content, scope=scope, at=at, external_id=external_id)
+        return self._do(conversation.observe, content, scope=scope, at=at, external_id=external_id)
 
     def before_turn(
         self,
-        message: inject.Message | Sequence[inject.Message],
+        message: HostMessage | Sequence[HostMessage],
         *,
         scope: Scope,
         role: str = "user",
@@ -608,20 +610,20 @@ class Hippocampe:
         return self._end_turn(begun, scope=scope)
 
     def _begin_turn(
-        self, message: inject.Message | Sequence[inject.Message], *, scope: Scope, role: str
-    ) -> Injection | inject.Burst:
+        self, message: HostMessage | Sequence[HostMessage], *, scope: Scope, role: str
+    ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst."""
         return self._do(
-            inject.before_turn, message, scope=scope, role=role, notebook=self._notebook
+            before_turn.before_turn, message, scope=scope, role=role, notebook=self._notebook
         )
 
-    def _end_turn(self, burst: inject.Burst, *, scope: Scope) -> Injection:
+    def _end_turn(self, burst: Burst, *, scope: Scope) -> Injection:
         """Serve a burst that was waited for."""
         messages = burst.take()
         if messages is None:
-            return inject.joined_to_a_later_message()
+            return before_turn.joined_to_a_later_message()
         served = self._do(
-            inject.before_turn,
+            before_turn.before_turn,
             messages,
             scope=scope,
             role="user",
@@ -650,7 +652,7 @@ class Hippocampe:
             InvalidInput: A message cannot be stored; nothing was.
         """
         return self._do(
-            listen.after_turn, user_message, reply, scope=scope, assistant=assistant, at=at
+            conversation.after_turn, user_message, reply, scope=scope, assistant=assistant, at=at
         )
 
     def messages(
@@ -661,7 +663,7 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(listen.messages, scope=scope, since=since, until=until, limit=limit)
+        return self._do(conversation.messages, scope=scope, since=since, until=until, limit=limit)
 
     def search_text(
         self,
@@ -691,7 +693,7 @@ class Hippocampe:
             InvalidInput: An argument cannot be used.
         """
         return self._do(
-            listen.search_text,
+            conversation.search_text,
             query,
             scope=scope,
             user=user,
@@ -747,7 +749,7 @@ class Hippocampe:
             NotFound: The space has nothing of this id.
         """
         return self._do(
-            forget_step.erase,
+            erase.erase,
             scope=scope,
             id=id,
             user=user,
@@ -792,14 +794,18 @@ class Hippocampe:
             InvalidInput: An argument cannot be used.
         """
         return self._do(
-            journal.retrievals, scope=scope, limit=limit, since=since, channel_only=channel_only
+            retrieval_log.retrievals,
+            scope=scope,
+            limit=limit,
+            since=since,
+            channel_only=channel_only,
         )
 
     # Upkeep
 
     def stats(self, *, scope: Scope) -> Stats:
         """Counts of the space, and the state of the index."""
-        return self._do(maintain.stats, scope=scope)
+        return self._do(verification.stats, scope=scope)
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and prove that words are nowhere.
@@ -810,7 +816,7 @@ class Hippocampe:
         Raises:
             InvalidInput: `absent` is one text, or holds an empty one.
         """
-        return self._do(maintain.verify, absent=absent)
+        return self._do(verification.verify, absent=absent)
 
     def reindex(
         self, *, embedder: str | None = None, progress: Progress | None = None
@@ -828,11 +834,11 @@ class Hippocampe:
         """
         self._do(rederivation.rederive)
         if embedder is None:
-            return self._do(maintain.reindex, progress)
-        return self._do(maintain.change_embedder, embedder, progress, self._take_over)
+            return self._do(maintenance.reindex, progress)
+        return self._do(reembed.change_embedder, embedder, progress, self._take_over)
 
-    def _take_over(self, parts: Parts) -> None:
-        self._parts = parts
+    def _take_over(self, context: Context) -> None:
+        self._context = context
 
     def backup(
         self, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
@@ -848,7 +854,7 @@ class Hippocampe:
             StoreError: The copy cannot be written.
         """
         copy = None if target is None else check_path("target", target)
-        return self._do(maintain.backup, copy, overwrite=overwrite)
+        return self._do(verification.backup, copy, overwrite=overwrite)
 
     def export_to(
         self, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
@@ -867,7 +873,7 @@ class Hippocampe:
             StoreError: The file cannot be written.
         """
         return self._do(
-            transfer.export_to, check_path("path", path), scope=scope, overwrite=overwrite
+            importer.export_to, check_path("path", path), scope=scope, overwrite=overwrite
         )
 
     def import_from(
@@ -894,7 +900,7 @@ class Hippocampe:
             InvalidInput: The format or the timezone is not known.
         """
         return self._do(
-            transfer.import_from,
+            importer.import_from,
             check_path("path", path),
             scope=scope,
             format=format,
@@ -910,7 +916,7 @@ class Hippocampe:
         self._opened.wait()
         if self._notebook is not None:
             self._notebook.wait()
-        self._do(maintain.flush)
+        self._do(maintenance.flush)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""
@@ -918,7 +924,7 @@ class Hippocampe:
             self._notebook.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
-        self._opened.close(self._parts)
+        self._opened.close(self._context)
 
     def __enter__(self) -> Self:
         return self

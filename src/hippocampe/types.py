@@ -441,7 +441,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be changed at run time, each space for itself. `hippocampe.settings` checks values.
+    """What can be changed at run time, each space for itself. `hippocampe.engine.settings` checks values.
 
     Attributes:
         auto_retrieve_enabled: Whether turns are served at all.

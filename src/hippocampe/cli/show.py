@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, get_args
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, plain, sign
+from hippocampe.language.detect import Language, guess_language
+from hippocampe.language.humanize import clock_label, relative_time
 from hippocampe.types import (
     Action,
     Association,
@@ -38,9 +40,8 @@ if TYPE_CHECKING:
 
     from hippocampe.cli.doctor import Check
     from hippocampe.demo import Asked, Report
-    from hippocampe.text import Language
 
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 _SIGNALS = 4
 
 
@@ -79,8 +80,6 @@ def _pairs(rows: Iterable[tuple[str, object]]) -> "RenderableType":
 
 def when(at: datetime | None, said: str, timezone: str, now: datetime | None = None) -> str:
     """How long ago, in the language of what was said."""
-    from hippocampe.text import guess_language
-    from hippocampe.times import relative_time
 
     if at is None:
         return ""
@@ -313,7 +312,6 @@ def subjects(found: Mapping[str, int]) -> "RenderableType":
 
 def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     """Messages as they were said."""
-    from hippocampe.times import clock_label
 
     if not found:
         return _text("There are no messages.")
@@ -330,7 +328,6 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
 
 def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
     """Notes by path."""
-    from hippocampe.times import clock_label
 
     if not found:
         return _text("There are no notes.")
@@ -403,7 +400,6 @@ def injection(turn: Injection, *, explain: bool) -> "RenderableType":
 
 def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
     """Logged turns: what was said, how much it was given, and what became of what was found."""
-    from hippocampe.times import clock_label
 
     if not found:
         return _text("No turn was logged.")
@@ -520,9 +516,9 @@ def imported(done: Imported) -> "RenderableType":
         f"{done.read:,} read, {done.added:,} added, {done.known:,} already there, "
         f"{count(done.turns, 'turn')}, {count(len(done.problems), 'problem')}"
     ]
-    lines += [f"line {line}: {problem}" for line, problem in done.problems[:_MOST_PROBLEMS]]
-    if len(done.problems) > _MOST_PROBLEMS:
-        lines.append(f"and {len(done.problems) - _MOST_PROBLEMS:,} more; --json lists all")
+    lines += [f"line {line}: {problem}" for line, problem in done.problems[:_MAX_PROBLEMS]]
+    if len(done.problems) > _MAX_PROBLEMS:
+        lines.append(f"and {len(done.problems) - _MAX_PROBLEMS:,} more; --json lists all")
     return _lines(*map(_text, lines))
 
 

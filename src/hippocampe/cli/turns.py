@@ -138,7 +138,7 @@ def reset_setting(call: Call, name: Name) -> None:
 
 
 def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
-    from hippocampe import settings
+    from hippocampe.engine import settings
 
     values = {name: settings.check(name, getattr(found, name, None)) for name in names}
     default = settings.defaults(call.config)
@@ -148,7 +148,7 @@ def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
 
 def _read(name: str, typed: Sequence[str]) -> object:
     """What was typed, as the first of its readings that the setting accepts: JSON, then words."""
-    from hippocampe.settings import check
+    from hippocampe.engine.settings import check
 
     parsed = [_parsed(each) for each in typed]
     readings: list[object] = [parsed, list(typed)]

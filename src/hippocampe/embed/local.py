@@ -24,7 +24,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from hippocampe.embed import unpacked
+from hippocampe.embed import mapped_weights
 from hippocampe.embed.clean import clean
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
@@ -193,7 +193,7 @@ def _tokenizer() -> Tokenizer:
 def _load() -> _Encoder:
     encoder = _open_package()
     if encoder._backend is None:  # pyright: ignore[reportPrivateUsage]
-        unpacked.keep(encoder)
+        mapped_weights.keep(encoder)
     backend = encoder._model  # pyright: ignore[reportPrivateUsage]
     backend.sp, backend._threadpool = _tokenizer(), None  # pyright: ignore[reportPrivateUsage]
     return encoder
@@ -235,6 +235,6 @@ def _open_package() -> _Encoder:
         ) from error
     threads.threadpool_limits(limits=1, user_api="blas")
     encoder = package.USE(threads=1)
-    if not unpacked.restore(encoder):
+    if not mapped_weights.restore(encoder):
         check_files(Path(cast(str, package.__file__)).parent / "resources")
     return cast(_Encoder, encoder)

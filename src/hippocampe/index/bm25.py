@@ -13,7 +13,7 @@ import functools
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from hippocampe.text import content_words, keywords
+from hippocampe.language.text import content_words, keywords
 
 if TYPE_CHECKING:
     from qdrant_edge import Bm25

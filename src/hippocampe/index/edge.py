@@ -25,17 +25,17 @@ from typing import TypeVar
 
 import qdrant_edge as engine
 
-from hippocampe import page_cache
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
 from hippocampe.index import shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector
+from hippocampe.system import page_cache
 
 Answer = TypeVar("Answer")
 
 RECOUNT = 1_000
 """After how many changes it is asked anew how spaces are best searched: that takes 0.2 ms each."""
-MOST_SPACES = 10_000
+MAX_CACHED_SPACES = 10_000
 """Of how many spaces that is remembered."""
 USUAL: shards.Route = "graph of neighbours' neighbours"
 
@@ -360,7 +360,7 @@ class EdgeIndex:
         if serving is not None and where.space not in shard.routes:
             with shards.engine_errors(f"points of kind {kind!r} cannot be counted"):
                 route = shards.route(serving, where.space)
-            if len(shard.routes) >= MOST_SPACES:
+            if len(shard.routes) >= MAX_CACHED_SPACES:
                 shard.routes.clear()
             shard.routes[where.space] = route
         return route
@@ -380,7 +380,7 @@ class EdgeIndex:
         try:
             with shards.engine_errors(f"points of kind {kind!r} cannot be counted"):
                 whole = shards.is_whole(shard.serving, drawers)
-            if len(shard.whole) >= MOST_SPACES:
+            if len(shard.whole) >= MAX_CACHED_SPACES:
                 shard.whole.clear()
             shard.whole[drawers] = whole
         finally:

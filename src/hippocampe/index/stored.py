@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+import logging
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreReadOnly
-from hippocampe.health import log
 from hippocampe.index.bm25 import AVERAGE_LENGTH, LENGTH_SHARE, SATURATION, sparse_query, terms_of
 from hippocampe.protocols import Filter, Hit, Point, Vector
-from hippocampe.store import derived, shown
+from hippocampe.store import embeddings, meta, outbox, shown
 from hippocampe.store.store import Store
 
 LARGE_SPACE = 200_000
@@ -230,13 +230,13 @@ class StoredIndex:
         return (shelf, rows) if len(rows) else None
 
     def _shelf(self, connection: Connection, kind: str, space: str) -> _Shelf:
-        model = derived.get_meta(connection, "model")
+        model = meta.get(connection, "model")
         if model != self._model:
             raise EmbedderMismatch(
                 f"the data is embedded with {model} since another process changed it, not with "
                 f"{self._model} any more: open the folder again."
             )
-        position = derived.last_queued(connection)
+        position = embeddings.last_queued(connection)
         shelf = self._shelves.pop((kind, space), None)
         if shelf is None or shelf.position != position:
             shelf = self._read(connection, kind, space, shelf, position)
@@ -253,7 +253,7 @@ class StoredIndex:
     ) -> _Shelf:
         items = None
         if old is not None:
-            changes = derived.pending(connection, old.position)
+            changes = outbox.pending(connection, old.position)
             # Rows that the owner has removed from the outbox may have named anything.
             if len(changes) == position - old.position:
                 ids = {each.item_id for each in changes if (each.kind, each.space) == (kind, space)}
@@ -281,12 +281,12 @@ class StoredIndex:
         for rows in shown.searched(connection, kind, self._model, space, ids):
             for column, values in zip(columns, zip(*rows, strict=True), strict=False):
                 column += values
-            dense.append(derived.unpack(b"".join(columns[1])).reshape(-1, self._dimensions))
+            dense.append(embeddings.unpack(b"".join(columns[1])).reshape(-1, self._dimensions))
             columns[1].clear()
         id, _, words, collection, type, category, user, channel, at, expires_at = columns
         spoken = np.empty(len(id), np.object_)
         for row, packed in enumerate(words):
-            spoken[row] = np.frombuffer(packed, derived.WORD_IDS)
+            spoken[row] = np.frombuffer(packed, embeddings.WORD_IDS)
         return _Items(
             _objects(id),
             np.concatenate(dense),
@@ -302,11 +302,11 @@ class StoredIndex:
 
     def _learn_words(self, connection: Connection) -> None:
         """Note which words share each term, of those learnt since."""
-        if self._last is not None and not derived.is_word(connection, *self._last):
+        if self._last is not None and not embeddings.is_word(connection, *self._last):
             # It was erased, and its id may be another's now.
             self._words, self._last = {}, None
         after = self._last[0] if self._last else 0
-        for id, text in derived.word_texts(connection, self._model, after):
+        for id, text in embeddings.word_texts(connection, self._model, after):
             self._last = (id, text)
             for term in terms_of(text):
                 self._words.setdefault(term, []).append(id)

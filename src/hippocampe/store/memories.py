@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from hippocampe.statement import spelling
+from hippocampe.language.sentence import spelling
 from hippocampe.store.driver import read, read_by_ids, write
 from hippocampe.store.schema import Instant, alias, claim, instant, memory, subject
 from hippocampe.types import Memory

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, insert, select
 
-from hippocampe.store import derived
+from hippocampe.store import embeddings
 from hippocampe.store.schema import note
 
 _IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
@@ -65,4 +65,4 @@ def add(connection: Connection, pieces: Sequence[Piece]) -> None:
 def remove(connection: Connection, ids: Collection[str]) -> None:
     """Delete pieces with their embeddings."""
     connection.execute(delete(note).where(note.c.id.in_(_IDS)), {"ids": list(ids)})
-    derived.remove_vectors(connection, ids)
+    embeddings.remove_vectors(connection, ids)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
-from hippocampe import secret
+from hippocampe.language import secrets
+from hippocampe.language.text import without_control
 from hippocampe.store.driver import write, write_ready
 from hippocampe.store.schema import retrieval, retrieval_item
-from hippocampe.text import without_control
 from hippocampe.types import Outcome, Path, Retrieval, Retrieved
 
 PREVIEW_CHARACTERS = 120
@@ -37,7 +37,7 @@ class Noted(NamedTuple):
 def preview(message: str) -> str:
     """The beginning of a message on one line, without secrets."""
     storable = without_control(message.encode(errors="replace").decode())
-    line = " ".join(secret.mask(storable).split())
+    line = " ".join(secrets.mask(storable).split())
     if len(line) <= PREVIEW_CHARACTERS:
         return line
     # Not inside a word: what is left of a name would not be found when the name is erased.

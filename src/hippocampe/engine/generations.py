@@ -1,0 +1,202 @@
+"""The index made again from the store: the points of its rows, replay, repair, new generations.
+
+Run as a program (`python -m hippocampe.engine.generations`), it builds one generation in a process of its own,
+because building a graph would freeze the process that serves.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hippocampe.engine.backlog import embed_missing
+from hippocampe.engine.context import Context
+from hippocampe.engine.outages import log
+from hippocampe.engine.projection import BATCH, Progress, count_shown, stored_points
+from hippocampe.errors import IndexUnavailable
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.protocols import Point
+from hippocampe.store import outbox
+from hippocampe.store.shown import TABLES
+from hippocampe.store.store import Store
+from hippocampe.system import allocator, worker
+
+_BUILDER = ("-m", "hippocampe.engine.generations")
+
+
+def replay(context: Context, *, after: int = 0) -> int:
+    """Bring the index up to date with the outbox; return how many items were replayed.
+
+    Raises:
+        IndexUnavailable: The index still cannot be used.
+    """
+    with context.store.exclusive():
+        with context.store.read() as connection:
+            rows = outbox.pending(connection, after)
+            last = rows[-1].seq if rows else 0
+            touched: dict[str, set[str]] = {}
+            for row in rows:
+                touched.setdefault(row.kind, set()).add(row.item_id)
+            for kind, ids in touched.items():
+                points = {
+                    point.id: point
+                    for batch in _batches(sorted(ids))
+                    for point in stored_points(connection, kind, context.embedder.model, batch)
+                }
+                context.index.apply(kind, list(points.values()), sorted(ids - set(points)))
+        context.applied = max(context.applied, last)
+        context.behind = False
+        context.outages.works("indexing")
+    return sum(map(len, touched.values()))
+
+
+def _batches(ids: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]
+
+
+def refill(
+    context: Context, progress: Progress | None = None, *, graphs: bool = False
+) -> tuple[str, ...]:
+    """Build every kind again from the store and swap it in.
+
+    Reading goes on with the old generation meanwhile. A kind that nothing is of has none: each takes
+    some 35 MB of memory.
+
+    Args:
+        graphs: Build the kinds above the graph threshold with their graphs, in a child process.
+
+    Returns:
+        The kinds above the threshold that have no graph now.
+    """
+    embed_missing(context, progress)
+    without: list[str] = []
+    for kind in TABLES:
+        with context.store.read(whole=True) as connection:
+            kept = count_shown(connection, kind)
+        large = kept >= context.config.graph_threshold
+        if large and not (graphs and _built_with_graph(context, kind, kept, progress)):
+            without.append(kind)
+        if kind in without or (not large and (kept or context.index.count(kind))):
+            new_generation(context, kind, graph=False, progress=progress)
+    return tuple(without)
+
+
+def _built_with_graph(context: Context, kind: str, total: int, progress: Progress | None) -> bool:
+    what = f"indexing {kind} with its graph"
+    if progress:
+        progress(what, 0, total)
+    try:
+        new_generation(context, kind, graph=True)
+    except IndexUnavailable as exc:
+        if context.closing:
+            raise
+        log.warning("%s", exc)
+        return False
+    if progress:
+        progress(what, total, total)
+    return True
+
+
+def new_generation(
+    context: Context, kind: str, *, graph: bool, progress: Progress | None = None
+) -> None:
+    """Build a generation of one kind from the store and swap it in.
+
+    With `graph`, a niced child process builds it together with its HNSW graph.
+
+    Raises:
+        IndexUnavailable: It could not be built; the old generation goes on serving.
+    """
+    index = context.index
+    if not isinstance(index, EdgeIndex):
+        return
+    with context.store.exclusive():
+        # From here on what is applied is also recorded, so nothing falls between the snapshot
+        # that the build reads and the swap.
+        target = index.start_generation(kind)
+    try:
+        if graph:
+            _build_in_child(context, kind, target)
+        else:
+            with context.store.read() as connection:
+                total = count_shown(connection, kind)
+                points = stored_points(connection, kind, context.embedder.model)
+                index.build(
+                    target,
+                    dimensions=context.embedder.dimensions,
+                    points=_counted(points, kind, total, progress),
+                    graph=False,
+                )
+        index.adopt_generation(kind)
+    except BaseException:
+        index.abandon_generation(kind)
+        raise
+    allocator.give_back()
+
+
+def _counted(
+    points: Iterator[Point], kind: str, total: int, progress: Progress | None
+) -> Iterator[Point]:
+    for done, point in enumerate(points, 1):
+        yield point
+        if progress and (done % 500 == 0 or done == total):
+            progress(f"indexing {kind}", done, total)
+
+
+def _build_in_child(context: Context, kind: str, target: Path) -> None:
+    order = {
+        "database": str(context.config.database),
+        "model": context.embedder.model,
+        "dimensions": context.embedder.dimensions,
+        "kind": kind,
+        "target": str(target),
+    }
+
+    def started(builder: "subprocess.Popen[str]") -> None:
+        context.builder = builder
+        if context.closing:
+            builder.kill()
+
+    try:
+        worker.run(_BUILDER, order, started=started)
+    except worker.ChildFailed as exc:
+        raise IndexUnavailable(
+            f"the graph of {kind} could not be built: {exc}. Searching goes on without it."
+        ) from exc
+    finally:
+        context.builder = None
+
+
+def end_builder(context: Context) -> None:
+    """Give up the graph that is being built, if one is: nobody who closes waits minutes for it."""
+    context.closing = True
+    builder = context.builder
+    if builder is not None:
+        builder.kill()
+
+
+def build_from_order(order: dict[str, Any]) -> None:
+    """Build one generation with its graph; the child process's work."""
+    # Windows has none: the build then competes with what serves.
+    if hasattr(os, "nice"):
+        os.nice(15)
+    database = Path(order["database"])
+    store = Store(database, database.parent, read_only=True)
+    try:
+        with store.read() as connection:
+            EdgeIndex.build(
+                Path(order["target"]),
+                dimensions=order["dimensions"],
+                points=stored_points(connection, order["kind"], order["model"]),
+                graph=True,
+            )
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    build_from_order(json.load(sys.stdin))

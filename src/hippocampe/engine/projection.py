@@ -1,0 +1,71 @@
+"""Store rows as the points of the index."""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
+
+from hippocampe.index.documents import live_point, memory_point, piece_point, turn_point
+from hippocampe.protocols import Point
+from hippocampe.store import conversations, embeddings, memories, notes
+from hippocampe.store.schema import subject, vector
+from hippocampe.store.shown import SHOWN, TABLES
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many are done, and how many there are."""
+
+
+BATCH = 1_000
+
+
+def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
+    """The ids of all rows that the index should hold."""
+    query = select(TABLES[kind].c.id).where(SHOWN[kind])
+    for row in connection.execute(query, execution_options={"yield_per": 10_000}):
+        yield row.id
+
+
+def stored_points(
+    connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
+) -> Iterator[Point]:
+    """The points of rows that the index should hold and that are embedded by `model`."""
+    table = TABLES[kind]
+    columns: list[Any] = [table, vector.c.dense]
+    joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
+    query = select(*columns).select_from(joined).where(SHOWN[kind])
+    names = _names(connection, ids) if kind == "memory" else {}
+    for row in _rows(connection, query, table.c.id, ids):
+        dense = embeddings.unpack(row.dense)
+        if kind == "memory":
+            item = memories.of_row(row)
+            yield memory_point(item, dense, names.get(item.id, ()))
+        elif kind == "turn":
+            yield turn_point(conversations.turn_of_row(row), dense)
+        elif kind == "live":
+            yield live_point(conversations.message_of_row(row), dense)
+        else:
+            yield piece_point(notes.of_row(row), dense)
+
+
+def _rows(
+    connection: Connection, query: Any, id: ColumnElement[str], ids: Collection[str] | None
+) -> Iterator[Any]:
+    if ids is None:
+        yield from connection.execute(query, execution_options={"yield_per": BATCH})
+    else:
+        wanted = query.where(id.in_(bindparam("ids", expanding=True)))
+        yield from connection.execute(wanted, {"ids": list(ids)})
+
+
+def _names(connection: Connection, ids: Collection[str] | None) -> dict[str, list[str]]:
+    query = select(subject.c.memory_id, subject.c.name)
+    names: dict[str, list[str]] = {}
+    for row in _rows(connection, query, subject.c.memory_id, ids):
+        names.setdefault(row.memory_id, []).append(row.name)
+    return names
+
+
+def count_shown(connection: Connection, kind: str) -> int:
+    """How many rows of a kind the index should hold."""
+    query = select(func.count()).select_from(TABLES[kind]).where(SHOWN[kind])
+    return connection.execute(query).scalar_one()

@@ -1,0 +1,216 @@
+"""The settings of a space: read from memory, checked before they are written.
+
+Only what differs from the default is stored, so that a better default reaches everyone who did not
+choose.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, cast
+
+from hippocampe.config import Config
+from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput, StoreError
+from hippocampe.language.datetimes import as_zone
+from hippocampe.store import settings as rows
+from hippocampe.types import MAX_LABEL_CHARACTERS, Scope, Settings
+
+FRESH_SECONDS = 5.0
+"""After this, values are read again: another process on the same database may have changed them."""
+MAX_NAMES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What a setting may be: in words, and as a check that gives the value to keep or None."""
+
+    says: str
+    check: Callable[[Any], Any]
+
+
+def _flag() -> Accepted:
+    return Accepted("true or false", lambda value: value if isinstance(value, bool) else None)
+
+
+def _whole(least: int, most: int) -> Accepted:
+    def check(value: Any) -> int | None:
+        good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        return value if good else None
+
+    return Accepted(f"a whole number from {least} to {most:,}", check)
+
+
+def _number(least: float, most: float) -> Accepted:
+    def check(value: Any) -> float | None:
+        good = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if good and least <= value <= most else None
+
+    return Accepted(f"a number from {least:g} to {most:g}", check)
+
+
+def _name(value: Any) -> str | None:
+    if not isinstance(value, str) or len(value) > MAX_LABEL_CHARACTERS or not value.isprintable():
+        return None
+    return value.strip() or None
+
+
+def _names() -> Accepted:
+    def check(value: Any) -> tuple[str, ...] | None:
+        if not isinstance(value, list | tuple) or len(cast("Sequence[Any]", value)) > MAX_NAMES:
+            return None
+        found = [_name(each) for each in cast("Sequence[Any]", value)]
+        return None if None in found else tuple(dict.fromkeys(cast("list[str]", found)))
+
+    return Accepted(f"a list of at most {MAX_NAMES} names", check)
+
+
+def _hours() -> Accepted:
+    hour = _whole(0, 23)
+
+    def check(value: Any) -> tuple[int, ...] | None:
+        if not isinstance(value, list | tuple):
+            return None
+        found = [hour.check(each) for each in cast("Sequence[Any]", value)]
+        return None if None in found else tuple(sorted(set(cast("list[int]", found))))
+
+    return Accepted("a list of hours from 0 to 23", check)
+
+
+def _zone() -> Accepted:
+    def check(value: Any) -> str | None:
+        try:
+            return as_zone(value).key if isinstance(value, str) else None
+        except InvalidInput:
+            return None
+
+    return Accepted("an IANA timezone such as Europe/Paris", check)
+
+
+def _one_of(*names: str) -> Accepted:
+    return Accepted(" or ".join(names), lambda value: value if value in names else None)
+
+
+ACCEPTED: Mapping[str, Accepted] = {
+    "auto_retrieve_enabled": _flag(),
+    "auto_retrieve_max_results": _whole(1, 10),
+    "auto_retrieve_min_score": _number(0.3, 0.8),
+    "recent_hours": _whole(0, 168),
+    "channel_scope": _flag(),
+    "semantic_threshold": _number(0.5, 1),
+    "max_semantic_buffer": _whole(0, 1_000),
+    "max_injection_count": _whole(1, 100),
+    "important_threshold": _number(0, 1),
+    "context_window_depth": _whole(1, 1_000),
+    "injection_token_budget": _whole(50, 10_000),
+    "hook_timeout_ms": _whole(10, 10_000),
+    "coalesce_ms": _whole(0, 2_000),
+    "live_limit": _whole(0, 50),
+    "live_rooms": _names(),
+    "companion_names": _names(),
+    "digest_hours": _hours(),
+    "timezone": _zone(),
+    "language": _one_of("fr", "en"),
+    "obsidian_context_enabled": _flag(),
+    "obsidian_context_notes": _names(),
+    "obsidian_context_tag": Accepted(f"1 to {MAX_LABEL_CHARACTERS} printable characters", _name),
+    "recent_messages": _whole(1, 1_000),
+    "session_timeout_minutes": _whole(1, 1_440),
+    "retrieval_days": _whole(1, 365),
+}
+
+
+def check(name: str, value: Any) -> Any:
+    """The value as it is kept.
+
+    Raises:
+        InvalidInput: There is no such setting, or it cannot have this value.
+    """
+    accepted = ACCEPTED.get(name)
+    if accepted is None:
+        close = get_close_matches(name, ACCEPTED, n=3)
+        way_out = (
+            f"did you mean {' or '.join(close)}?"
+            if close
+            else f"choose from {', '.join(ACCEPTED)}."
+        )
+        raise InvalidInput(f"there is no setting {name!r}: {way_out}")
+    kept = accepted.check(value)
+    if kept is None:
+        raise InvalidInput(f"{name} must be {accepted.says}, not {value!r}. Nothing was changed.")
+    return kept
+
+
+def defaults(config: Config) -> Settings:
+    """What a space has that changed nothing."""
+    return Settings(timezone=config.timezone)
+
+
+def read(context: Context, *, scope: Scope) -> Settings:
+    """The settings of a space. While the store is down, those that were known last."""
+    if (fresh := fresh_ones(context, scope.space)) is not None:
+        return fresh
+    try:
+        return refresh(context, scope.space)
+    except StoreError:
+        if (known := known_ones(context, scope.space)) is None:
+            raise
+        return known
+
+
+def fresh_ones(context: Context, space: str) -> Settings | None:
+    """The settings of a space, if they were read only just now."""
+    known = context.settings.get(space)
+    fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
+    return known[1] if known is not None and fresh else None
+
+
+def known_ones(context: Context, space: str) -> Settings | None:
+    """The settings of a space as they were read last, if ever."""
+    known = context.settings.get(space)
+    return known[1] if known is not None else None
+
+
+def refresh(context: Context, space: str) -> Settings:
+    """Read the settings of a space from the store."""
+    # Held while reading, so that what was read before a change is never kept after it.
+    with context.settings_lock:
+        with context.store.read() as connection:
+            stored = rows.load(connection, space)
+        found = replace(defaults(context.config), **_usable(stored))
+        context.settings[space] = (time.monotonic(), found)
+    return found
+
+
+def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Those values that this version can use: another one may have stored others."""
+    checked = {
+        name: ACCEPTED[name].check(value) for name, value in stored.items() if name in ACCEPTED
+    }
+    return {name: value for name, value in checked.items() if value is not None}
+
+
+def update(context: Context, changes: Mapping[str, Any], *, scope: Scope) -> Settings:
+    """Change settings of a space, all or none; None gives one its default back.
+
+    Raises:
+        InvalidInput: There is no such setting, or it cannot have this value; nothing was changed.
+    """
+    default = defaults(context.config)
+    checked = {
+        name: getattr(default, name, None) if value is None else value
+        for name, value in changes.items()
+    }
+    checked = {name: check(name, value) for name, value in checked.items()}
+    chosen = {name: v for name, v in checked.items() if v != getattr(default, name)}
+    if checked:
+        with context.store.write() as connection:
+            rows.write(
+                connection,
+                scope.space,
+                chosen,
+                context.now(),
+                remove=checked.keys() - chosen.keys(),
+            )
+    return refresh(context, scope.space)

@@ -1,0 +1,119 @@
+"""One transaction, with its changes to the index."""
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from hippocampe.engine.vocabulary import Lexicon, NewWords, Prepared
+from hippocampe.protocols import Filter, Point, Vector
+from hippocampe.store import embeddings, outbox
+from hippocampe.store.embeddings import Embedded, Words
+
+
+@dataclass(slots=True)
+class Change:
+    """What one transaction changes, in the store and then in the index."""
+
+    connection: Connection
+    lexicon: Lexicon
+    points: dict[tuple[str, str], Point] = field(default_factory=dict[tuple[str, str], Point])
+    removed: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    counted: list[tuple[str, NDArray[np.int32], int]] = field(
+        default_factory=list[tuple[str, NDArray[np.int32], int]]
+    )
+    later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    learnt: list[Words] = field(default_factory=list[Words])
+    """The words that the transaction adds."""
+    _fresh: dict[str, int] = field(default_factory=dict[str, int])
+    _written: NewWords | None = None
+    _rows: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Embeddings to store, by the id of their row."""
+
+    @property
+    def model(self) -> str:
+        """The embedder that vectors are stored for."""
+        return self.lexicon.embedder.model
+
+    def embedded(self, prepared: Prepared) -> Embedded:
+        """A text with the ids of its words, which are stored if they are new."""
+        if prepared.new is not self._written:
+            self._written = prepared.new
+            self._add(prepared.new)
+        words = self.lexicon.ids(prepared.words, self._fresh)
+        if len(words) < len(prepared.words):
+            self._add(self.lexicon.erased_since(prepared, self._fresh))
+            words = self.lexicon.ids(prepared.words, self._fresh)
+        return Embedded(prepared.dense, words, prepared.traits)
+
+    def _add(self, new: NewWords) -> None:
+        if added := self.lexicon.add(self.connection, new, self._fresh):
+            self.learnt = added
+            pairs = (zip(words.texts, words.ids, strict=True) for words in added)
+            self._fresh = dict(chain.from_iterable(pairs))
+
+    def index(self, kind: str, point: Point, prepared: Prepared | None = None) -> None:
+        """Put a point in the index; with `prepared`, its embedding is new and is stored too."""
+        self.removed.pop((kind, point.id), None)
+        self.points[kind, point.id] = point
+        if prepared is not None:
+            embedded = self.embedded(prepared)
+            row = embeddings.vector_row(point.id, self.model, kind, point.space, embedded)
+            self._rows[point.id] = row
+            self.counted.append((point.space, embedded.words, 1))
+
+    def dense(self, kind: str, id: str) -> Vector | None:
+        """The vector of a row: that of this transaction, else the stored one."""
+        point = self.points.get((kind, id))
+        if point is not None:
+            return point.dense
+        stored = embeddings.vectors(self.connection, self.model, [id]).get(id)
+        return None if stored is None else stored.dense
+
+    def near(self, kind: str, dense: Vector, where: Filter) -> dict[str, float]:
+        """The cosines of the points of this transaction that `where` lets through, by id."""
+        found = [
+            point
+            for (of, _), point in self.points.items()
+            if of == kind
+            and point.space == where.space
+            and point.collection in where.collections
+            and where.category in (None, point.category)
+            and (point.expires_at is None or point.expires_at > where.now)
+        ]
+        if not found:
+            return {}
+        cosines = np.stack([point.dense for point in found]) @ dense
+        return dict(zip((point.id for point in found), cosines.tolist(), strict=True))
+
+    def unindex(self, kind: str, id: str, space: str) -> None:
+        """Take a point out of the index; its stored embedding stays."""
+        self.points.pop((kind, id), None)
+        self.removed[kind, id] = space
+
+    def index_later(self, kind: str, id: str, space: str) -> None:
+        """Leave a new row to be embedded and indexed after the commit, by `rebuild.embed_or_wait`."""
+        self.later[kind, id] = space
+
+    def finish(self) -> int:
+        """Write the embeddings and the outbox rows; return the last outbox position."""
+        embeddings.put_vectors(self.connection, list(self._rows.values()))
+        queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
+        gone_or_late = [*self.removed.items(), *self.later.items()]
+        queued += [(kind, id, space) for (kind, id), space in gone_or_late]
+        outbox.queue(self.connection, queued)
+        return outbox.position(self.connection) if queued else 0
+
+    def may_touch_memories(self) -> bool:
+        """Whether memories were changed, as far as can be told: an import only indexes them later."""
+        return "memory" in self.kinds() or not (self.kinds() or self.later)
+
+    def kinds(self) -> set[str]:
+        return {kind for kind, _ in (*self.points, *self.removed)}
+
+
+WAITING = "waiting"
+"""The `meta` that says that stored rows wait to be embedded and indexed."""

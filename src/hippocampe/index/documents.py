@@ -1,0 +1,121 @@
+"""What of each row goes into the index and into the embedder. Pure."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from hippocampe.language.detect import guess_language
+from hippocampe.language.text import MONTH_NAMES, fold
+from hippocampe.protocols import Point, Vector
+from hippocampe.store.conversations import Turn
+from hippocampe.store.notes import Piece
+from hippocampe.types import Memory, Message
+
+
+def fold_subjects(subjects: Iterable[str]) -> tuple[str, ...]:
+    """Subjects as they are compared: folded, each once, in order."""
+    return tuple(dict.fromkeys(filter(None, (fold(name).strip() for name in subjects))))
+
+
+def memory_text(memory: Memory) -> str:
+    """What of a memory is searched: its key in words, its statement, its subjects."""
+    key = f"{memory.key.replace('_', ' ')}: " if memory.key else ""
+    missing = [name for name in memory.subjects if fold(name) not in fold(memory.content)]
+    return f"{key}{memory.content}" + (f" ({', '.join(missing)})" if missing else "")
+
+
+def memory_embedding_text(memory: Memory) -> str:
+    """What of a memory is embedded: its key in words and its statement."""
+    return f"{memory.key.replace('_', ' ')}: {memory.content}" if memory.key else memory.content
+
+
+def memory_point(memory: Memory, dense: Vector, names: Iterable[str] = ()) -> Point:
+    """The point of a memory; `names` are subjects found in its statement."""
+    return Point(
+        id=memory.id,
+        dense=dense,
+        text=memory_text(memory),
+        space=memory.space,
+        collection=memory.collection,
+        at=(memory.occurred_at or memory.created_at).timestamp(),
+        type=memory.type,
+        category=memory.category,
+        subjects=fold_subjects((*memory.subjects, *names)),
+        user=memory.user,
+        channel=memory.channel,
+        expires_at=memory.expires_at.timestamp() if memory.expires_at else None,
+    )
+
+
+def turn_embedding_text(turn: Turn) -> str:
+    """What of a turn is embedded: who, when, what."""
+    return embedding_text(turn.content, turn.author, turn.at)
+
+
+def turn_text(turn: Turn) -> str:
+    """What of a turn is searched: who and what."""
+    return embedding_text(turn.content, turn.author)
+
+
+def turn_point(turn: Turn, dense: Vector) -> Point:
+    """The point of a turn."""
+    return Point(
+        id=turn.id,
+        dense=dense,
+        text=turn_text(turn),
+        space=turn.space,
+        collection="turn",
+        at=turn.at.timestamp(),
+        user=turn.author,
+        channel=turn.channel or None,
+    )
+
+
+def live_embedding_text(message: Message) -> str:
+    """What of a live message is embedded: who, when, what."""
+    return embedding_text(message.content, message.author, message.at)
+
+
+def live_point(message: Message, dense: Vector) -> Point:
+    """The point of a live message."""
+    return Point(
+        id=message.id,
+        dense=dense,
+        text=embedding_text(message.content, message.author),
+        space=message.space,
+        collection="live",
+        at=message.at.timestamp(),
+        user=message.author,
+        channel=message.channel,
+    )
+
+
+def piece_text(piece: Piece) -> str:
+    """What of a piece of a note is searched, embedded and shown: its headings and its text."""
+    return f"{piece.heading}: {piece.content}"
+
+
+def piece_point(piece: Piece, dense: Vector) -> Point:
+    """The point of a piece of a note."""
+    return Point(
+        id=piece.id,
+        dense=dense,
+        text=piece_text(piece),
+        space=piece.space,
+        collection="note",
+        at=piece.modified_at.timestamp(),
+    )
+
+
+def embedding_text(content: str, author: str | None = None, at: datetime | None = None) -> str:
+    """The text whose vector stands for `content`: "author (8 May 2023): content".
+
+    Time and author inside the text help a sentence embedder to tell turns apart. An author already
+    written in front of the content ("Ana: hello") is not doubled.
+    """
+    if author and fold(content).startswith(fold(author) + ":"):
+        content = content[len(author) + 1 :].lstrip()
+    label = author or ""
+    if at is not None:
+        month = MONTH_NAMES[guess_language(content, default="en")][at.month - 1]
+        label = f"{label} ({at.day} {month} {at.year})".lstrip()
+    return f"{label}: {content}" if label else content

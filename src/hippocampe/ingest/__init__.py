@@ -1,0 +1,1 @@
+"""The write path: statements, conversations, imports, notes."""

@@ -1,0 +1,1 @@
+"""The user's own notes: read, split, kept up to date."""

@@ -1,0 +1,278 @@
+"""A running Obsidian, through its Local REST API plugin. Nothing is ever written to it.
+
+The plugin serves HTTPS with a certificate of its own, which no authority vouches for. It is trusted
+when it is the one named by its file or its fingerprint, or when the settings say to take any; the
+key is sent to nobody else. The key is in the client's headers only: no error quotes it.
+"""
+
+import hashlib
+import json
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlsplit
+
+from hippocampe.engine.outages import log
+from hippocampe.errors import InvalidInput, NotesUnavailable, NotFound, UnreadableFile
+from hippocampe.ingest.notes.markdown import (
+    MAX_NOTE_BYTES,
+    is_ignored,
+    is_wanted,
+    normal,
+    parse,
+    require,
+)
+from hippocampe.types import Note
+
+if TYPE_CHECKING:
+    import httpx
+
+NOTE = "application/vnd.olrapi.note+json"
+QUERY = "application/vnd.olrapi.jsonlogic+json"
+TIMEOUT_SECONDS = 10.0
+MAX_ANSWER_BYTES = 50_000_000
+"""An answer is JSON: a note may take several times its size, a listing some 100 bytes a note."""
+FINGERPRINT = "sha256:"
+
+
+class _Refused(Exception):
+    """The server answered with an error status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class Obsidian:
+    """The notes of the vault that is open in Obsidian. Making one contacts nothing.
+
+    Args:
+        url: Base URL of the API, such as `https://127.0.0.1:27124`.
+        key: The API key, as the plugin's settings show it.
+        certificate: The file (PEM) of the certificate to trust, or `sha256:` and its fingerprint;
+            None trusts what the system trusts.
+        insecure: Take any certificate.
+        ignored: Folders to leave out, by name or by path relative to the vault.
+
+    Raises:
+        NotesUnavailable: A package is missing.
+        InvalidInput: The certificate's file cannot be used.
+    """
+
+    name = "obsidian"
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        certificate: str | Path | None = None,
+        insecure: bool = False,
+        ignored: Sequence[str] = (),
+    ) -> None:
+        require("yaml", "httpx")
+        self._url = url.rstrip("/") + "/"
+        self._where = urlsplit(url).netloc
+        self._key = key
+        self._certificate = certificate
+        self._insecure = insecure
+        self._ignored = tuple(ignored)
+        self._names: dict[str, str] = {}
+        self._client: httpx.Client | None = None
+        self._opening = Lock()
+        if isinstance(certificate, Path):
+            _trusting_file(certificate)
+        if insecure:
+            log.warning(
+                "whoever answers at %s is taken for Obsidian: obsidian_insecure", self._where
+            )
+
+    def listing(self) -> Mapping[str, str]:
+        """The notes there are, by path, each with when it was last written.
+
+        A server that cannot search is walked folder by folder; versions are then empty.
+        """
+        try:
+            found = self._searched()
+        except _Refused:
+            try:
+                found = dict.fromkeys(self._walked(""), "")
+            except _Refused as exc:
+                raise self._unavailable(f"it answered with status {exc.status}") from exc
+        names = {normal(name): name for name in found}
+        self._names = {path: name for path, name in names.items() if is_wanted(path, self._ignored)}
+        return {path: found[name] for path, name in self._names.items()}
+
+    def _searched(self) -> dict[str, str]:
+        # One question that every note answers with its time: none has to be fetched to be compared.
+        asked = {"content": json.dumps({"var": "stat.mtime"}), "headers": {"Content-Type": QUERY}}
+        rows = self._json("POST", "search/", **asked)
+        try:
+            return {str(row["filename"]): str(row["result"]) for row in rows}
+        except (KeyError, TypeError) as exc:
+            raise self._unavailable("it gave no list of notes") from exc
+
+    def _walked(self, folder: str) -> Iterator[str]:
+        try:
+            names = self._json("GET", f"vault/{quote(folder)}")["files"]
+        except _Refused as exc:
+            # The API has no empty folders.
+            if exc.status == 404:
+                return
+            raise
+        except (KeyError, TypeError) as exc:
+            raise self._unavailable("it gave no list of files") from exc
+        for name in map(str, names):
+            path = f"{folder}{name}"
+            if not name.endswith("/"):
+                yield path
+            elif name != "/" and not is_ignored(normal(path.rstrip("/")), self._ignored):
+                yield from self._walked(path)
+
+    def read(self, path: str) -> Note:
+        """One note of the last listing."""
+        name = self._names.get(path)
+        if name is None:
+            raise NotFound(f"there is no note {path!r} in the vault.")
+        try:
+            read = self._json("GET", f"vault/{quote(name)}", headers={"Accept": NOTE})
+        except _Refused as exc:
+            if exc.status == 404:
+                raise NotFound(f"there is no note {path!r} in the vault.") from exc
+            raise UnreadableFile(f"Obsidian answered with status {exc.status}.") from exc
+        try:
+            content, changed = read["content"], float(read["stat"]["mtime"]) / 1000
+            modified_at = datetime.fromtimestamp(changed, UTC)
+            size = len(content.encode(errors="replace"))
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as exc:
+            raise UnreadableFile("Obsidian gave no note for it.") from exc
+        if size > MAX_NOTE_BYTES:
+            raise UnreadableFile(f"it is longer than {MAX_NOTE_BYTES:,} bytes.")
+        return parse(path, content, modified_at)
+
+    def close(self) -> None:
+        """End the connections. The next use opens new ones."""
+        with self._opening:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        """Ask the API.
+
+        Raises:
+            _Refused: It answered with a status that concerns what was asked for.
+            NotesUnavailable: It gave no usable answer at all.
+        """
+        import httpx
+
+        try:
+            body = self._body(method, path, **options)
+        except httpx.HTTPError as exc:
+            # A certificate that was renewed is looked at again.
+            self.close()
+            raise self._unavailable(self._explain(exc)) from exc
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as exc:
+            raise self._unavailable("its answer is no JSON") from exc
+
+    def _body(self, method: str, path: str, **options: Any) -> bytes:
+        body = bytearray()
+        with self._opened().stream(method, path, **options) as answer:
+            if answer.status_code in (401, 403):
+                raise self._unavailable("it refused the key: check obsidian_key")
+            if answer.status_code != 200:
+                raise _Refused(answer.status_code)
+            for chunk in answer.iter_bytes():
+                body += chunk
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise self._unavailable(f"its answer exceeds {MAX_ANSWER_BYTES:,} bytes")
+        return bytes(body)
+
+    def _opened(self) -> "httpx.Client":
+        import httpx
+
+        with self._opening:
+            if self._client is None:
+                self._client = httpx.Client(
+                    base_url=self._url,
+                    headers={"Authorization": f"Bearer {self._key}"},
+                    verify=self._trust(),
+                    timeout=TIMEOUT_SECONDS,
+                    # A proxy from the environment would be given the key.
+                    trust_env=False,
+                )
+            return self._client
+
+    def _trust(self) -> ssl.SSLContext:
+        if self._insecure:
+            context = ssl.create_default_context()
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+            return context
+        if isinstance(self._certificate, Path):
+            return _trusting_file(self._certificate)
+        if self._certificate is None:
+            return ssl.create_default_context()
+        return self._trusting_fingerprint(self._certificate.removeprefix(FINGERPRINT))
+
+    def _trusting_fingerprint(self, wanted: str) -> ssl.SSLContext:
+        """Trust the one certificate of this fingerprint, if it is the one served."""
+        at = urlsplit(self._url)
+        try:
+            served = ssl.get_server_certificate(
+                (at.hostname or "", at.port or 443), timeout=TIMEOUT_SECONDS
+            )
+        except OSError as exc:
+            raise self._unavailable("it cannot be reached: is Obsidian open?") from exc
+        if hashlib.sha256(ssl.PEM_cert_to_DER_cert(served)).hexdigest() != wanted:
+            raise self._unavailable(
+                "its certificate is not the one of the fingerprint in obsidian_certificate. If the "
+                "plugin made a new one, write down that one's fingerprint"
+            )
+        # Whatever it calls itself: it is this very certificate.
+        return _trusting(served, check_name=False)
+
+    def _explain(self, error: "httpx.HTTPError") -> str:
+        import httpx
+
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+            cause = cause.__cause__ or cause.__context__
+        if cause is not None:
+            return (
+                f"its certificate is not trusted ({cause.verify_message}): give the plugin's "
+                "certificate file, or sha256: and its fingerprint, as obsidian_certificate, or set "
+                "obsidian_insecure to take any"
+            )
+        if isinstance(error, httpx.TimeoutException):
+            return f"it gave no answer within {TIMEOUT_SECONDS:g} seconds"
+        return "it cannot be reached: is Obsidian open, with the Local REST API plugin enabled?"
+
+    def _unavailable(self, reason: str) -> NotesUnavailable:
+        return NotesUnavailable(f"the notes of Obsidian at {self._where} cannot be read: {reason}.")
+
+
+def _trusting_file(path: Path) -> ssl.SSLContext:
+    try:
+        return _trusting(path.read_text(encoding="ascii"), check_name=True)
+    except (OSError, ValueError) as exc:
+        # An SSLError is an OSError.
+        raise InvalidInput(
+            f"the certificate {path} cannot be used: it is not there, or no PEM file. Download it "
+            "from the plugin's settings, and give its path as obsidian_certificate."
+        ) from exc
+
+
+def _trusting(pem: str, *, check_name: bool) -> ssl.SSLContext:
+    """Trust this certificate, or what it signed, and nothing else."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = check_name
+    # The certificate itself may be the end of the chain: those of the plugin are self-signed or not,
+    # by its version.
+    context.verify_flags |= cast("ssl.VerifyFlags", ssl.VERIFY_X509_PARTIAL_CHAIN)
+    context.load_verify_locations(cadata=pem)
+    return context

@@ -1,0 +1,1 @@
+"""What goes in front of the model before it answers."""

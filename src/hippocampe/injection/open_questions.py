@@ -1,0 +1,164 @@
+"""Whether a question is about the talk or the person at large, or names what it is about.
+
+"On a parlé de quoi ?" resembles nothing that was said, so a search by likeness answers it badly;
+what is recent and important answers it. The turns of phrase are data: `language/*/questions.toml`. Pure.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
+
+from hippocampe.language.lexicon import languages, mapping, of, together
+from hippocampe.language.text import STOP_WORDS, fold, words
+
+About = Literal["talk", "person"]
+"""What is asked about: what was said, or what is known of someone."""
+
+MAX_WORDS: Final = 40
+"""A longer text is no open question."""
+_NAME_WORDS: Final = 3
+
+_MACRO = re.compile(r"<([A-Z]+)(\*?)>")
+_WORD = re.compile(r"[a-z][a-z\[\]?]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks of memory.
+
+    Attributes:
+        about: The talk, or the person who asks.
+        topic: The words that name what it is about, folded; none when it is open.
+    """
+
+    about: About
+    topic: frozenset[str]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it names nothing, so that there is nothing to look for."""
+        return not self.topic
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """The data, compiled."""
+
+    of: Mapping[About, tuple[re.Pattern[str], ...]]
+    any: re.Pattern[str]
+    introduction: re.Pattern[str]
+    around: frozenset[str]
+    spellings: Mapping[str, str]
+    rewritten: tuple[tuple[re.Pattern[str], str], ...]
+
+
+def read(text: str, *, named_time: str = "", companions: Collection[str] = ()) -> Asked | None:
+    """What a text asks of memory; None when it does not speak of what was said or is known.
+
+    Args:
+        text: What was said.
+        named_time: The part of it that names a time, which is no topic.
+        companions: What the companion is called, which is none either.
+    """
+    said = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
+    phrases = _phrases()
+    line = _line(said)
+    if len(said) > MAX_WORDS or not phrases.any.search(line):
+        return None
+    spoken: dict[About, set[str]] = {
+        about: {
+            word for each in patterns for match in each.finditer(line) for word in match[0].split()
+        }
+        for about, patterns in phrases.of.items()
+    }
+    about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
+    topic = frozenset(said) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
+    return Asked(about, topic)
+
+
+def speaks_of_memory(text: str) -> bool:
+    """Whether `read` gives anything; it wants to know the time that the text names."""
+    said = _words(text)
+    return len(said) <= MAX_WORDS and _phrases().any.search(_line(said)) is not None
+
+
+def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
+    """The name, folded, that a speaker gives as theirs: "je suis Mickael", "I'm Ana"."""
+    said = _words(text, companions)
+    if len(said) > MAX_WORDS:
+        return None
+    found = _phrases().introduction.match(_line(said))
+    return found["name"].strip() if found else None
+
+
+def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
+    # A longer text has more words than are read, whatever they are.
+    said = fold(text[: MAX_WORDS * 40])
+    for pattern, written in _phrases().rewritten:
+        said = pattern.sub(written, said)
+    found = words(said)
+    spellings = _phrases().spellings
+    names = {fold(name) for name in ignored}
+    return [
+        word for each in found if each not in names for word in spellings.get(each, each).split()
+    ]
+
+
+def _line(said: Sequence[str]) -> str:
+    """Words as the phrases know them: each with a space in front."""
+    return "".join(f" {word}" for word in said)
+
+
+@cache
+def _phrases() -> _Phrases:
+    each_of = [of(language, "questions")["memory"] for language in languages()]
+    patterns: dict[About, tuple[re.Pattern[str], ...]] = {
+        about: tuple(
+            re.compile(_expression(phrase, each["macros"]))
+            for each in each_of
+            for phrase in each[about]
+        )
+        for about in ("talk", "person")
+    }
+    everything = "|".join(f"(?:{each.pattern})" for found in patterns.values() for each in found)
+    data = together("questions")["memory"]
+    openings = [_expression(each, {}) for each in data["introduction"]]
+    greetings = "|".join(sorted(set(data["greetings"].split())))
+    return _Phrases(
+        of=patterns,
+        any=re.compile(everything),
+        introduction=re.compile(
+            rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
+        ),
+        around=frozenset(data["around"].split()),
+        spellings=mapping("memory.spellings", file="questions"),
+        rewritten=tuple(
+            (re.compile(pattern), written)
+            for pattern, written in mapping("memory.rewritten", file="questions").items()
+        ),
+    )
+
+
+def _expression(phrase: str, macros: Mapping[str, str]) -> str:
+    """The regular expression of a phrase: every word with a space in front, macros filled in."""
+    return "".join(_pieces(phrase, macros))
+
+
+def _pieces(phrase: str, macros: Mapping[str, str]) -> Iterator[str]:
+    done = 0
+    for macro in _MACRO.finditer(phrase):
+        yield _spaced(phrase[done : macro.start()])
+        listed = macros[macro[1]]
+        if "|" in listed:
+            yield f"(?:{_expression(listed, macros)}){macro[2]}"
+        else:
+            # Shorter than one group for each word, and compiled twice as fast.
+            yield rf"(?: (?:{'|'.join(listed.split())})\b){macro[2]}"
+        done = macro.end()
+    yield _spaced(phrase[done:])
+
+
+def _spaced(part: str) -> str:
+    return _WORD.sub(lambda word: rf"(?: {word[0]}\b)", part.replace(" ", "\n")).replace("\n", "")

@@ -1,0 +1,165 @@
+"""How text that others wrote is quoted in an injection, so that it cannot speak for the injection.
+
+A quoted text is one line of visible characters. What could be taken for the end of the quotation,
+for a section, or for another speaker is rewritten so that it still reads but no longer works:
+`<|im_start|>` becomes `‹|im_start|›`, `[INST]` becomes `(INST)`, `system:` becomes `(system)`.
+Characters that look like others count as what they look like.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Final
+
+from hippocampe.language.lexicon import together
+
+BULLET: Final = "• "
+LINE_BREAK: Final = " / "
+LONGEST_LABEL: Final = 80
+"""Characters of a name that are shown."""
+
+# Controls, formats (zero width, direction, tags), surrogates, private and unassigned characters.
+_INVISIBLE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
+# What draws nothing in spite of its category: fillers, blanks and variation selectors.
+_BLANK: Final = frozenset(
+    (
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+        *range(0x180B, 0x1810),
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
+    )
+)
+_LOOK_ALIKES: Final = {
+    "<": "﹤〈〈⟨《⟪❮❰❬˂ᐸ≺⧼⦑⋖",
+    ">": "﹥〉〉⟩》⟫❯❱❭˃ᐳ≻⧽⦒⋗",
+    "[": "﹝⟦【〔〖〚❲⁅⦋⟬",
+    "]": "﹞⟧】〕〗〛❳⁆⦌⟭",
+    "|": "￨ǀ∣│❘❙⏐",
+    "/": "⁄∕⧸╱",
+    ":": "∶ː˸։፡׃ꓽ꞉",
+    "`": "ˋ‵ˎ",
+    "~": "∼˜",
+    "_": "▁",
+    "-": "‐‑‒–—―−",
+    "a": "аαɑ", "c": "сϲ", "d": "ԁ", "e": "еεҽ", "h": "һ", "i": "іιıӏ", "j": "ј", "k": "кκ",
+    "m": "м", "n": "ոη", "o": "оοօ", "p": "рρ", "r": "г", "s": "ѕ", "t": "тτ", "u": "υս",
+    "v": "ѵν", "w": "ԝω", "x": "хχ", "y": "уγү", "z": "ᴢ",
+}  # fmt: skip
+
+
+class _Visible(dict[int, int | None]):
+    """For each character itself, or nothing if nothing of it is seen."""
+
+    def __missing__(self, code: int) -> int | None:
+        character = chr(code)
+        unseen = code in _BLANK or unicodedata.category(character) in _INVISIBLE
+        self[code] = found = None if unseen and not character.isspace() else code
+        return found
+
+
+class _Shapes(dict[int, str]):
+    """For each character, the plain lowercase one that it could be taken for."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        plain = unicodedata.normalize("NFKD", character)
+        if len(plain) > 1:
+            plain = "".join(each for each in plain if not unicodedata.combining(each))
+        plain = plain.lower()
+        # One for one, so that a place in the shape is a place in the text.
+        shape = _SHAPE_OF.get(plain, plain) if len(plain) == 1 else character
+        self[code] = shape
+        return shape
+
+
+_SHAPE_OF: Final = {alike: shape for shape, alikes in _LOOK_ALIKES.items() for alike in alikes}
+_SHAPES: Final = _Shapes()
+_VISIBLE: Final = _Visible()
+
+_WORDS: Final = together("words")
+_ROLE: Final = f"(?:{'|'.join(_WORDS['speakers'].split())})"
+_COLON: Final = r"""\s?[*_"']{0,2}\s?:\s?"""
+_LABEL: Final = rf"(?:{_ROLE}|inst|sys|{'|'.join(_WORDS['speaker_sections'].split())}|[a-z]{{1,40}}_[a-z_]{{1,40}})"
+
+
+def _brackets(said: str) -> str:
+    return f"({said[1:-1]})"
+
+
+def _close(said: str) -> str:
+    return "".join("›" if each.translate(_SHAPES) == ">" else each for each in said)
+
+
+# Patterns are matched against the shape of the text; what they span is rewritten in the text.
+_RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
+    (re.compile(r"`{3,}|~{3,}"), lambda _: "'''"),
+    (re.compile(r"#{2,}"), lambda _: "#"),
+    (re.compile("[•‣⁃∙●▪◦・]"), lambda _: "·"),
+    (re.compile(r"hippocampe[\s_.-]*memory(?<!e memory)"), lambda _: "hippocampe memory"),
+    (re.compile(r"(?<!<)<++(?=\s?[/|!?\\]|[a-z_])"), lambda said: "‹" * len(said)),
+    (re.compile(r"(?<=‹)[^<>‹›]{0,200}>+"), _close),
+    (re.compile(r"\|\s?>"), lambda said: said[:-1] + "›"),
+    # A subscript as in a[i] opens nothing, unless it is left open or reads as a header: x[INST].
+    (re.compile(r"(?<![a-z0-9_)\]])\[\s?[/#!]?\s?[a-z][^\[\]]{0,200}\]"), _brackets),
+    (
+        re.compile(rf"\[\s?/?\s?(?:{_LABEL}\b|[a-z][^\[\]]{{0,100}}:\s)[^\[\]]{{0,200}}\]"),
+        _brackets,
+    ),
+    (re.compile(r"\[(?=\s?[/#!]?\s?[a-z](?![^\[\]]{0,200}\]))"), lambda _: "("),
+    # Whoever speaks at the beginning of a line or of a sentence.
+    (
+        re.compile(rf"(?:^|(?<=[^\w\s',])|(?<=[^\w\s',]\s))({_ROLE}){_COLON}"),
+        lambda said: f"({said}) ",
+    ),
+)
+# Without one of these none of the above, nor of what follows, finds anything.
+_ARMED: Final = re.compile(r"[`~#•‣⁃∙●▪◦・<‹|\[:]|hippocampe")
+_NAMES: Final[list[str]] = _WORDS["speakers_inside"].split()
+# Inside a sentence only a capital gives a speaker away: "le système : on redémarre" is talk.
+_SPEAKS_INSIDE: Final = re.compile(
+    rf"(?<![\w'’])({'|'.join((*_NAMES, *map(str.upper, _NAMES)))}){_COLON}"
+)
+
+
+def quote(text: str) -> str:
+    """A text as one line that is only data; empty when nothing in it is visible."""
+    lines = (_visible(line) for line in unicodedata.normalize("NFC", text).splitlines())
+    text = LINE_BREAK.join(filter(None, lines))
+    while (quoted := _disarm(text)) != text:
+        text = quoted
+    return text
+
+
+def quote_label(text: str) -> str:
+    """A name as one short text without the signs that end a name in an injection's lines."""
+    plain = re.sub(r"[()=\[\]:/]", " ", re.sub(r"\s+", " ", quote(text)))
+    return " ".join(plain[:LONGEST_LABEL].split())
+
+
+def _visible(line: str) -> str:
+    """What can be seen of a line, with single spaces."""
+    return " ".join(line.translate(_VISIBLE).split())
+
+
+def _disarm(text: str) -> str:
+    shape = text.translate(_SHAPES)
+    if not _ARMED.search(shape):
+        return text.strip()
+    for pattern, change in _RULES:
+        changed = _rewrite(text, shape, pattern, change)
+        if changed is not None:
+            text, shape = changed, changed.translate(_SHAPES)
+    return _SPEAKS_INSIDE.sub(r"(\1) ", text).strip()
+
+
+def _rewrite(
+    text: str, shape: str, pattern: re.Pattern[str], change: Callable[[str], str]
+) -> str | None:
+    """Change in a text what a pattern finds in its shape; None when it finds nothing."""
+    done, end = list[str](), 0
+    for found in pattern.finditer(shape):
+        # A group, where a pattern has one, is all of the text that the change wants to see.
+        start, stop = found.span(pattern.groups)
+        done += [text[end : found.start()], change(text[start:stop])]
+        end = found.end()
+    return "".join((*done, text[end:])) if done else None

@@ -1,0 +1,99 @@
+"""What takes up to a second the first time, loaded ahead, so that no turn waits for it."""
+
+import time
+from concurrent.futures import wait
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
+from threading import Event
+
+import numpy as np
+
+from hippocampe.embed.local import LocalEmbedder
+from hippocampe.engine.context import Context, Retired
+from hippocampe.errors import HippocampeError
+from hippocampe.injection import open_questions, tokens
+from hippocampe.language.humanize import relative_time
+from hippocampe.language.i18n import LANGUAGES, translate
+from hippocampe.language.temporal.window import read_window
+from hippocampe.protocols import Embedder
+from hippocampe.retrieval import recall, request, scoring
+from hippocampe.store import retrievals
+from hippocampe.system import allocator
+from hippocampe.types import Scope
+
+EVERYWHERE = ("memory", "turn", "live", "note")
+SPACES = 20
+"""How many spaces are rehearsed."""
+LOADING_SECONDS = 5.0
+"""How long a turn waits for loading: the bundled model takes a second on a slow disk."""
+
+
+def warm(embedder: Embedder) -> None:
+    """Load what a turn needs, once per process: the bundled model, and rules kept as data."""
+    if isinstance(embedder, LocalEmbedder):
+        _model()
+    _rules()
+
+
+def wait_until_loaded(context: Context, space: str) -> float:
+    """Wait until the embedder is loaded and the words of a space are counted; return milliseconds.
+
+    For a few seconds at most, from when loading began: a turn is served without what is missing
+    rather than never.
+    """
+    if context.warm and context.lexicon.is_counted(space):
+        return 0.0
+    now = time.perf_counter()
+    loading, begun = context.loads.get(space) or (
+        context.loading.submit(_load, context, space),
+        now,
+    )
+    if begun == now:
+        context.loads[space] = loading, begun
+        loading.add_done_callback(lambda _: context.loads.pop(space, None))
+    wait([loading], timeout=max(0.0, begun + LOADING_SECONDS - now))
+    return (time.perf_counter() - now) * 1000
+
+
+def _load(context: Context, space: str) -> None:
+    warm(context.embedder)
+    context.lexicon.frequencies(space, np.zeros(0, np.int32))
+    context.warm = True
+
+
+def rehearse(context: Context, ending: Event, *, spaces: int = SPACES) -> None:
+    """`warm`, and search the `spaces` that were served last, so that their words are counted.
+
+    What is searched for is seen by nobody, and it stops when `ending` is set. An embedder that is
+    reached over a network is left alone.
+    """
+    warm(context.embedder)
+    if not isinstance(context.embedder, LocalEmbedder):
+        return
+    with suppress(HippocampeError, Retired):
+        with context.store.read() as connection:
+            latest = retrievals.latest_spaces(connection, spaces)
+        for space in latest or [Scope().space]:
+            if ending.is_set():
+                return
+            wanted = request.Wanted(Scope(space=space), collections=EVERYWHERE)
+            recall.search(context, "?", wanted)
+    allocator.give_back()
+
+
+@cache
+def _model() -> None:
+    LocalEmbedder().embed(["."])
+
+
+@cache
+def _rules() -> None:
+    tokens.count(".")
+    now = datetime.now(UTC)
+    for language in LANGUAGES:
+        translate("", language)
+        relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
+    open_questions.introduced("")
+    scoring.learnt()
+    read_window("", now=now, timezone="UTC")

@@ -1,0 +1,77 @@
+"""The marks around injected text, and how to remove it."""
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Final
+
+MARKER: Final = "hippocampe-memory"
+
+
+OPENING: Final = f"<{MARKER}>"
+
+
+CLOSING: Final = f"</{MARKER}>"
+
+
+# A host may have escaped the marks, for HTML or for JSON, or let spaces into them.
+_LESS, _MORE = r"(?:<|&lt;|\\u003c)", r"(?:>|&gt;|\\u003e)"
+
+
+MARK = re.compile(rf"{_LESS}\s{{0,3}}(?P<ends>/)?\s{{0,3}}{MARKER}\s{{0,3}}{_MORE}", re.IGNORECASE)
+
+
+# An injection holds no empty line: one whose other end was cut off ends, or begins, at such a line.
+_EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
+
+
+_AFTER = re.compile(r"(?:\r?\n){0,2}")
+
+
+_CUT_MARK = re.compile(rf"{_LESS}/?hippocampe(?:-[memory]{{0,6}})?\Z", re.IGNORECASE)
+
+
+def without_injection(text: str) -> str:
+    """A text without what was injected into it; itself when there is no mark in it.
+
+    An injection is recognised whole, with one end cut off, or with its marks escaped. A
+    lone mark inside a sentence loses its brackets, so that talk about it can be kept.
+    """
+    if "hippocampe" not in text.lower():
+        return text
+    kept, end = list[str](), 0
+    for start, stop, instead in _marks(text):
+        kept += [text[end:start], instead]
+        end = stop
+    return "".join((*kept, _CUT_MARK.sub("", text[end:])))
+
+
+def _marks(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where marks and what they enclose begin and end, and what to put there instead."""
+    marks = list(MARK.finditer(text))
+    done = 0
+    for mark, after in zip_longest(marks, marks[1:]):
+        start, stop = mark.span()
+        if start < done:
+            continue
+        if after and after["ends"] and not mark["ends"]:
+            stop = after.end()
+        elif not _alone_on_its_line(text, start, stop):
+            yield start, (done := stop), MARKER
+            continue
+        elif mark["ends"]:
+            start = max(
+                (line.end() for line in _EMPTY_LINE.finditer(text, done, start)), default=done
+            )
+        else:
+            limit = after.start() if after else len(text)
+            line = _EMPTY_LINE.search(text, stop, limit)
+            stop = line.start() if line else limit
+        trailing = _AFTER.match(text, stop)
+        done = trailing.end() if trailing else stop
+        yield start, done, ""
+
+
+def _alone_on_its_line(text: str, start: int, stop: int) -> bool:
+    before = text[max(0, start - 10) : start].rstrip(" \t>")
+    return before[-1:] in ("", "\n") and text[stop : stop + 1] in ("", "\n", "\r")

@@ -1,0 +1,1 @@
+"""Time expressions in French and English, read into time windows."""

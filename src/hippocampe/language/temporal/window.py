@@ -1,0 +1,295 @@
+"""Read the window of time that a sentence speaks of.
+
+Pure: the clock is always given. Wall-clock arithmetic is done in the reader's zone, where days
+begin; every datetime that leaves is UTC, and the span of a window lies in the text as written.
+"""
+
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from zoneinfo import ZoneInfo
+
+from hippocampe.language.datetimes import as_utc, as_zone
+from hippocampe.language.temporal.grammar import (
+    BARE_WEEKDAYS,
+    CAPITAL_MONTHS,
+    CORE,
+    DAY,
+    FULL_MONTHS,
+    HABIT,
+    HABITS,
+    JOIN,
+    OTHER_SENSES,
+    PERIODS,
+    PLACED,
+    REACH,
+    TO,
+    VERBS,
+    WAYS,
+    WORD,
+    grammar,
+    prefix_role,
+)
+from hippocampe.language.temporal.resolve import READERS, Kind, Span, Words, start_of_day
+
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # "before May" needs some start: no talk is older
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """A stretch of time named in a sentence.
+
+    Attributes:
+        start: first instant, UTC.
+        end: first instant after it, UTC.
+        text: the words that named it, as written.
+        span: where those words lie in the sentence, ``(start, end)`` in characters.
+        kind: what sort of stretch it is.
+    """
+
+    start: datetime
+    end: datetime
+    text: str
+    span: tuple[int, int]
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    match: re.Match[str]
+    name: str
+    words: Words
+    span: Span
+    sure: bool
+
+    @property
+    def link(self) -> str:
+        """The role of what it begins with: since, after, before, until, between, from."""
+        return prefix_role(self.match["link"] or "")
+
+
+def read_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
+    """Read the time that a sentence speaks of.
+
+    Of several expressions the shortest window is kept, the first one on a tie.
+
+    Args:
+        text: a sentence, of any length.
+        now: the moment the sentence is said; aware.
+        timezone: where it is said (``"Europe/Paris"``): days begin there.
+
+    Returns:
+        The window, or None when the sentence names no time.
+
+    Raises:
+        InvalidInput: ``now`` has no timezone, or ``timezone`` is unknown.
+    """
+    here = as_utc(now, name="now").astimezone(as_zone(timezone))
+    folded, places = _folded(text)
+    best: tuple[timedelta, TimeWindow] | None = None
+    for start, end, (first, last), kind in _windows(_found(folded, text, places, here), here):
+        if start < end and (best is None or end - start < best[0]):
+            span = places[first], places[last - 1] + 1
+            window = TimeWindow(start, end, text[slice(*span)], span, kind)
+            best = end - start, window
+    return best[1] if best else None
+
+
+def _folded(text: str) -> tuple[str, Sequence[int]]:
+    """The text in lower case without accents, and where each of its characters comes from."""
+    if text.isascii():
+        return text.lower(), range(len(text))
+    folded: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        if character in "\u2019\u2018\u02bc":
+            plain = "'"
+        elif character in "\u2010\u2011":
+            plain = "-"
+        else:
+            plain = unicodedata.normalize("NFD", character.lower())[0]
+            if unicodedata.combining(plain):
+                continue
+        folded.append(plain)
+        places.append(place)
+    return "".join(folded), places
+
+
+def _matches(folded: str) -> Iterator[re.Match[str]]:
+    starts: deque[int] = deque(maxlen=REACH + 1)
+    expression, done = grammar()[0], 0
+    for word in WORD.finditer(folded):
+        starts.append(word.start())
+        if word[0] not in CORE and not word[0][0].isdigit():
+            continue
+        while starts:
+            start = starts.popleft()
+            if start >= done and (match := expression.match(folded, start)):
+                done = match.end()
+                yield match
+
+
+def _found(folded: str, text: str, places: Sequence[int], now: datetime) -> Iterator[_Found]:
+    groups = grammar()[1]
+    for match in _matches(folded):
+        name = match.lastgroup or ""
+        words = {
+            key: " ".join(match[group].replace("-", " ").split())
+            for key, group in groups[name]
+            if match[group]
+        }
+        if span := READERS[name][0](words, now):
+            capital = "month" in words and text[places[match.start(f"{name}_month")]].isupper()
+            before = folded[max(0, match.start() - 8) : match.start()]
+            yield _Found(match, name, words, span, _is_sure(match, name, words, capital, before))
+
+
+def _is_sure(match: re.Match[str], name: str, words: Words, capital: bool, before: str) -> bool:
+    """Whether the words around make it a time: "may", "mars" and "2022" alone do not."""
+    place, article, link = (
+        " ".join((match[group] or "").split()) for group in ("place", "article", "link")
+    )
+    bound = bool(
+        prefix_role(link) not in ("", "from", "between")
+        or match["about"]
+        or match["portion"]
+        or "way" in words
+    )
+    match name:
+        case "short":
+            placed = bound or not PLACED["date"].isdisjoint((article, place, link))
+            return placed and (words["day"], words["month"]) != ("24", "7")
+        case "date" | "date_after":
+            verb = words["month"] in VERBS and not capital
+            named = "ordinal" in words or "year" in words
+            return not verb or bound or named or place in PLACED["date"]
+        case "month":
+            return "year" in words or _is_month(words, capital, place, bound, article)
+        case "dayname":
+            named = "part" in words or "week" in words or place in PLACED["date"]
+            return _is_day(words, bound, named, (article, place, link), before)
+        case "season":
+            year = "year" in words and (words["season"] not in OTHER_SENSES or article or place)
+            return bool(bound or year or (article and place in PLACED["season"]))
+        case "feast":
+            return bound or "year" in words or place in PLACED["feast"]
+        case "year":
+            return bound or place in PLACED["year"] or "called" in words
+        case _:
+            return True
+
+
+def _is_day(
+    words: Words, bound: bool, named: bool, around: tuple[str, str, str], before: str
+) -> bool:
+    article, place, link = around
+    each = before.endswith(HABITS[words["weekday"]])
+    of_habit = link in HABIT["habit_links"]
+    if words["weekday"] not in BARE_WEEKDAYS:
+        begins = prefix_role(link) == "from" and not of_habit
+        return (bound or named or begins) and not each
+    habit = article in HABIT["habit_articles"] or place in HABIT["habit_places"]
+    return bound or not (habit or of_habit or each)
+
+
+def _is_month(words: Words, capital: bool, place: str, bound: bool, article: str) -> bool:
+    month, way = words["month"], words.get("way")
+    if month not in FULL_MONTHS:
+        return False
+    if month in VERBS and not capital and way and (WAYS.get(way) == "this" or article):
+        return False  # "this may help", "the next march"
+    if month in CAPITAL_MONTHS and capital and not way:
+        return place == CAPITAL_MONTHS[month]  # "Mars" is the planet
+    return bound or place in PLACED["month"]
+
+
+def _windows(
+    found: Iterator[_Found], now: datetime
+) -> Iterator[tuple[datetime, datetime, tuple[int, int], Kind]]:
+    """The windows of single expressions, and of pairs ("entre mars et mai")."""
+    pending = None
+    for one in chain(found, (None,)):
+        if pending is None:
+            pending = one
+            continue
+        if one and (span := _joined(pending, one, now)):
+            yield *_utc(span), (pending.match.start(), one.match.end()), "range"
+            pending = None
+            continue
+        if pending.sure and (single := _single(pending, now)):
+            span, kind = single
+            yield *_utc(span), pending.match.span(), kind
+        pending = one
+
+
+def _joined(first: _Found, second: _Found, now: datetime) -> Span | None:
+    if first.link not in ("between", "from"):
+        return None
+    gap = first.match.string[first.match.end() : second.match.start()]
+    if not (JOIN.fullmatch(gap) or (gap.isspace() and TO.match(second.match[0]))):
+        return None
+    start, end = first.span[0], second.span[1]
+    if "year" not in first.words and ("year" in second.words or start > second.span[0]):
+        # The end says the year: "entre mars et mai 2024" begins in March 2024.
+        start = (READERS[first.name][0](first.words, end.astimezone(now.tzinfo)) or first.span)[0]
+    # "du lundi au mercredi" is a habit.
+    habit = first.name == "dayname" and first.match["link"] in HABIT["habit_links"]
+    return None if habit else (start, end)
+
+
+def _single(found: _Found, now: datetime) -> tuple[Span, Kind] | None:
+    start, end = found.span
+    kind = _kind(found)
+    if portion := found.match["portion"]:
+        start, end = _portion(start, end, portion)
+    if found.match["about"]:
+        margin = max(3 * DAY, (end - start) / 4)
+        start, end = start - margin, end + margin
+    match found.link:
+        case "since":
+            return ((start, now), "since") if start < now else None
+        case "after":
+            return ((end, now), "since") if end < now else None
+        case "before":
+            return (_BEGINNING, start), "before"
+        case "until":
+            return (_BEGINNING, end), "before"
+        case _:
+            return (start, end), kind
+
+
+def _kind(found: _Found) -> Kind:
+    if "part" in found.words:
+        return "part"
+    if found.name != "period":
+        return READERS[found.name][1]
+    match PERIODS.get(found.words["unit"]):
+        case "week":
+            return "week"
+        case "month":
+            return "month"
+        case "year":
+            return "year"
+        case _:
+            return "weekend"
+
+
+def _portion(start: datetime, end: datetime, word: str) -> Span:
+    """Early, middle or late part: two fifths each, since they are named loosely."""
+    whole = end - start
+    if whole <= 2 * DAY:
+        return start, end
+    role = prefix_role(word)
+    if role == "early":
+        return start, start_of_day(start + whole * 0.4)
+    if role == "late":
+        return start_of_day(end - whole * 0.4), end
+    return start_of_day(start + whole * 0.3), start_of_day(end - whole * 0.3)
+
+
+def _utc(span: Span) -> Span:
+    return span[0].astimezone(UTC), span[1].astimezone(UTC)

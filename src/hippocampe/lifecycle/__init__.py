@@ -1,0 +1,1 @@
+"""Open, lock, maintain, verify and close a data folder."""

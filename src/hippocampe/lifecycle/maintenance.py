@@ -1,0 +1,295 @@
+"""What keeps store and index together: flush, verify, reindex, graphs, change of embedder."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from hippocampe.curation.erase import ERASING, marked_kinds
+from hippocampe.embed.word_space import WordSpace, fit, shipped
+from hippocampe.engine import backlog, generations, projection
+from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.outages import log
+from hippocampe.engine.projection import Progress
+from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.engine.vocabulary import Lexicon
+from hippocampe.errors import (
+    HippocampeError,
+    IndexUnavailable,
+    StoreReadOnly,
+)
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.index.shards import can_hold
+from hippocampe.language.text import STOP_WORDS
+from hippocampe.lifecycle import rederivation
+from hippocampe.protocols import KINDS, Embedder
+from hippocampe.retrieval import log as retrieval_log
+from hippocampe.store import memories, meta, outbox
+from hippocampe.store.store import Store, translated
+from hippocampe.types import Reindexed
+
+ERASED_NOTHING = "-"
+"""Its value when no kind is affected, but the database is."""
+LOG_SECONDS = 5.0
+"""Between two writings of the log of retrievals, which waits in memory."""
+
+REDERIVING_SECONDS = 1.0
+"""Time spent at once on rows of older rules: every few seconds in the background, otherwise at closing."""
+
+
+def index_folder(folder: Path, model: str) -> Path:
+    """Where the index of one embedding model lies."""
+    return folder / "index" / hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
+
+
+def word_space(embedder: Embedder) -> WordSpace:
+    """The word space measured beforehand for an embedder, or one fitted on common words.
+
+    Stop words of both languages stand for all words: what is wanted is the direction that every
+    short text has in common.
+    """
+    measured = shipped(embedder.model)
+    return measured or fit(embedder.embed(sorted(STOP_WORDS)))
+
+
+def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
+    """The words of the data, with the word space of the embedder.
+
+    Raises:
+        StoreReadOnly: The store was opened read-only, and its words must be written again.
+    """
+    lexicon = Lexicon(store, embedder, word_space(embedder))
+    if store.read_only and lexicon.is_outdated():
+        raise StoreReadOnly(
+            f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
+            "it once without read_only, which makes them again."
+        )
+    lexicon.refresh()
+    return lexicon
+
+
+def flush(context: Context) -> None:
+    """Make the index durable, then drop the outbox rows that this covers; count recalls, log turns."""
+    _count_accesses(context)
+    retrieval_log.write(context)
+    if context.waiting:
+        backlog.embed_or_wait(context)
+    if context.behind:
+        generations.replay(context)
+    upto = context.applied
+    if upto <= context.flushed or context.keep_outbox:
+        return
+    context.index.flush()
+    with context.store.exclusive():
+        if context.retired or context.keep_outbox:
+            return
+        with context.store.write() as connection:
+            outbox.acknowledge(connection, upto)
+            meta.put(connection, "acknowledged", str(upto))
+        with translated():
+            _mark(context).write_text(str(upto))
+    context.flushed = upto
+
+
+def _count_accesses(context: Context) -> None:
+    with context.accesses_lock:
+        counts = dict(context.accesses)
+        context.accesses.clear()
+    if not counts:
+        return
+    try:
+        # They waited in memory until now: a power cut may as well take them a moment later.
+        with context.store.write(durable=False) as connection:
+            memories.touch(connection, counts, context.now())
+    except BaseException:
+        context.note_access(id for id, more in counts.items() for _ in range(more))
+        raise
+
+
+def _mark(context: Context) -> Path:
+    return index_folder(context.config.folder, context.embedder.model) / "acknowledged"
+
+
+def catch_up(context: Context, progress: Progress | None = None) -> None:
+    """Bring the index to the store at open: replay what a crash left, or build it anew.
+
+    The index is built anew when it is not the one that the store last acknowledged: it was deleted,
+    or the database was restored from a backup.
+    """
+    with context.store.read() as connection:
+        acknowledged = int(meta.get(connection, "acknowledged") or 0)
+        unembedded = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
+    try:
+        marked = int(_mark(context).read_text())
+    except (OSError, ValueError):
+        marked = 0
+    context.applied = context.flushed = acknowledged
+    if marked > acknowledged or (acknowledged and not marked):
+        log.warning("the index does not belong to this state of the store: building it anew")
+        reindex(context, progress, graphs=False)
+        return
+    generations.replay(context)
+    if unembedded:
+        backlog.embed_imported(context, progress)
+    if not _agree_in_number(context):
+        log.warning("the index has lost or kept points it should not have: building it anew")
+        reindex(context, progress, graphs=False)
+
+
+def _agree_in_number(context: Context) -> bool:
+    """Whether store and index hold as many of each kind: some damage to an index is silent."""
+    with context.store.read(whole=True) as connection:
+        return all(
+            context.index.count(kind) == projection.count_shown(connection, kind)
+            # Slower, and only for data that holds ids which no index takes.
+            or context.index.count(kind)
+            == sum(map(can_hold, projection.shown_ids(connection, kind)))
+            for kind in KINDS
+        )
+
+
+def reindex(
+    context: Context, progress: Progress | None = None, *, graphs: bool = True
+) -> Reindexed:
+    """Build the whole index again from the store; reading goes on meanwhile.
+
+    Args:
+        graphs: With the graphs of large kinds, which takes minutes; else maintenance builds them.
+    """
+    with context.rebuilding:
+        context.check_serving()
+        without = generations.refill(context, progress, graphs=graphs)
+        with context.store.exclusive():
+            with context.store.read() as connection:
+                position = outbox.position(connection)
+                acknowledged = int(meta.get(connection, "acknowledged") or 0)
+            context.behind = False
+            context.outages.works("indexing")
+            context.applied = max(context.applied, position, acknowledged)
+            context.flushed = 0
+            flush(context)
+    return Reindexed(context.embedder.model, without)
+
+
+def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
+    """Note, in the transaction that erases, which kinds `finish_erasure` must build again."""
+    before = marked_kinds(meta.get(connection, ERASING) or "")
+    marked = sorted({*before, *kinds})
+    meta.put(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
+
+
+def grow_graphs(context: Context) -> None:
+    """Build a graph for each kind that has grown past what a scan searches fast."""
+    if not isinstance(context.index, EdgeIndex):
+        return
+    for kind in KINDS:
+        loose = context.index.unindexed(kind)
+        # A rebuild costs minutes per 100,000 points, so it waits until a tenth is loose.
+        if loose >= max(context.config.graph_threshold, context.index.count(kind) // 10):
+            with context.rebuilding:
+                if not context.retired:
+                    _grow_graph(context, kind)
+
+
+def _grow_graph(context: Context, kind: str) -> None:
+    try:
+        generations.new_generation(context, kind, graph=True)
+        context.outages.works("graphs")
+    except IndexUnavailable as exc:
+        if not context.closing:
+            context.outages.failed("graphs", exc)
+
+
+class Maintenance:
+    """The background thread: log and flush often, expire and grow graphs now and then.
+
+    Args:
+        parts: Where to find the parts that serve now.
+        expire: Hides what has expired.
+        seconds: Time between flushes.
+    """
+
+    def __init__(
+        self, context: Callable[[], Context], expire: Callable[[Context], object], seconds: float
+    ) -> None:
+        self._context = context
+        self._expire = expire
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name="hippocampe-maintenance", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self) -> None:
+        rounds = 0
+        due = time.monotonic() + self._seconds
+        while not self._stop.wait(min(self._seconds, LOG_SECONDS)):
+            context = self._context()
+            context.outages.attempt("logging of turns", partial(retrieval_log.write, context))
+            context.outages.attempt("rules", partial(self._rederive, context))
+            if time.monotonic() >= due:
+                due = time.monotonic() + self._seconds
+                rounds += 1
+                whole = rounds % 2 == 1
+                context.outages.attempt("maintenance", partial(self._round, context, whole=whole))
+
+    def _rederive(self, context: Context) -> None:
+        until = time.monotonic() + REDERIVING_SECONDS
+        with suppress(Retired):
+            rederivation.rederive(context, lambda: self._stop.is_set() or time.monotonic() > until)
+
+    def _round(self, context: Context, *, whole: bool) -> None:
+        try:
+            flush(context)
+            if whole:
+                self._expire(context)
+                retrieval_log.expire(context)
+                grow_graphs(context)
+        except Retired:
+            # Others have taken over; the next round is theirs.
+            return
+        except (HippocampeError, OSError):
+            if not self._stop.is_set():
+                raise
+
+    def stop(self) -> None:
+        """Stop after the work in hand, but for a graph, which is given up."""
+        self._stop.set()
+        generations.end_builder(self._context())
+        self._thread.join()
+
+
+def close_index(context: Context) -> None:
+    """Close an index that serves no more."""
+    with suppress(IndexUnavailable):
+        context.index.close()
+
+
+def close(context: Context) -> None:
+    """Flush and close the index, then the store."""
+    for pool in (context.searching, context.reading, context.loading):
+        pool.shutdown(wait=False, cancel_futures=True)
+    context.embedder_thread.shutdown()
+    if not context.store.read_only:
+        _flush_last(context)
+    close_index(context)
+    context.store.close()
+
+
+def _flush_last(context: Context) -> None:
+    try:
+        if not context.config.background:
+            until = time.monotonic() + REDERIVING_SECONDS
+            rederivation.rederive(context, lambda: time.monotonic() > until)
+        flush(context)
+        # Programs that run for seconds have no other time for it.
+        retrieval_log.expire(context)
+    except HippocampeError as exc:
+        # Nothing is lost: the outbox is replayed at the next open.
+        log.warning("the index could not be flushed at closing: %s", exc)

@@ -1,0 +1,232 @@
+"""How a data folder is opened and closed: the lock, the store, the embedder, the index."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, partial
+from threading import Event, Lock, Thread
+
+from hippocampe.config import Config
+from hippocampe.curation import erase
+from hippocampe.embed import open_embedder
+from hippocampe.engine.context import Context
+from hippocampe.engine.outages import log
+from hippocampe.engine.projection import Progress
+from hippocampe.engine.tracing import Tracer
+from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.index.stored import StoredIndex
+from hippocampe.injection.warmup import rehearse
+from hippocampe.lifecycle import maintenance
+from hippocampe.lifecycle.lock import FolderLock
+from hippocampe.protocols import Embedder
+from hippocampe.store import embeddings, meta
+from hippocampe.store.store import Store, check_exists
+
+
+@dataclass(slots=True)
+class Opened:
+    """An open data folder."""
+
+    context: Context
+    owner: FolderLock | None
+    """None when the folder was opened read-only."""
+    loading: list[Thread]
+    """What loads in the background."""
+    ending: Event
+    """Set when closing begins."""
+    _closing: Lock
+
+    def wait(self) -> None:
+        """Wait for what is still being loaded."""
+        for thread in self.loading:
+            thread.join()
+
+    def close(self, context: Context) -> None:
+        """Close once, whatever the number of calls."""
+        with self._closing:
+            if self.ending.is_set():
+                return
+            self.ending.set()
+        try:
+            self.wait()
+            maintenance.close(context)
+        finally:
+            if self.owner is not None:
+                self.owner.release()
+
+
+def check_data(config: Config) -> None:
+    """Raise `StoreMissing` if a data folder holds no data, without creating it."""
+    check_exists(config.database, config.folder)
+
+
+def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
+    """Open a data folder to read it, beside the process that owns it or alone; nothing is written.
+
+    The errors are those of `Hippocampe.open`.
+    """
+    check_data(config)
+    tracer = Tracer(on=config.tracing)
+    store = Store.open(config.database, config.folder, read_only=True)
+    try:
+        config, embedder = _choose_embedder(config, store)
+        index = StoredIndex(store, model=embedder.model, dimensions=embedder.dimensions)
+        lexicon = maintenance.open_lexicon(store, embedder)
+        context = Context(config, store, index, embedder, lexicon, clock, tracer=tracer)
+    except BaseException:
+        store.close()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        # One space is enough: each that is searched is kept in RAM.
+        _start(loading, "warming", partial(rehearse, spaces=1), context, ending)
+    return Opened(context, None, loading, ending, Lock())
+
+
+@dataclass(slots=True)
+class Following:
+    """Keeps what a read-only process holds in RAM as new as the store.
+
+    The index of such a process follows by itself.
+    """
+
+    context: Context
+    _position: int | None = None
+
+    def __call__(self) -> None:
+        """Drop what the owner of the folder has changed since the last call.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        context = self.context
+        with context.store.read() as connection:
+            position = embeddings.last_queued(connection)
+        with context.settings_lock:
+            context.settings.clear()
+        if position != self._position:
+            self._position = position
+            context.changes += 1
+            context.lexicon.follow()
+
+
+def open_parts(
+    config: Config, clock: Callable[[], datetime], progress: Progress | None = None
+) -> Opened:
+    """Open a data folder; the errors are those of `Hippocampe.open`."""
+    tracer = Tracer(on=config.tracing)
+    owner = FolderLock(config.folder)
+    try:
+        store = Store.open(config.database, config.folder)
+        try:
+            context = _assemble(config, store, clock, progress)
+            context.tracer = tracer
+        except BaseException:
+            store.close()
+            raise
+    except BaseException:
+        owner.release()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        _start(loading, "reading", _read_ahead, context, ending)
+        _start(loading, "warming", rehearse, context, ending)
+    return Opened(context, owner, loading, ending, Lock())
+
+
+def _start(
+    loading: list[Thread],
+    name: str,
+    work: Callable[[Context, Event], None],
+    context: Context,
+    ending: Event,
+) -> None:
+    thread = Thread(target=work, args=(context, ending), name=f"hippocampe-{name}", daemon=True)
+    loading.append(thread)
+    thread.start()
+
+
+def _read_ahead(context: Context, ending: Event) -> None:
+    with suppress(HippocampeError):
+        if isinstance(context.index, EdgeIndex):
+            context.index.read_ahead(stop=ending.is_set)
+        context.store.read_ahead(stop=ending.is_set)
+
+
+def _assemble(
+    config: Config, store: Store, clock: Callable[[], datetime], progress: Progress | None
+) -> Context:
+    config, embedder = _choose_embedder(config, store)
+    index, damaged = _open_index(config, embedder)
+    context = Context(
+        config=config,
+        store=store,
+        index=index,
+        embedder=embedder,
+        lexicon=maintenance.open_lexicon(store, embedder),
+        clock=clock,
+    )
+    try:
+        if damaged:
+            maintenance.reindex(context, progress, graphs=False)
+        else:
+            maintenance.catch_up(context, progress)
+        _finish_erasure(context)
+    except BaseException:
+        index.close()
+        raise
+    return context
+
+
+def _finish_erasure(context: Context) -> None:
+    try:
+        erase.finish_erasure(context)
+    except HippocampeError as exc:
+        # A full disk, say: what is kept can be used all the same.
+        log.warning(
+            "what was erased may still be read in the files, until the next opening: %s", exc
+        )
+
+
+def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
+    with store.read() as connection:
+        name = meta.get(connection, "embedder")
+        model = meta.get(connection, "model")
+    chosen = config.embedder or name or "local"
+    embedder = _embedder(chosen, config)
+    if model is None and not store.read_only:
+        with store.write() as connection:
+            meta.put(connection, "embedder", chosen)
+            meta.put(connection, "model", embedder.model)
+    elif model not in (None, embedder.model):
+        raise EmbedderMismatch(
+            f"the data in {config.folder} was embedded with {model}, not with {embedder.model}. Open it with "
+            f"embedder {name!r}, then change it with `hippocampe reindex --embedder {chosen}`."
+        )
+    return replace(config, embedder=chosen), embedder
+
+
+def _embedder(name: str, config: Config) -> Embedder:
+    if name == "local" and config.embedder_url is None:
+        return _local_embedder()
+    return open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+
+
+@cache
+def _local_embedder() -> Embedder:
+    """The bundled model, once per process."""
+    return open_embedder("local")
+
+
+def _open_index(config: Config, embedder: Embedder) -> tuple[EdgeIndex, bool]:
+    """The index, and whether it was damaged and must be filled anew."""
+    folder = maintenance.index_folder(config.folder, embedder.model)
+    try:
+        return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), False
+    except IndexUnavailable as exc:
+        log.warning("building the index anew from the store: %s", exc)
+        shutil.rmtree(folder, ignore_errors=True)
+        return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), True

@@ -1,0 +1,82 @@
+"""Change the embedder while reading and writing go on."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+
+from hippocampe.embed import open_embedder
+from hippocampe.engine import backlog, generations
+from hippocampe.engine.context import Context
+from hippocampe.engine.projection import Progress
+from hippocampe.index.edge import EdgeIndex
+from hippocampe.lifecycle.maintenance import close_index, flush, index_folder, open_lexicon, reindex
+from hippocampe.store import embeddings, meta
+from hippocampe.types import Reindexed
+from hippocampe.validation import check_text
+
+
+def change_embedder(
+    context: Context, name: str, progress: Progress | None, take_over: Callable[[Context], None]
+) -> Reindexed:
+    """Re-embed everything with another embedder while the old one serves.
+
+    Args:
+        take_over: Called with the new parts once they hold everything. The old ones are then
+            retired: a step that still uses them is done again.
+
+    Raises:
+        EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
+        InvalidInput: Its name is not known.
+        Retired: Another change of embedder came first.
+    """
+    check_text("embedder", name)
+    embedder = open_embedder(
+        name, url=context.config.embedder_url, timeout=context.config.embedder_timeout
+    )
+    if embedder.model == context.embedder.model:
+        return reindex(context, progress)
+    with context.rebuilding:
+        context.check_serving()
+        folder = index_folder(context.config.folder, embedder.model)
+        shutil.rmtree(folder, ignore_errors=True)
+        new = replace(
+            context,
+            config=replace(context.config, embedder=name),
+            embedder=embedder,
+            lexicon=open_lexicon(context.store, embedder),
+            index=EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model),
+            flushed=0,
+        )
+        context.keep_outbox = True
+        try:
+            without = _fill_and_switch(context, new, progress)
+        except BaseException:
+            context.retired = False
+            close_index(new)
+            raise
+        finally:
+            context.keep_outbox = False
+        take_over(new)
+        close_index(context)
+        shutil.rmtree(
+            index_folder(context.config.folder, context.embedder.model), ignore_errors=True
+        )
+    flush(new)
+    return Reindexed(new.embedder.model, without)
+
+
+def _fill_and_switch(old: Context, new: Context, progress: Progress | None) -> tuple[str, ...]:
+    with old.store.exclusive():
+        start = old.applied
+    without = generations.refill(new, progress, graphs=True)
+    with old.store.exclusive():
+        # What was written meanwhile is little, and nothing can come between any more.
+        backlog.embed_missing(new, progress)
+        generations.replay(new, after=start)
+        # Before the old vectors go, so that no reader of them takes their absence for an answer.
+        old.retired = True
+        with new.store.write() as connection:
+            meta.put(connection, "embedder", new.config.embedder or "local")
+            meta.put(connection, "model", new.embedder.model)
+            embeddings.remove_other_models(connection, new.embedder.model)
+    return without

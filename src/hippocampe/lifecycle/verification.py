@@ -1,0 +1,108 @@
+"""Compare store and index, count, copy."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from hippocampe.engine import backlog, projection
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.errors import InvalidInput
+from hippocampe.lifecycle.residue import found_in_files, spellings
+from hippocampe.protocols import KINDS
+from hippocampe.store import meta, outbox, statistics
+from hippocampe.store import settings as settings_rows
+from hippocampe.store.shown import embedded_ids
+from hippocampe.types import Scope, Stats, Verification
+from hippocampe.validation import check_list
+
+
+def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
+    """Compare the store with the index, check the database, and look for what must be nowhere.
+
+    Raises:
+        InvalidInput: `absent` is one text, or holds an empty one.
+    """
+    if not all(check_list("absent", absent)):
+        raise InvalidInput("absent must be a list of texts that are not empty.")
+    if context.waiting:
+        backlog.embed_or_wait(context)
+    with context.store.exclusive():
+        checked: dict[str, int] = {}
+        missing: dict[str, tuple[str, ...]] = {}
+        unknown: dict[str, tuple[str, ...]] = {}
+        for kind in KINDS:
+            with context.store.read() as connection:
+                shown = set(projection.shown_ids(connection, kind))
+                indexed = _indexed(context, connection, kind)
+                # What waits to be embedded is pending, and no error.
+                shown -= _unembedded(context, connection, kind, shown - indexed)
+            checked[kind] = len(shown)
+            if shown - indexed:
+                missing[kind] = tuple(sorted(shown - indexed))
+            if indexed - shown:
+                unknown[kind] = tuple(sorted(indexed - shown))
+        with context.store.read() as connection:
+            pending = outbox.pending_count(connection)
+        database = context.store.integrity()
+        present = _places(context, absent)
+    ok = not missing and not unknown and not present and database == "ok"
+    return Verification(ok, checked, missing, unknown, pending, database, present)
+
+
+def _indexed(context: Context, connection: Connection, kind: str) -> set[str]:
+    if context.store.read_only:
+        # In the same view of the store: another process writes meanwhile.
+        return set(embedded_ids(connection, kind, context.embedder.model))
+    return set(context.index.ids(kind))
+
+
+def _unembedded(context: Context, connection: Connection, kind: str, missing: set[str]) -> set[str]:
+    """Those of the rows that are missing in the index that only wait for their vectors."""
+    if not context.store.read_only:
+        return {id for of, id in context.waiting if of == kind}
+    # The process that owns the folder knows which; this one, only that some do.
+    waits = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
+    return missing if waits else set()
+
+
+def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Where texts are found: settings, which erasing a subject leaves alone, then files."""
+    in_files = found_in_files(context.config.folder, texts)
+    with context.store.read() as connection:
+        stored = settings_rows.everything(connection)
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        forms = spellings(text)
+        named = tuple(
+            f"setting {name} of space {space}"
+            for space, name, value in stored
+            if any(form in str(value) for form in forms)
+        )
+        if places := (*named, *in_files.get(text, ())):
+            found[text] = places
+    return found
+
+
+def stats(context: Context, *, scope: Scope) -> Stats:
+    """Counts of a space, and the state of the index."""
+    with context.store.read() as connection:
+        counted = statistics.count(connection, scope.space, context.now())
+        pending = outbox.pending_count(connection)
+    indexed = {kind: context.index.count(kind) for kind in KINDS}
+    return Stats(
+        **counted,
+        indexed=indexed,
+        pending=pending,
+        embedder=context.embedder.model,
+        outages=context.outages.counts,
+        retrievals_dropped=context.dropped,
+    )
+
+
+def backup(context: Context, target: Path | None, *, overwrite: bool) -> Path:
+    """Copy the database while it is in use; by default to a dated file among the backups."""
+    stamp = context.now().strftime("%Y%m%dT%H%M%S%f")
+    target = target or context.config.folder / "backups" / f"{stamp}.db"
+    return context.store.backup(target, overwrite=overwrite)

@@ -1,0 +1,162 @@
+"""Listing: memories page by page, and the spaces, users and subjects there are."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, get_args
+
+from sqlalchemy import ColumnElement
+
+from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput
+from hippocampe.index.documents import fold_subjects
+from hippocampe.language.datetimes import as_utc
+from hippocampe.store import listing
+from hippocampe.store.schema import instant, memory, microseconds
+from hippocampe.types import (
+    CATEGORIES,
+    DEFAULT_IMPORTANCE,
+    MEMORY_COLLECTIONS,
+    Counts,
+    Metadata,
+    Order,
+    Page,
+    Scope,
+    State,
+)
+from hippocampe.validation import check_choice, check_limit, check_list, check_metadata
+
+
+def memories(
+    context: Context,
+    *,
+    scope: Scope,
+    collection: str | None,
+    types: Sequence[str] | None,
+    subjects: Sequence[str] | None,
+    category: str | None,
+    user: str | None,
+    channel: str | None,
+    metadata: Metadata | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    state: State,
+    order: Order,
+    limit: int,
+    cursor: str | None,
+) -> Page:
+    """One page of the memories of the space that meet all filters.
+
+    Raises:
+        InvalidInput: An argument cannot be used, or the cursor belongs to another query.
+    """
+    limit = check_limit(limit)
+    check_choice("state", state, get_args(State))
+    check_choice("order", order, get_args(Order))
+    start, end = as_utc(since, name="since"), as_utc(until, name="until")
+    if start and end and start >= end:
+        raise InvalidInput("since must be before until.")
+    equal = {"collection": collection, "category": category, "user": user, "channel": channel}
+    any_of = {
+        "types": None if types is None else check_list("types", types),
+        "subjects": None if subjects is None else fold_subjects(check_list("subjects", subjects)),
+    }
+    pairs = {} if metadata is None else check_metadata(metadata)
+    _check_labels(equal, any_of["types"])
+    query = _digest([scope.space, equal, any_of, pairs, str(start), str(end), state, order])
+    after = None if cursor is None else _read_cursor(cursor, query)
+    conditions = [listing.in_state(state, context.now())]
+    conditions += _filters(scope.space, equal, any_of, pairs)
+    if start is not None:
+        conditions.append(memory.c.created_at >= start)
+    if end is not None:
+        conditions.append(memory.c.created_at < end)
+    with context.store.read() as connection:
+        found = listing.page(connection, scope.space, conditions, order, after, limit + 1)
+    items = tuple(found[:limit])
+    more = len(found) > limit
+    return Page(items, _cursor(query, listing.position(items[-1], order)) if more else None)
+
+
+def _check_labels(equal: dict[str, str | None], types: Sequence[str] | None) -> None:
+    if equal["collection"] is not None:
+        check_choice("collection", equal["collection"], MEMORY_COLLECTIONS)
+    if equal["category"] is not None:
+        categories = frozenset[str]().union(*CATEGORIES.values())
+        check_choice("category", equal["category"], sorted(categories))
+    for name in types or ():
+        check_choice("type", name, DEFAULT_IMPORTANCE)
+    Scope(user=equal["user"], channel=equal["channel"])
+
+
+def _filters(
+    space: str,
+    equal: dict[str, str | None],
+    any_of: dict[str, tuple[str, ...] | None],
+    pairs: Metadata,
+) -> list[ColumnElement[bool]]:
+    conditions = [memory.c[name] == value for name, value in equal.items() if value is not None]
+    if any_of["types"] is not None:
+        conditions.append(memory.c.type.in_(any_of["types"]))
+    if any_of["subjects"] is not None:
+        conditions.append(listing.has_subject(space, any_of["subjects"]))
+    if pairs:
+        conditions.append(listing.has_metadata(pairs))
+    return conditions
+
+
+def _digest(query: Sequence[Any]) -> str:
+    return hashlib.blake2b(json.dumps(query).encode(), digest_size=8).hexdigest()
+
+
+def _cursor(query: str, position: Sequence[Any]) -> str:
+    values = [microseconds(each) if isinstance(each, datetime) else each for each in position]
+    return base64.urlsafe_b64encode(json.dumps([query, *values]).encode()).decode()
+
+
+def _read_cursor(cursor: str, query: str) -> tuple[Any, ...]:
+    """The position that a cursor holds: perhaps an importance, a time, an id."""
+    try:
+        made_for, *importance, at, id = json.loads(base64.urlsafe_b64decode(cursor))
+        if made_for == query:
+            return *map(float, importance), instant(at), str(id)
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise InvalidInput(
+            f"cursor {cursor!r:.60} cannot be read: give next_cursor of a page as it is."
+        ) from exc
+    raise InvalidInput(
+        "the cursor belongs to another query: repeat the filters and the order of its page, or "
+        "leave the cursor out."
+    )
+
+
+def spaces(context: Context) -> dict[str, Counts]:
+    """The spaces that hold memories or messages, the largest first."""
+    with context.store.read() as connection:
+        memories, messages = listing.of_spaces(connection, context.now())
+    return _sorted(memories, messages)
+
+
+def users(context: Context, *, scope: Scope) -> dict[str, Counts]:
+    """Who said something in the space, the most first."""
+    with context.store.read() as connection:
+        memories, messages = listing.of_users(connection, scope.space, context.now())
+    return _sorted(memories, messages)
+
+
+def _sorted(memories: dict[str, int], messages: dict[str, int]) -> dict[str, Counts]:
+    names = {*memories, *messages}
+    counts = {name: Counts(memories.get(name, 0), messages.get(name, 0)) for name in names}
+
+    def most_first(name: str) -> tuple[int, str]:
+        return -(counts[name].memories + counts[name].messages), name
+
+    return {name: counts[name] for name in sorted(names, key=most_first)}
+
+
+def subjects(context: Context, *, scope: Scope) -> dict[str, int]:
+    """The subjects of the space, folded, with their current memories, the most first."""
+    with context.store.read() as connection:
+        return listing.of_subjects(connection, scope.space, context.now())

@@ -1,0 +1,325 @@
+"""What the ranker measures, fetched: the stored words and vectors of the candidates and of the
+turns around them.
+
+Three queries whatever the number of candidates: the candidates, the turns next to them, the turns
+next to those.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    and_,
+    bindparam,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
+
+from hippocampe.engine.context import Context
+from hippocampe.language.temporal.window import TimeWindow
+from hippocampe.language.text import fold, is_about_speaker, is_to_somebody
+from hippocampe.language.text import words as spoken_words
+from hippocampe.language.topics import topics_of
+from hippocampe.protocols import Vector, Vectors
+from hippocampe.retrieval import signals
+from hippocampe.retrieval.late_interaction import Texts
+from hippocampe.store.driver import read_by_ids
+from hippocampe.store.embeddings import HALF, WORD_IDS
+from hippocampe.store.schema import memory, message, note, turn, vector
+
+ASKS, COUNTS, DATES, PLACES = 1, 2, 4, 8
+"""The bits of `text.traits`."""
+
+
+class _Row(NamedTuple):
+    """One text as the store holds it; `at` in microseconds since the epoch."""
+
+    id: str
+    author: str | None
+    at: int
+    channel: str | None
+    session: str | None
+    previous_id: str | None
+    next_id: str | None
+    importance: float | None
+    uses: int | None
+    teller: str | None
+    dense: bytes
+    words: bytes
+    traits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The candidates that the store could show, in the order of `ids`, and their measures.
+
+    `vectors` are their own, shape (candidates, dimensions).
+    """
+
+    ids: list[str]
+    kinds: list[str]
+    vectors: Vectors
+    measures: signals.Candidates
+
+
+def query(
+    context: Context,
+    space: str,
+    words: Sequence[str],
+    unknown: Sequence[str],
+    fresh: Vectors,
+    asks: frozenset[str],
+    window: TimeWindow | None,
+) -> signals.Query:
+    """A query as the ranker wants it.
+
+    Args:
+        words: Its distinct words in order.
+        unknown: Those that the data does not know.
+        fresh: Embeddings of those that are `lexicon.spoken`, shape (words, embedder dimensions).
+    """
+    lexicon = context.lexicon
+    new = set(unknown)
+    known = lexicon.ids([word for word in words if word not in new])
+    frequencies, items = lexicon.frequencies(space, known)
+    vectors = np.zeros((len(words), lexicon.width), np.float32)
+    counts = np.zeros(len(words), np.int64)
+    there = np.array([word not in new for word in words], bool)
+    vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
+    vectors[~there] = lexicon.place(unknown, fresh)
+    return signals.Query(
+        words=tuple(words),
+        vectors=vectors,
+        rarity=signals.rarity(counts, items),
+        asks=asks,
+        window=(window.start.timestamp(), window.end.timestamp()) if window else None,
+        topics=tuple(topics_of(word) for word in words),
+    )
+
+
+def load(
+    context: Context,
+    connection: Connection,
+    dense: Vector,
+    ids: Sequence[str],
+    kinds: dict[str, str],
+    bm25: dict[str, float],
+    same: Mapping[int, int],
+    asker: frozenset[str] = frozenset(),
+) -> Evidence:
+    """Fetch what is measured of candidates and of the turns around them.
+
+    Args:
+        dense: The query's vector.
+        ids: The candidates.
+        kinds: The kind of each.
+        bm25: Scores of those that the search by words found.
+        same: Word ids to read as another one's.
+        asker: The folded names of the asker, for a question about them.
+    """
+    model = context.embedder.model
+    own: dict[str, _Row] = {}
+    for kind in dict.fromkeys(kinds[id] for id in ids):
+        own |= _fetch(connection, kind, model, [id for id in ids if kinds[id] == kind])
+    listed = [id for id in ids if id in own]
+    near = _fetch(connection, "turn", model, _beside(own.values(), own))
+    known = own | near
+    far = _fetch(connection, "turn two away", model, _beside(near.values(), known))
+    rows = [own[id] for id in listed]
+    around = [*near.values(), *far.values()]
+    texts = [*rows, *around]
+    places = {row.id: place for place, row in enumerate(texts)}
+    neighbours = _neighbours(rows, places, known | far)
+    seen = [*rows, *near.values()]
+    vectors = np.frombuffer(b"".join([row.dense for row in seen]), HALF).astype(np.float32)
+    vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
+    spoken = _texts(texts, same)
+    traits = np.array([row.traits for row in texts], np.int64)
+    measures = signals.Candidates(
+        dense=vectors[: len(rows)] @ dense,
+        window=_window_cosines(vectors, neighbours, dense),
+        bm25=np.array([bm25.get(row.id, 0.0) for row in rows], np.float32),
+        vectors=context.lexicon.vectors_of(spoken.ids),
+        texts=spoken,
+        neighbours=neighbours,
+        question=traits & ASKS > 0,
+        number=traits[: len(rows)] & COUNTS > 0,
+        date=traits[: len(rows)] & DATES > 0,
+        place=traits[: len(rows)] & PLACES > 0,
+        topics=context.lexicon.topics_of(spoken.ids),
+        authors=[row.author for row in rows],
+        session=_sessions(rows),
+        at=np.array([row.at / 1e6 for row in rows]),
+        importance=_numbers([row.importance for row in rows]),
+        uses=_numbers([row.uses for row in rows]),
+        of_other=_of_other(connection, rows, kinds, asker) if asker else None,
+    )
+    own_kinds = [kinds[id] for id in listed]
+    return Evidence(listed, own_kinds, vectors[: len(rows)], measures)
+
+
+def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) -> dict[str, _Row]:
+    if not ids:
+        return {}
+    rows = read_by_ids(connection, _STATEMENTS[kind], list(ids), model=model)
+    return {row[0]: _Row._make(row) for row in rows}
+
+
+def _statement(table: Any, columns: tuple[Any, ...], dense: Any = vector.c.dense) -> Any:
+    same = and_(vector.c.id == table.c.id, vector.c.model == bindparam("model"))
+    return (
+        select(*columns, dense, vector.c.words, vector.c.traits)
+        .select_from(table.join(vector, same))
+        .where(table.c.id.in_(bindparam("ids", expanding=True)))
+    )
+
+
+def _said(id: Any, author: Any, content: Any) -> Any:
+    return select(id, author, content).where(id.in_(bindparam("ids", expanding=True)))
+
+
+_NONE = literal(None)
+_OF_TURN = (
+    *(turn.c.id, turn.c.author, type_coerce(turn.c.at, BigInteger), turn.c.channel),
+    *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE, turn.c.author),
+)
+# What was forgotten lends nothing to the turns beside it either.
+_NOT_FORGOTTEN = turn.c.forgotten_at.is_(None)
+_STATEMENTS: dict[str, Any] = {
+    "memory": _statement(
+        memory,
+        (
+            memory.c.id,
+            # Who told it does not speak in it.
+            _NONE,
+            type_coerce(func.coalesce(memory.c.occurred_at, memory.c.created_at), BigInteger),
+            *(memory.c.channel, _NONE, _NONE, _NONE, memory.c.importance, memory.c.access_count),
+            memory.c.user,
+        ),
+    ),
+    "turn": _statement(turn, _OF_TURN).where(_NOT_FORGOTTEN),
+    # Measured by their words alone.
+    "turn two away": _statement(turn, _OF_TURN, dense=_NONE).where(_NOT_FORGOTTEN),
+    "live": _statement(
+        message,
+        (
+            *(message.c.id, message.c.author, type_coerce(message.c.at, BigInteger)),
+            *(message.c.channel, _NONE, _NONE, _NONE, _NONE, _NONE, message.c.author),
+        ),
+    ),
+    "note": _statement(
+        note,
+        (
+            *(note.c.id, _NONE, type_coerce(note.c.modified_at, BigInteger)),
+            *(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, _NONE),
+        ),
+    ),
+}
+
+
+_SAID: dict[str, Any] = {
+    "memory": _said(memory.c.id, memory.c.user, memory.c.content),
+    "live": _said(message.c.id, message.c.author, message.c.content),
+    # The reply in a turn speaks of the companion.
+    "turn": _said(message.c.turn_id, message.c.author, message.c.content).where(
+        message.c.role.is_distinct_from("assistant")
+    ),
+}
+
+
+def _of_other(
+    connection: Connection, rows: Sequence[_Row], kinds: Mapping[str, str], asker: frozenset[str]
+) -> NDArray[np.bool_]:
+    """Shape (candidates,): whether someone else says it of themselves alone.
+
+    "My dog" of another user is another dog. What names the asker, or speaks to somebody, may still
+    answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
+    """
+    of_others = [row for row in rows if row.teller and fold(row.teller) not in asker]
+    found: set[str] = set()
+    for kind, statement in _SAID.items():
+        tellers = {row.id: row.teller for row in of_others if kinds[row.id] == kind}
+        said = read_by_ids(connection, statement, list(tellers)) if tellers else ()
+        found.update(
+            id
+            for id, author, content in said
+            if author == tellers[id]
+            and is_about_speaker(content)
+            and not is_to_somebody(content)
+            and not _names(content, asker)
+        )
+    return np.array([row.id in found for row in rows], bool)
+
+
+def _names(content: str, names: Collection[str]) -> bool:
+    said = frozenset(spoken_words(content))
+    return any(said.issuperset(spoken_words(name)) for name in names)
+
+
+def _beside(rows: Collection[_Row], known: Collection[str]) -> list[str]:
+    ends = (end for row in rows for end in (row.previous_id, row.next_id))
+    return list(dict.fromkeys(end for end in ends if end is not None and end not in known))
+
+
+def _neighbours(
+    rows: Sequence[_Row], places: dict[str, int], known: dict[str, _Row]
+) -> NDArray[np.int64]:
+    """Shape (rows, 4): places of the turns two before, just before, just after and two after in
+    the same session; -1 for none."""
+    found: list[list[int]] = []
+    for row in rows:
+        beside = [-1, -1, -1, -1]
+        if (before := known.get(row.previous_id or "")) and before.session == row.session:
+            beside[1] = places[before.id]
+            if (second := known.get(before.previous_id or "")) and second.session == row.session:
+                beside[0] = places[second.id]
+        if (after := known.get(row.next_id or "")) and after.session == row.session:
+            beside[2] = places[after.id]
+            if (second := known.get(after.next_id or "")) and second.session == row.session:
+                beside[3] = places[second.id]
+        found.append(beside)
+    return np.array(found, np.int64).reshape(len(rows), 4)
+
+
+def _window_cosines(
+    vectors: Vectors, neighbours: NDArray[np.int64], dense: Vector
+) -> NDArray[np.float32]:
+    """Shape (candidates,): the cosine of the query with the sum of a candidate's vector and those
+    of the turns just around it; NaN if there are none."""
+    cosines = np.full(len(neighbours), np.nan, np.float32)
+    rows = np.flatnonzero((neighbours[:, 1:3] >= 0).any(axis=1))
+    total = vectors[rows]
+    for column in (1, 2):
+        beside = neighbours[rows, column]
+        there = beside >= 0
+        total[there] += vectors[beside[there]]
+    cosines[rows] = total @ dense / np.maximum(np.linalg.norm(total, axis=1), 1e-9)
+    return cosines
+
+
+def _numbers(values: Sequence[float | None]) -> NDArray[np.float32]:
+    return np.array([np.nan if value is None else value for value in values], np.float32)
+
+
+def _texts(rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
+    lengths = [len(row.words) // WORD_IDS.itemsize for row in rows]
+    ids = np.frombuffer(b"".join(row.words for row in rows), WORD_IDS).astype(np.int64)
+    for id, read_as in same.items():
+        ids[ids == id] = read_as
+    return Texts(ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+
+
+def _sessions(rows: Sequence[_Row]) -> NDArray[np.int64]:
+    """A number per session, -1 for what has none."""
+    numbers: dict[str, int] = {}
+    return np.array(
+        [numbers.setdefault(row.session, len(numbers)) if row.session else -1 for row in rows],
+        np.int64,
+    )

@@ -1,0 +1,24 @@
+"""Fuse rankings into one list of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+RRF_K: Final = 60
+"""Cormack, Clarke and Büttcher (2009): how slowly a rank loses weight."""
+
+
+def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
+    """Weighted Reciprocal Rank Fusion (k = 60): every item that some ranking holds, best first.
+
+    Args:
+        rankings: Per source, ids from best to worst.
+        weights: Per source; a source without one weighs 1.
+    """
+    scores: dict[str, float] = {}
+    for source, ranking in rankings.items():
+        weight = weights.get(source, 1.0)
+        for position, item in enumerate(ranking, 1):
+            scores[item] = scores.get(item, 0.0) + weight / (RRF_K + position)
+    return sorted(scores, key=scores.__getitem__, reverse=True)

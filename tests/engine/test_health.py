@@ -1,0 +1,133 @@
+"""One line in the log per outage and one per recovery, and a counter."""
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from conftest import Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.engine.outages import Outages
+from hippocampe.errors import IndexUnavailable
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.INFO, logger="hippocampe")
+    return caplog
+
+
+def lines(logged: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(record.levelname, record.getMessage()) for record in logged.records]
+
+
+def test_an_outage_is_one_line_and_so_is_its_end(logged: pytest.LogCaptureFixture) -> None:
+    outages = Outages()
+    outages.works("notes")
+    for _ in range(3):
+        outages.failed("notes", "no answer in 2 s")
+    for _ in range(3):
+        outages.works("notes")
+    outages.failed("index", IndexUnavailable("closed"))
+    assert lines(logged) == [
+        ("WARNING", "notes failed, going on without it until it works again: no answer in 2 s"),
+        ("INFO", "notes works again"),
+        ("WARNING", "index failed, going on without it until it works again: closed"),
+    ]
+    outages.failed("notes", "refused")
+    assert outages.counts == {"notes": 2, "index": 1}
+
+
+def test_threads_count_one_outage_once(logged: pytest.LogCaptureFixture) -> None:
+    outages = Outages()
+    start = threading.Barrier(8)
+
+    def fail() -> None:
+        start.wait()
+        outages.failed("index", "down")
+
+    threads = [threading.Thread(target=fail) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outages.counts == {"index": 1}
+    assert len(logged.records) == 1
+
+
+def test_late_is_not_down_until_nothing_is_heard(logged: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    outages = Outages(clock=lambda: now)
+    for _ in range(100):
+        outages.late("search", "no answer within 100 ms")
+        now += 0.9
+        outages.works("search")
+    assert lines(logged) == []
+    for _ in range(100):
+        outages.late("search", "no answer within 100 ms")
+        now += 0.1
+    outages.works("search")
+    assert lines(logged) == [
+        (
+            "WARNING",
+            "search failed, going on without it until it works again: no answer within 100 ms",
+        ),
+        ("INFO", "search works again"),
+    ]
+    assert outages.counts == {"search": 1}
+
+
+def test_an_overload_is_logged_at_both_ends(logged: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    outages = Outages(clock=lambda: now)
+    outages.served()
+    for _ in range(50):
+        now += 1
+        outages.refused()
+        outages.served()
+    now += 9
+    outages.served()
+    assert len(logged.records) == 1
+    now += 1
+    outages.served()
+    outages.served()
+    assert lines(logged) == [
+        ("WARNING", "overload: more turns than can be served, some are answered without memory"),
+        ("INFO", "overload has ended: 50 of 102 turns were answered without memory"),
+    ]
+    assert outages.counts == {"overload": 1}
+
+
+@pytest.fixture
+def hippo(open_hippo: Opener, hashed: None) -> Hippocampe:
+    return open_hippo(embedder="hashed:32")
+
+
+def test_writing_goes_on_without_the_index_and_says_so_once(
+    hippo: Hippocampe,
+    scope: Scope,
+    logged: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = hippo._parts.index  # pyright: ignore[reportPrivateUsage]
+    assert hippo.stats(scope=scope).outages == {}
+
+    def down(*_: Any, **__: Any) -> Any:
+        raise IndexUnavailable("the disk was taken out")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(index, "apply", down)
+        broken.setattr(index, "nearest", down)
+        for name in ("Rose", "Ana", "Paul"):
+            hippo.remember(f"{name} joue du cor", scope=scope)
+    assert [level for level, _ in lines(logged)] == ["WARNING", "WARNING"]
+    assert hippo.stats(scope=scope).outages == {"index": 1, "indexing": 1}
+    hippo.flush()
+    hippo.remember("Owen joue du cor", scope=scope)
+    assert sorted(lines(logged)[2:]) == [
+        ("INFO", "index works again"),
+        ("INFO", "indexing works again"),
+    ]
+    assert len(hippo.recall("joue du cor", scope=scope, mode="text")) == 4
+    assert hippo.stats(scope=scope).outages == {"index": 1, "indexing": 1}

@@ -1,0 +1,760 @@
+"""Reading real talk: every shape of export, and what is wrong in it."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hippocampe.errors import HippocampeError, InvalidInput, UnreadableFile
+from hippocampe.ingest.formats.registry import (
+    FORMATS,
+    Problem,
+    TalkMessage,
+    detect_format,
+    read_talk,
+)
+
+LRM, NNBSP, NBSP = "\u200e", "\u202f", "\u00a0"
+
+
+def write(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def read(path: Path, **options: str) -> tuple[list[TalkMessage], list[Problem]]:
+    got = list(read_talk(path, **options))
+    messages = [one for one in got if isinstance(one, TalkMessage)]
+    return messages, [one for one in got if isinstance(one, Problem)]
+
+
+def said(messages: list[TalkMessage]) -> list[tuple[str, str]]:
+    return [(message.author, message.content) for message in messages]
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)
+
+
+# --- WhatsApp ---------------------------------------------------------------------------------
+
+ANDROID_FR = f"""\
+17/01/2026 à 10:20 - Les messages et les appels sont chiffrés de bout en bout.
+17/01/2026 à 10:21 - Mickael a créé le groupe « Vacances : été »
+17/01/2026 à 10:22 - Mickael a ajouté David
+17/01/2026 à 10:23 - David: je pars en Grèce demain
+avec ma sœur
+
+et le chien : Rex
+17/01/2026 à 10:24 - Mickael: <Médias omis>
+17/01/2026 à 10:24 - Mickael: IMG-20260117-WA0002.jpg (fichier joint)
+la vue du balcon
+17/01/2026 à 10:25 - Mickael: Ce message a été supprimé
+17/01/2026 à 10:26 - Mickael: n'oublie pas ton passeport <Ce message a été modifié>
+17/01/2026 à 10:27 - ~{NNBSP}Léa{NBSP}B.: 14:30 - 15:00 ça va ?
+"""
+
+
+def test_whatsapp_android_in_french(tmp_path: Path) -> None:
+    path = write(tmp_path, "Discussion WhatsApp avec Vacances.txt", ANDROID_FR)
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "whatsapp"
+    assert problems == []
+    assert said(messages) == [
+        ("David", "je pars en Grèce demain\navec ma sœur\n\net le chien : Rex"),
+        ("Mickael", "la vue du balcon"),
+        ("Mickael", "n'oublie pas ton passeport"),
+        ("Léa B.", "14:30 - 15:00 ça va ?"),
+    ]
+    assert {message.channel for message in messages} == {"Vacances"}
+    assert messages[0].at == utc(2026, 1, 17, 9, 23)
+    assert messages[0].role is None
+
+
+def test_whatsapp_ios_in_french(tmp_path: Path) -> None:
+    text = (
+        f"\ufeff{LRM}[17/01/2026 10:20:00] Les Voisins: {LRM}Les messages et appels sont chiffrés "
+        "de bout en bout.\r\n"
+        f"[17/01/2026 10:20:01] Les Voisins: {LRM}Ana a créé le groupe « Les Voisins »\r\n"
+        f"{LRM}[17/01/2026 10:23:45] David : {LRM}image absente\r\n"
+        f"[17/01/2026 10:24:00] \u202a+33{NBSP}6{NBSP}00\u202c : la clé est\nsous le pot\r\n"
+        f"[17/01/2026 10:25:00] Ana: pour \u2068@David\u2069 {LRM}<pièce jointe : 01-PHOTO.jpg>\r\n"
+        f"[17/01/2026 10:26:00] Ana: Rapport.pdf • {LRM}3 pages {LRM}document omis\r\n"
+        f"[17/01/2026 10:27:00] David: {LRM}Vous avez supprimé ce message.\r\n"
+        f"[17/01/2026 10:28:00] David: {LRM}Appel vocal manqué\r\n"
+        "[17/01/2026 10:29:00] David: elle a quitté Paris hier\r\n"
+    )
+
+    messages, problems = read(write(tmp_path, "_chat.txt", text))
+
+    assert problems == []
+    assert said(messages) == [
+        ("+33 6 00", "la clé est\nsous le pot"),
+        ("Ana", "pour @David"),
+        ("David", "elle a quitté Paris hier"),
+    ]
+    assert messages[0].at == utc(2026, 1, 17, 9, 24)
+
+
+def test_whatsapp_american(tmp_path: Path) -> None:
+    text = (
+        "1/7/26, 12:05 AM - Messages and calls are end-to-end encrypted.\n"
+        '1/7/26, 12:05 AM - Amy created group "Trip: Rome"\n'
+        f"1/7/26, 12:05{NNBSP}AM - Amy: happy birthday\n"
+        "1/8/26, 12:10 PM - Bob: thanks!\n"
+        "1/8/26, 1:15 p.m. - Bob: <Media omitted>\n"
+        f"1/9/26, 11:59{NNBSP}p.{NBSP}m. - Amy: see you <This message was edited>\n"
+    )
+
+    messages, problems = read(
+        write(tmp_path, "WhatsApp Chat with Amy (1).txt", text), timezone="America/New_York"
+    )
+
+    assert problems == []
+    assert [(one.content, one.at) for one in messages] == [
+        ("happy birthday", utc(2026, 1, 7, 5, 5)),
+        ("thanks!", utc(2026, 1, 8, 17, 10)),
+        ("see you", utc(2026, 1, 10, 4, 59)),
+    ]
+    assert {message.channel for message in messages} == {"Amy"}
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        (["03/04/2026", "17/04/2026"], (2026, 4, 3)),
+        (["03/04/2026", "04/17/2026"], (2026, 3, 4)),
+        (["05/03/2026", "01/04/2026"], (2026, 3, 5)),
+        (["03/05/2026", "04/01/2026"], (2026, 3, 5)),
+        (["01/02/2026", "02/02/2026", "03/02/2026"], (2026, 2, 1)),
+        (["01/02/2026", "01/03/2026", "01/04/2026"], (2026, 1, 2)),
+        (["01/02/2026"], (2026, 2, 1)),
+        (["2026-02-01"], (2026, 2, 1)),
+        (["01.02.26"], (2026, 2, 1)),
+        (["1. 2. 2026."], (2026, 2, 1)),
+    ],
+)
+def test_whatsapp_order_of_day_and_month(
+    tmp_path: Path, dates: list[str], expected: tuple[int, int, int]
+) -> None:
+    text = "".join(f"{date}, 12:00 - Zoé: bonjour {n}\n" for n, date in enumerate(dates))
+
+    messages, problems = read(write(tmp_path, "chat.txt", text), timezone="UTC")
+
+    assert problems == []
+    assert messages[0].at == utc(*expected, 12)
+
+
+@pytest.mark.parametrize(
+    "clock", ["10:23", "10.23", "10 h 23", "10:23:00", "10:23 AM", "10:23 a. m."]
+)
+def test_whatsapp_clocks(tmp_path: Path, clock: str) -> None:
+    path = write(tmp_path, "chat.txt", f"2026-01-17 {clock} - Zoé: coucou\n")
+
+    messages, _ = read(path, timezone="UTC")
+
+    assert [message.at for message in messages] == [utc(2026, 1, 17, 10, 23)]
+
+
+def test_whatsapp_text_that_looks_like_another_shape_is_not_a_header(tmp_path: Path) -> None:
+    text = (
+        "17/01/2026, 10:23 - Zoé: je te recopie\n"
+        "[16/01/2026 09:00:00] Paul: rendez-vous mardi\n"
+        "17/01/2026 piscine\n"
+    )
+
+    messages, _ = read(write(tmp_path, "chat.txt", text))
+
+    assert len(messages) == 1
+    assert messages[0].content.endswith("mardi\n17/01/2026 piscine")
+
+
+def test_whatsapp_words_of_people_are_kept(tmp_path: Path) -> None:
+    spoken = ["il a créé le groupe « Ski »", "he left", "le document est absent", "image"]
+    text = "".join(f"17/01/2026, 10:23 - Zoé: {one}\n" for one in spoken)
+
+    messages, _ = read(write(tmp_path, "chat.txt", text))
+
+    assert [message.content for message in messages] == spoken
+
+
+def test_whatsapp_broken_lines(tmp_path: Path) -> None:
+    text = (
+        b"au milieu d'un message\n"
+        b"17/01/2026, 10:23 - Ana: premier\n"
+        b"suite \xff\xfe\n"
+        b"vraie suite\n"
+        b"17/01/2026, 10:24 - Ana: cass\xe9\n"
+        b"suite du message perdu\n"
+        b"31/02/2026, 10:25 - Ana: jour inconnu\n"
+        b"17/01/2026, 10:26 - Ana: " + b"x" * 1_100_000 + b"\n"
+        b"17/01/2026, 10:27 - Ana: dernier\n"
+    )
+
+    messages, problems = read(write(tmp_path, "chat.txt", text))
+
+    assert [message.content for message in messages] == ["premier\nvraie suite", "dernier"]
+    assert sorted(problem.line for problem in problems) == [1, 3, 5, 7, 8]
+
+
+def test_whatsapp_archive_is_named_after_itself(tmp_path: Path) -> None:
+    path = tmp_path / "WhatsApp Chat - Les Voisins.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("00000001-PHOTO.jpg", b"\xff\xd8")
+        archive.writestr("_chat.txt", "[17/01/2026 10:23:45] Ana: bonjour")
+        archive.writestr("__MACOSX/_chat.txt", "rien")
+
+    messages, problems = read(path)
+
+    assert problems == []
+    assert [(one.channel, one.content) for one in messages] == [("Les Voisins", "bonjour")]
+
+
+def test_whatsapp_longer_export_keeps_the_ids(tmp_path: Path) -> None:
+    short = "17/01/2026, 10:23 - Ana: ok\n" * 3
+    first, _ = read(write(tmp_path, "Discussion WhatsApp avec Ana.txt", short))
+    later, _ = read(
+        write(tmp_path, "Discussion WhatsApp avec Ana (2).txt", short + short + ANDROID_FR),
+        timezone="UTC",
+    )
+
+    ids = [message.external_id for message in later]
+    assert ids[:3] == [message.external_id for message in first]
+    assert len(set(ids)) == len(ids)
+
+
+# --- JSON Lines -------------------------------------------------------------------------------
+
+
+def test_jsonl_full_and_least_forms(tmp_path: Path) -> None:
+    full = {
+        "content": "Mickael est blessé",
+        "author": "David",
+        "role": "user",
+        "channel": "lobby",
+        "at": "2026-01-17T10:23:00+02:00",
+        "space": "eko",
+        "external_id": 42,
+        "reply_to": "41",
+    }
+    least = {"content": "ah bon ?", "author": "Zoé", "at": "2026-07-17 10:23"}
+    text = "\ufeff" + json.dumps(full) + "\r\n\r\n" + json.dumps(least, ensure_ascii=False)
+    path = write(tmp_path, "talk.jsonl", text)
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "jsonl"
+    assert problems == []
+    assert messages[0] == TalkMessage(
+        content="Mickael est blessé",
+        author="David",
+        role="user",
+        channel="lobby",
+        at=utc(2026, 1, 17, 8, 23),
+        space="eko",
+        external_id="42",
+        reply_to="41",
+    )
+    assert messages[1].at == utc(2026, 7, 17, 8, 23)
+    assert messages[1].external_id
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[1]",
+        b'"text"',
+        b'{"author": "a"}',
+        b'{"content": "c"}',
+        b'{"content": " ", "author": "a"}',
+        b'{"content": 3, "author": "a"}',
+        b'{"content": "c", "author": "a", "role": "system"}',
+        b'{"content": "c", "author": "a", "at": "hier"}',
+        b'{"content": "c", "author": "a", "at": 12}',
+        b'{"content": "c", "author": "a", "at": "0001-01-01T00:00:00+23:00"}',
+        b'{"content": "c", "author": "a", "space": ""}',
+        b'{"content": "c", "author": "a", "space": "x\\ny"}',
+        b'{"content": "c", "author": "a", "external_id": []}',
+        b'{"content": "caf\xe9", "author": "a"}',
+        b'{"content": ' + b"9" * 5000 + b', "author": "a"}',
+        b"[" * 200_000,
+        b'{"author": "a", "content": "' + b"x" * 1_100_000 + b'"}',
+    ],
+)
+def test_jsonl_broken_line_is_reported_and_the_rest_goes_in(tmp_path: Path, line: bytes) -> None:
+    good = b'{"content": "bonjour", "author": "Zo\xc3\xa9"}'
+    path = write(tmp_path, "talk.jsonl", b"\n".join([line, good, line, good]))
+
+    messages, problems = read(path, format="jsonl")
+
+    assert said(messages) == [("Zoé", "bonjour")] * 2
+    assert [problem.line for problem in problems] == [1, 3]
+
+
+def test_jsonl_labels_and_text_become_storable(tmp_path: Path) -> None:
+    raw = {"content": "a\0b\ud83d", "author": " Zoé\u200e\n D. ", "channel": "été " + "x" * 300}
+
+    messages, problems = read(write(tmp_path, "t.jsonl", json.dumps(raw)))
+
+    assert problems == []
+    assert (messages[0].content, messages[0].author) == ("ab\ufffd", "Zoé D.")
+    assert messages[0].channel == "été " + "x" * 196
+
+
+def test_reasons_never_repeat_what_was_said(tmp_path: Path) -> None:
+    bad = [
+        {"content": "mon secret", "author": 3},
+        {"content": "mon secret", "author": "a", "at": "mon secret"},
+        {"content": "mon secret", "author": "a", "role": "mon secret"},
+        {"content": "mon secret", "author": "a", "space": "mon secret\n"},
+    ]
+    path = write(tmp_path, "t.jsonl", "\n".join(map(json.dumps, bad)) + '\n{"mon secret')
+
+    _, problems = read(path, format="jsonl")
+
+    assert len(problems) == 5
+    assert not any("secret" in problem.reason for problem in problems)
+
+
+# --- ChatGPT ----------------------------------------------------------------------------------
+
+
+def node(identifier: str, parent: str | None, **message: object) -> dict[str, object]:
+    raw = {"id": identifier, "create_time": 1768641780.5, **message} if message else None
+    return {"id": identifier, "parent": parent, "children": [], "message": raw}
+
+
+def speech(role: str, *parts: object, kind: str = "text") -> dict[str, object]:
+    return {"author": {"role": role}, "content": {"content_type": kind, "parts": list(parts)}}
+
+
+def chatgpt_conversation() -> dict[str, object]:
+    nodes = [
+        node("root", None),
+        node("system", "root", **speech("system", "tu es utile")),
+        node("ask", "system", **speech("user", "où part David ?")),
+        node("old", "ask", **speech("assistant", "à Rome")),
+        node("thought", "ask", **speech("assistant", "hum", kind="thoughts")),
+        node("call", "thought", **speech("assistant", "search()"), recipient="browser"),
+        node("tool", "call", **speech("tool", "résultats")),
+        node("new", "tool", **speech("assistant", "en Grèce", "demain")),
+        node(
+            "image",
+            "new",
+            **{
+                **speech("user", {"asset_pointer": "x"}, "et ça ?", kind="multimodal_text"),
+                "create_time": None,
+            },
+        ),
+        node(
+            "hidden",
+            "image",
+            **speech("user", "profil"),
+            metadata={"is_visually_hidden_from_conversation": True},
+        ),
+    ]
+    return {
+        "title": "Voyage de David",
+        "create_time": 1768641700,
+        "current_node": "hidden",
+        "mapping": {str(one["id"]): one for one in nodes},
+    }
+
+
+CHATGPT_SAID = [
+    ("user", "où part David ?"),
+    ("ChatGPT", "en Grèce\ndemain"),
+    ("user", "et ça ?"),
+]
+
+
+def test_chatgpt_reads_the_visible_branch(tmp_path: Path) -> None:
+    path = write(tmp_path, "conversations.json", json.dumps([chatgpt_conversation()]))
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "chatgpt"
+    assert problems == []
+    assert said(messages) == CHATGPT_SAID
+    assert [message.role for message in messages] == ["user", "assistant", "user"]
+    assert [message.external_id for message in messages] == ["ask", "new", "image"]
+    assert {message.channel for message in messages} == {"Voyage de David"}
+    assert {message.at for message in messages} == {
+        datetime(2026, 1, 17, 9, 23, 0, 500_000, tzinfo=UTC)
+    }
+
+
+def test_chatgpt_archive_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    other = {**chatgpt_conversation(), "title": None, "current_node": None}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("user.json", "{}")
+        archive.writestr("chat.html", "<html>")
+        archive.writestr("a/conversations-001.json", json.dumps([other, 3]))
+        archive.writestr("a/conversations-000.json", json.dumps([chatgpt_conversation()]))
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "chatgpt"
+    assert said(messages[:3]) == CHATGPT_SAID
+    assert {message.channel for message in messages[3:]} == {"ChatGPT"}
+    assert [problem.line for problem in problems] == [2]
+    assert problems[0].reason.startswith("a/conversations-001.json: ")
+
+
+def test_chatgpt_loops_and_broken_records(tmp_path: Path) -> None:
+    loop = {"mapping": {"a": {**node("a", "b", **speech("user", "salut")), "parent": "a"}}}
+    loop["current_node"] = "a"
+    broken_time = chatgpt_conversation()
+    broken_time["mapping"]["ask"]["message"]["create_time"] = "hier"
+    records = [loop, None, {"mapping": []}, broken_time]
+
+    messages, problems = read(write(tmp_path, "c.json", json.dumps(records)), format="chatgpt")
+
+    assert [message.content for message in messages] == ["salut", "en Grèce\ndemain", "et ça ?"]
+    assert [problem.line for problem in problems] == [2, 3, 4]
+
+
+# --- Claude -----------------------------------------------------------------------------------
+
+
+def claude_message(identifier: str, sender: str, **more: object) -> dict[str, object]:
+    return {"uuid": identifier, "sender": sender, "created_at": "2026-01-17T09:23:00Z", **more}
+
+
+def test_claude_text_and_blocks(tmp_path: Path) -> None:
+    conversation = {
+        "uuid": "c1",
+        "name": "Ski",
+        "created_at": "2026-01-17T09:00:00Z",
+        "chat_messages": [
+            claude_message("m1", "human", text="qui est blessé ?"),
+            claude_message(
+                "m2",
+                "assistant",
+                text="This block is not supported",
+                content=[
+                    {"type": "thinking", "thinking": "voyons"},
+                    {"type": "text", "text": "Mickael, à l'épaule."},
+                    {"type": "tool_use", "name": "search", "input": {}},
+                    {"type": "text", "text": "Depuis le ski."},
+                ],
+            ),
+            claude_message("m3", "human", text="", content=[]),
+            {**claude_message("m4", "human", text="merci"), "created_at": None},
+            claude_message("m5", "human", text="hein ?", created_at="bientôt"),
+        ],
+    }
+    path = write(tmp_path, "conversations.json", json.dumps([conversation], indent=1))
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "claude"
+    assert said(messages) == [
+        ("user", "qui est blessé ?"),
+        ("Claude", "Mickael, à l'épaule.\nDepuis le ski."),
+        ("user", "merci"),
+    ]
+    assert {(one.channel, one.at) for one in messages} == {("Ski", utc(2026, 1, 17, 9, 23))}
+    assert [problem.line for problem in problems] == [1]
+
+
+def test_claude_leaves_abandoned_branches_out(tmp_path: Path) -> None:
+    root = "00000000-0000-4000-8000-000000000000"
+    conversation = {
+        "name": "",
+        "chat_messages": [
+            claude_message("m1", "human", text="bonjour", parent_message_uuid=root),
+            claude_message("m2", "assistant", text="ancienne", parent_message_uuid="m1"),
+            claude_message("m3", "assistant", text="nouvelle", parent_message_uuid="m1"),
+        ],
+    }
+    path = tmp_path / "data.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("users.json", "[]")
+        archive.writestr("conversations.json", json.dumps([conversation]))
+
+    messages, _ = read(path)
+
+    assert said(messages) == [("user", "bonjour"), ("Claude", "nouvelle")]
+    assert {message.channel for message in messages} == {"Claude"}
+
+
+# --- Telegram ---------------------------------------------------------------------------------
+
+
+def telegram_chat(**more: object) -> dict[str, object]:
+    return {
+        "name": "Les cousins",
+        "type": "private_group",
+        "id": 77,
+        "messages": [
+            {"id": 1, "type": "service", "action": "create_group", "text": ""},
+            {
+                "id": 2,
+                "type": "message",
+                "date": "2026-01-17T10:23:00",
+                "date_unixtime": "1768641780",
+                "from": "David",
+                "from_id": "user5",
+                "text": ["voir ", {"type": "link", "text": "https://exemple.fr"}, " svp"],
+            },
+            {
+                "id": 3,
+                "type": "message",
+                "date": "2026-01-17T10:24:00",
+                "from": None,
+                "from_id": "user6",
+                "text": "d'accord",
+                "reply_to_message_id": 2,
+            },
+            {"id": 4, "type": "message", "date_unixtime": "1768641780", "from": "A", "text": ""},
+            {"id": 5, "type": "message", "date_unixtime": "x", "from": "A", "text": "perdu"},
+        ],
+        **more,
+    }
+
+
+def test_telegram_single_chat(tmp_path: Path) -> None:
+    path = write(tmp_path, "result.json", json.dumps(telegram_chat(), indent=1))
+
+    messages, problems = read(path)
+
+    assert detect_format(path) == "telegram"
+    assert said(messages) == [("David", "voir https://exemple.fr svp"), ("user6", "d'accord")]
+    assert [message.at for message in messages] == [
+        utc(2026, 1, 17, 9, 23),
+        utc(2026, 1, 17, 9, 24),
+    ]
+    assert messages[0].external_id == messages[1].reply_to == "telegram:77:2"
+    assert {message.channel for message in messages} == {"Les cousins"}
+    assert [problem.line for problem in problems] == [5]
+
+
+def test_telegram_whole_account_in_any_order_of_keys(tmp_path: Path) -> None:
+    unnamed = telegram_chat(name=None, id=78)
+    account = {
+        "chats": {"list": [telegram_chat(), unnamed, 3], "about": ""},
+        "left_chats": {"about": "", "list": []},
+        "personal_information": {"name": "Ana", "messages": [1]},
+    }
+    path = write(tmp_path, "result.json", json.dumps(account, sort_keys=True))
+
+    messages, problems = read(path)
+
+    assert [message.channel for message in messages] == ["Les cousins"] * 2 + ["Telegram 78"] * 2
+    assert len({message.external_id for message in messages}) == 4
+    assert [problem.line for problem in problems] == [5, 10]
+
+
+# --- every format -----------------------------------------------------------------------------
+
+
+def samples(folder: Path) -> Iterator[tuple[str, Path]]:
+    claude = {"name": "x", "chat_messages": [claude_message("m", "human", text="salut")]}
+    jsonl = json.dumps({"content": "salut", "author": "Ana"})
+    yield "whatsapp", write(folder, "chat.txt", ANDROID_FR)
+    yield "jsonl", write(folder, "talk.jsonl", jsonl)
+    yield "chatgpt", write(folder, "chatgpt.json", json.dumps([chatgpt_conversation()]))
+    yield "claude", write(folder, "claude.json", json.dumps([claude]))
+    yield "telegram", write(folder, "result.json", json.dumps(telegram_chat()))
+
+
+def test_reading_twice_gives_the_same_ids(tmp_path: Path) -> None:
+    for name, path in samples(tmp_path):
+        first, second = read(path)[0], read(path, format=name)[0]
+        assert first == second
+        assert all(message.external_id for message in first)
+
+
+def test_ids_are_derived_where_the_file_has_none(tmp_path: Path) -> None:
+    spoken = {"sender": "human", "text": "salut", "created_at": "2026-01-17T09:23:00Z"}
+    records = [{"name": "x", "chat_messages": [spoken, spoken]}]
+
+    messages, _ = read(write(tmp_path, "c.json", json.dumps(records)))
+
+    assert len({message.external_id for message in messages}) == 2
+
+
+@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram"])
+def test_cut_document_is_refused_before_any_message(tmp_path: Path, format: str) -> None:
+    whole = dict(samples(tmp_path))[format].read_bytes()
+    for size in range(1, len(whole), 7):
+        path = write(tmp_path, "cut.json", whole[:size])
+        with pytest.raises(UnreadableFile, match="stops before its end"):
+            next(read_talk(path, format=format))
+
+
+@pytest.mark.parametrize("format", ["chatgpt", "claude", "telegram"])
+def test_damaged_document_is_refused(tmp_path: Path, format: str) -> None:
+    whole = dict(samples(tmp_path))[format].read_text(encoding="utf-8")
+    for damaged in (whole.replace('":', '"', 1), whole + "x", "[" * 200_000):
+        with pytest.raises(UnreadableFile):
+            list(read_talk(write(tmp_path, "bad.json", damaged), format=format))
+
+
+def test_document_larger_than_what_is_held(tmp_path: Path) -> None:
+    long = "é" * 90_000
+    records = [
+        {
+            "name": f"n{n}",
+            "chat_messages": [claude_message(f"{n}-{m}", "human", text=long) for m in range(n)],
+        }
+        for n in range(12)
+    ]
+    path = write(tmp_path, "c.json", json.dumps(records, ensure_ascii=False))
+
+    messages, problems = read(path)
+
+    assert problems == []
+    assert len(messages) == sum(range(12))
+    assert {message.content for message in messages} == {long}
+
+
+def test_unknown_empty_missing_and_unusual_files(tmp_path: Path) -> None:
+    for content in ("", " \n", "bonjour\n", "{}", "[]", '{"a": ["mapping"]}', b"\x00\xff"):
+        with pytest.raises(InvalidInput):
+            detect_format(write(tmp_path, "x", content))
+    with pytest.raises(UnreadableFile):
+        detect_format(tmp_path / "absent.txt")
+    with pytest.raises(UnreadableFile):
+        detect_format(tmp_path)
+    with pytest.raises(UnreadableFile, match="UTF-16"):
+        detect_format(write(tmp_path, "x", ANDROID_FR.encode("utf-16")))
+    with pytest.raises(UnreadableFile):
+        list(read_talk(write(tmp_path, "x", "bonjour\n"), format="whatsapp"))
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("photo.jpg", b"")
+    with pytest.raises(UnreadableFile, match="no export"):
+        detect_format(tmp_path / "x.zip")
+
+
+@pytest.mark.parametrize("format", ["jsonl", "whatsapp"])
+def test_empty_file_of_a_named_format_holds_nothing(tmp_path: Path, format: str) -> None:
+    assert read(write(tmp_path, "x", ""), format=format) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "options", [{"format": "msn"}, {"timezone": "Paris"}, {"timezone": "../x"}]
+)
+def test_unknown_options_are_refused_at_once(tmp_path: Path, options: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput):
+        read_talk(write(tmp_path, "chat.txt", ANDROID_FR), **options)
+
+
+def test_damaged_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([chatgpt_conversation()]))
+    whole = path.read_bytes()
+    damaged = whole[:60] + bytes(byte ^ 0x55 for byte in whole[60:200]) + whole[200:]
+    for content in (whole[:100], whole[:-30], damaged):
+        with pytest.raises(UnreadableFile):
+            list(read_talk(write(tmp_path, "y.zip", content), format="chatgpt"))
+
+
+# --- fuzz -------------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    [
+        b"17/01/2026, 10:23 - Ana: ",
+        b"[1/17/26, 10:23:00 PM] Bob: ",
+        b"0/0/0 99:99 - x: ",
+        b"\n",
+        b'{"content": "a", "author": "b"}',
+        b'{"content": "a", "author": "b", "at": "',
+        b'[{"mapping": {"a": {"message": {"author": {"role": "user"}, "content": {"parts": ["x"]',
+        b'[{"chat_messages": [{"sender": "human", "text": "x"',
+        b'{"chats": {"list": [{"messages": [{"type": "message", "text": ["x"], "from": "y"',
+        b"}",
+        b"]",
+        b"}}}]}}",
+        b'"date": "9999-12-31T23:59:59-12:00"',
+        b'"created_at": 1e999',
+        b",",
+        b"PK\x03\x04",
+        b"\xff\xfe",
+        b"\\ud800",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    content=st.one_of(
+        st.binary(max_size=300), st.lists(PIECES | st.binary(max_size=8)).map(b"".join)
+    ),
+    format=st.sampled_from([None, *FORMATS]),
+)
+def test_any_bytes_give_messages_problems_or_an_error_of_ours(
+    content: bytes, format: str | None
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = write(Path(folder), "x", content)
+        try:
+            got = list(read_talk(path, format=format))
+        except HippocampeError:
+            return
+        for one in got:
+            if isinstance(one, TalkMessage):
+                assert one.content.strip()
+                assert one.external_id
+                assert one.at is None or one.at.tzinfo is UTC
+                one.content.encode()
+            else:
+                assert one.line >= 1
+
+
+WORDS = st.text(st.sampled_from('aé œ:-[]{}"«»0123/,\u202f😀'), min_size=1, max_size=20).filter(
+    lambda text: bool(text.strip())
+)
+BROKEN_JSON = st.sampled_from([b"{", b"[]", b"nul", b'{"content": "\xff"}', b'{"author": "a"}'])
+
+
+@settings(max_examples=100, deadline=None)
+@given(lines=st.lists(WORDS | BROKEN_JSON, max_size=12))
+def test_jsonl_gives_exactly_the_good_lines(lines: list[str | bytes]) -> None:
+    raw = [
+        line
+        if isinstance(line, bytes)
+        else json.dumps({"content": line, "author": "Ana"}, ensure_ascii=False).encode()
+        for line in lines
+    ]
+    with TemporaryDirectory() as folder:
+        messages, problems = read(write(Path(folder), "x", b"\n".join(raw)), format="jsonl")
+
+    assert [one.content for one in messages] == [one for one in lines if isinstance(one, str)]
+    assert [one.line for one in problems] == [
+        number for number, one in enumerate(lines, start=1) if isinstance(one, bytes)
+    ]
+
+
+BROKEN_CHAT = st.sampled_from([b"17/01/2026, 10:23 - Ana: \xe9", b"31/02/2026, 10:23 - Ana: x"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(lines=st.lists(WORDS | BROKEN_CHAT, max_size=12))
+def test_whatsapp_gives_exactly_the_good_messages(lines: list[str | bytes]) -> None:
+    raw = [
+        line if isinstance(line, bytes) else f"17/01/2026, 10:23 - Ana: {line}".encode()
+        for line in lines
+    ]
+    with TemporaryDirectory() as folder:
+        messages, problems = read(write(Path(folder), "x", b"\n".join(raw)), format="whatsapp")
+
+    assert [one.content for one in messages] == [
+        one.strip() for one in lines if isinstance(one, str)
+    ]
+    assert [one.line for one in problems] == [
+        number for number, one in enumerate(lines, start=1) if isinstance(one, bytes)
+    ]

@@ -1,0 +1,577 @@
+"""Talk comes in from other programs; a space goes out and comes back whole."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from uuid6 import uuid7
+
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
+from hippocampe.ingest import archive
+
+AT = "2025-06-01T18:00:00+02:00"
+
+
+def lines(*messages: Any) -> str:
+    return "\n".join(each if isinstance(each, str) else json.dumps(each) for each in messages)
+
+
+def claude() -> str:
+    def said(id: str, sender: str, text: str, minute: int) -> dict[str, Any]:
+        at = f"2025-06-01T16:{minute:02}:00.000000Z"
+        content = [{"type": "text", "text": text}]
+        return {"uuid": id, "sender": sender, "text": text, "content": content, "created_at": at}
+
+    talk = [
+        said("a1", "human", "Où poussent les myrtilles ?", 0),
+        said("a2", "assistant", "Dans les sous-bois.", 1),
+    ]
+    head = {"uuid": "c1", "name": "Myrtilles", "created_at": "2025-06-01T16:00:00.000000Z"}
+    return json.dumps([head | {"chat_messages": talk}])
+
+
+def chatgpt() -> str:
+    def node(id: str, parent: str | None, role: str, text: str, at: float) -> dict[str, Any]:
+        message = {
+            "id": id,
+            "author": {"role": role},
+            "create_time": at,
+            "content": {"content_type": "text", "parts": [text]},
+        }
+        return {"id": id, "parent": parent, "children": [], "message": message}
+
+    start = datetime(2025, 6, 1, 16, tzinfo=UTC).timestamp()
+    question = node("a1", None, "user", "Où poussent les myrtilles ?", start)
+    question["children"] = ["a2"]
+    answer = node("a2", "a1", "assistant", "Dans les sous-bois.", start + 60)
+    conversation = {
+        "id": "c1",
+        "conversation_id": "c1",
+        "title": "Myrtilles",
+        "create_time": start,
+        "current_node": "a2",
+        "mapping": {"a1": question, "a2": answer},
+    }
+    return json.dumps([conversation])
+
+
+def telegram() -> str:
+    def said(id: int, who: str, text: str) -> dict[str, Any]:
+        at = datetime(2025, 6, 1, 16, tzinfo=UTC)
+        return {
+            "id": id,
+            "type": "message",
+            "date": "2025-06-01T18:00:00",
+            "date_unixtime": str(int(at.timestamp()) + 60 * (id - 1)),
+            "from": who,
+            "from_id": f"user{who}",
+            "text": text,
+            "text_entities": [{"type": "plain", "text": text}],
+        }
+
+    talk = [
+        said(1, "Camille", "Où poussent les myrtilles ?"),
+        said(2, "Owen", "Dans les sous-bois."),
+    ]
+    return json.dumps({"name": "Forêt", "type": "private_group", "id": 7, "messages": talk})
+
+
+SAMPLES = {
+    "jsonl": lines(
+        {"author": "dev", "role": "user", "content": "Où poussent les myrtilles ?", "at": AT},
+        {"author": "eko", "role": "assistant", "content": "Dans les sous-bois.", "at": AT},
+    ),
+    "whatsapp": "01/06/2025, 18:00 - Camille: Où poussent les myrtilles ?\n"
+    "01/06/2025, 18:01 - Owen: Dans les sous-bois.\n"
+    "13/06/2025, 09:00 - Owen: Bonjour\n",
+    "claude": claude(),
+    "chatgpt": chatgpt(),
+    "telegram": telegram(),
+}
+
+
+@pytest.mark.parametrize("format", SAMPLES)
+def test_talk_comes_in_once_with_its_times(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / ("talk.txt" if format == "whatsapp" else "talk.json")
+    path.write_text(SAMPLES[format], encoding="utf-8")
+    done = hippo.import_from(path, scope=scope)
+    assert (done.known, done.problems) == (0, ())
+    assert done.added == done.read >= 2
+    found = hippo.recall("myrtilles", scope=scope, collections=["turn"], mode="text")
+    assert found[0].content.startswith("Où poussent les myrtilles ?")
+    assert found[0].at == datetime(2025, 6, 1, 16, tzinfo=UTC)
+    assert found[0].external_ids
+    if format in ("jsonl", "claude", "chatgpt"):
+        assert done.turns == 1
+        assert "sous-bois" in found[0].content
+    again = hippo.import_from(path, scope=scope, format=format)
+    assert (again.read, again.added, again.known, again.turns) == (done.read, 0, done.read, 0)
+    assert hippo.stats(scope=scope).messages == done.added
+    assert hippo.verify().ok
+
+
+def test_what_cannot_be_read_is_reported_and_the_rest_comes_in(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    good = {"author": "dev", "content": "Où poussent les myrtilles ?"}
+    path.write_text(lines(good, "{broken", good | {"content": ""}, good | {"content": "Merci"}))
+    done = hippo.import_from(path, scope=scope)
+    assert (done.read, done.added) == (2, 2)
+    assert [line for line, _ in done.problems] == [2, 3]
+    assert [message.content for message in hippo.messages(scope=scope)] == [
+        "Où poussent les myrtilles ?",
+        "Merci",
+    ]
+
+
+def test_pairs_are_made_by_channel_across_batches(
+    hashed: None, open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    """One message more than a batch comes first, so that every pair straddles two of them."""
+    hippo = open_hippo(embedder="hashed:32")
+    talk: list[dict[str, Any]] = [{"author": "dev", "content": "seul", "channel": "z"}]
+    for number in range(600):
+        common = {"channel": "ab"[number % 2], "external_id": f"{number}"}
+        talk.append(common | {"author": "dev", "role": "user", "content": f"question {number}"})
+        if number % 3:
+            reply = {"author": "eko", "role": "assistant", "content": f"réponse {number}"}
+            talk.append(common | reply | {"external_id": f"r{number}"})
+    talk.append(talk[1])
+    path = tmp_path / "talk.jsonl"
+    path.write_text(lines(*talk))
+    done = hippo.import_from(path, scope=scope)
+    assert (done.read, done.added, done.known) == (1_002, 1_001, 1)
+    assert done.turns == hippo.stats(scope=scope).turns == 601
+    for number in (0, 1, 254, 255, 256, 257, 599):
+        (turn,) = hippo.recall(
+            f"question {number}", scope=scope, mode="text", collections=["turn"], limit=1
+        )
+        reply = f"\neko: réponse {number}" if number % 3 else ""
+        assert turn.content == f"question {number}{reply}"
+    assert hippo.verify().ok
+
+
+def test_a_line_may_name_its_space_and_channel(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text(
+        lines(
+            {"author": "a", "content": "un", "space": "ailleurs", "channel": "c"},
+            {"author": "a", "content": "deux"},
+        )
+    )
+    hippo.import_from(path, scope=scope)
+    assert [m.content for m in hippo.messages(scope=Scope(space="ailleurs", channel="c"))] == ["un"]
+    assert [m.content for m in hippo.messages(scope=scope)] == ["deux"]
+
+
+@pytest.mark.parametrize("content", ["", "bonjour", '{"a": 1}', "\x00\x01"])
+def test_what_is_no_talk_is_refused(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "talk"
+    path.write_text(content)
+    with pytest.raises((InvalidInput, UnreadableFile)):
+        hippo.import_from(path, scope=scope)
+    with pytest.raises(UnreadableFile):
+        hippo.import_from(path, scope=scope, format="hippocampe")
+    with pytest.raises(UnreadableFile):
+        hippo.import_from(tmp_path / "nowhere", scope=scope)
+    with pytest.raises(InvalidInput, match="unknown"):
+        hippo.import_from(path, scope=scope, format="excel")
+    assert hippo.stats(scope=scope).messages == 0
+
+
+# Export
+
+
+def tell(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
+    hippo.remember("David habite à Ordizan", scope=scope, subjects=["david"])
+    clock.advance(days=1)
+    hippo.remember("David a déménagé à Toulouse", scope=scope, evidence=["m1"])
+    gone = hippo.remember("Owen chante faux", scope=scope).memory
+    hippo.delete(gone.id, scope=scope, reason="pas gentil")
+    hippo.set_fact("boisson", "thé", scope=scope)
+    hippo.remember("dev = Mickael", scope=scope, ttl="30d")
+    hippo.remember("Eko sait lire", scope=scope, collection="self", category="capability")
+    one, two = (
+        hippo.remember(each, scope=scope).memory for each in ("Il neige", "Le col est fermé")
+    )
+    hippo.associate(two.id, one.id, "caused_by", scope=scope, reason="trop de neige")
+    hippo.after_turn("Le col est ouvert ?", "Non, fermé.", scope=scope)
+    clock.advance(minutes=3)
+    hippo.after_turn("Dommage", None, scope=scope)
+    hippo.observe("on part demain", scope=scope, external_id="w1")
+
+
+def whole(hippo: Hippocampe, scope: Scope) -> Any:
+    """Everything a reader can see of a space, whatever the ids, but for the counts of its reads."""
+    unread: dict[str, Any] = {"id": "", "space": "", "access_count": 0, "last_accessed_at": None}
+    memories = hippo.recent(100, scope=scope)
+    histories = [hippo.history(memory.id, scope=scope) for memory in memories]
+    names = {v.id: v.content for h in histories for v in h.versions}
+    return {
+        "facts": {key: memory.content for key, memory in hippo.facts(scope=scope).items()},
+        "memories": [replace(memory, **unread) for memory in memories],
+        "versions": [
+            [
+                replace(v, **unread, superseded_by=names.get(v.superseded_by or ""))
+                for v in h.versions
+            ]
+            for h in histories
+        ],
+        "edges": sorted(
+            (
+                names.get(e.source_id, "?"),
+                names.get(e.target_id, "?"),
+                e.kind,
+                e.reason,
+                e.created_at,
+            )
+            for h in histories
+            for e in h.associations
+        ),
+        "messages": [
+            replace(m, id="", space="") for m in hippo.messages(scope=replace(scope, channel=None))
+        ],
+        "found": {
+            query: [
+                item.content
+                for item in hippo.recall(query, scope=scope, mode=mode, collections=all)
+            ]
+            for query in ("Toulouse", "thé", "le col", "dev", "Eko lire")
+            for mode in ("text",)
+            for all in (["memory", "self", "turn", "live"],)
+        },
+        "stats": replace(hippo.stats(scope=scope), indexed={}, pending=0),
+    }
+
+
+def test_a_space_comes_back_whole(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    hippo.remember("Nora est ailleurs", scope=Scope(space="ailleurs"))
+    written = hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    text = (tmp_path / "space.jsonl").read_text(encoding="utf-8")
+    assert len(text.splitlines()) == written + 1
+    assert "Nora" not in text
+    fresh = open_hippo(tmp_path / "fresh")
+    done = fresh.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert (done.read, done.added, done.known, done.problems) == (written, written, 0, ())
+    assert whole(fresh, scope) == whole(hippo, scope)
+    assert fresh.verify().ok
+    assert fresh.remember("Mickael est dev", scope=scope).action == "inserted"
+    again = fresh.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert (again.added, again.known) == (0, written)
+
+
+def test_what_was_hidden_comes_back_hidden_and_can_be_restored(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    gone = hippo.remember("Owen chante faux", scope=scope).memory
+    hippo.delete(gone.id, scope=scope, reason="pas gentil")
+    hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    fresh = open_hippo(tmp_path / "fresh")
+    fresh.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert fresh.recall("Owen", scope=scope) == []
+    fresh.restore(gone.id, scope=scope)
+    assert [item.content for item in fresh.recall("Owen", scope=scope)] == ["Owen chante faux"]
+    assert fresh.verify().ok
+
+
+def test_a_space_is_copied_within_a_database(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    before = whole(hippo, scope)
+    written = hippo.export_to(tmp_path / "space.jsonl", scope=scope)
+    copy = replace(scope, space="copie")
+    for added in (written, 0):
+        assert hippo.import_from(tmp_path / "space.jsonl", scope=copy).added == added
+    assert whole(hippo, scope) == before
+    assert whole(hippo, copy) == before
+    hippo.erase(scope=copy, whole_space=True)
+    assert whole(hippo, scope) == before
+    assert hippo.verify().ok
+
+
+def test_a_broken_line_of_an_export_is_reported(
+    hippo: Hippocampe, open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    tell(hippo, scope, clock)
+    path = tmp_path / "space.jsonl"
+    written = hippo.export_to(path, scope=scope)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text + '{"record": "attic"}\n{"record": "memory"}\nbroken\n', encoding="utf-8")
+    done = open_hippo(tmp_path / "fresh").import_from(path, scope=scope)
+    assert done.added == written
+    assert [line for line, _ in done.problems] == [written + 2, written + 3, written + 4]
+
+
+def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out" / "space.jsonl"
+    with pytest.raises(StoreError):
+        hippo.export_to(path, scope=scope)
+    path.parent.mkdir()
+    with pytest.raises(InvalidInput, match="no file"):
+        hippo.export_to(path.parent, scope=scope, overwrite=True)
+    hippo.export_to(path, scope=scope)
+    before = path.read_bytes()
+    hippo.remember("Owen a un voilier", scope=scope)
+    with pytest.raises(InvalidInput, match="the file exists"):
+        hippo.export_to(path, scope=scope)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(archive, "_rows", interrupt)
+        hippo.export_to(path, scope=scope, overwrite=True)
+    assert path.read_bytes() == before
+    hippo.export_to(path, scope=scope, overwrite=True)
+    assert "voilier" in path.read_text(encoding="utf-8")
+    assert [each.name for each in path.parent.iterdir()] == ["space.jsonl"]
+
+
+def test_a_line_with_an_unusable_value_is_reported_and_the_rest_goes_in(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    hippo = open_hippo()
+    for content in ("Camille élève des abeilles", "Sacha répare des vélos"):
+        hippo.remember(content, scope=scope)
+    path = tmp_path / "export.jsonl"
+    hippo.export_to(path, scope=scope)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    at = next(n for n, line in enumerate(lines) if "Camille" in line and '"memory"' in line)
+    row = json.loads(lines[at])
+    for number, (name, value) in enumerate(
+        (("importance", "high"), ("created_at", "yesterday"), ("content", 7), ("type", None))
+    ):
+        broken = tmp_path / f"broken{number}.jsonl"
+        lines[at] = json.dumps(row | {name: value})
+        broken.write_text("\n".join(lines), encoding="utf-8")
+        other = Scope(space=f"other{number}")
+        done = hippo.import_from(broken, scope=other)
+        assert done.problems == ((at + 1, f"a row with an unusable {name}"),)
+        assert [memory.content for memory in hippo.recent(scope=other)] == [
+            "Sacha répare des vélos"
+        ]
+
+
+SECRET = "le mot de passe du wifi est hunter2-Tulipe"
+
+
+def exported(hippo: Hippocampe, scope: Scope, path: Path, clock: FakeClock) -> list[dict[str, Any]]:
+    tell(hippo, scope, clock)
+    hippo.export_to(path, scope=scope)
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.usefixtures("hashed")
+@pytest.mark.parametrize(
+    ("record", "column", "value", "reason"),
+    [
+        ("memory", "id", "not-a-uuid", "no UUID"),
+        ("memory", "id", "0190F3A4-7B0A-7CCC-8DDD-1234567890AB", "no UUID in lower case"),
+        ("memory", "superseded_by", "elsewhere", "no UUID"),
+        ("memory", "type", "rumour", "unknown type"),
+        ("memory", "collection", "attic", "unknown collection"),
+        ("memory", "category", "capability", "no category"),
+        ("memory", "importance", 99, "importance must be"),
+        ("memory", "importance", float("nan"), "importance must be"),
+        ("memory", "access_count", 10**30, "no count"),
+        ("memory", "access_count", 1.5, "unusable access_count"),
+        ("memory", "created_at", 1_768_000_000, "unusable created_at"),
+        ("memory", "content", " \n", "content is empty"),
+        ("memory", "content", "\ud800", "UTF-8"),
+        ("memory", "subjects", 5, "subjects must be a list"),
+        ("memory", "subjects", ["ski", 5], "subjects must be a list"),
+        ("memory", "evidence", {"a": 1}, "evidence must be a list"),
+        ("memory", "user", "a\nb", "user"),
+        ("turn", "session", "s1", "no UUID"),
+        ("turn", "content", "", "content is empty"),
+        ("message", "role", "root", "unknown role"),
+        ("message", "live", 1, "unusable live"),
+        ("message", "turn_id", "0190f3a4-7b0a-7ccc-8ddd-1234567890ab", "its turn is not"),
+        ("association", "kind", "hates", "unknown association"),
+        ("association", "target_id", "0190f3a4-7b0a-7ccc-8ddd-1234567890ab", "not in the space"),
+        ("setting", "value", 5_000, "recent_hours must be"),
+        ("setting", "name", "colour", "no setting 'colour'"),
+    ],
+)
+def test_a_row_of_an_export_is_checked_like_any_other_input(
+    open_hippo: Opener,
+    scope: Scope,
+    tmp_path: Path,
+    clock: FakeClock,
+    record: str,
+    column: str,
+    value: object,
+    reason: str,
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.update_settings(scope=scope, recent_hours=12)
+    rows = exported(hippo, scope, tmp_path / "space.jsonl", clock)
+    # The last of its kind, on which no other row depends.
+    at = max(number for number, row in enumerate(rows) if row.get("record") == record)
+    if record == "memory":
+        rows.insert(at + 1, rows[at] | {"id": str(uuid7()), "key": None, "superseded_by": None})
+        at += 1
+    rows[at] = rows[at] | {column: value}
+    path = tmp_path / "broken.jsonl"
+    path.write_text(lines(*rows), encoding="utf-8")
+    fresh = open_hippo(tmp_path / "fresh", embedder="hashed:32")
+    done = fresh.import_from(path, scope=scope)
+    broken = [problem for line, problem in done.problems if line == at + 1]
+    assert len(broken) == 1
+    assert reason in broken[0]
+    # The messages of a turn that is left out are left out with it.
+    of_it = sum(row.get("turn_id") == rows[at].get("id", "") for row in rows)
+    assert len(done.problems) == 1 + (of_it if record == "turn" and column != "id" else 0)
+    assert done.added == len(rows) - 1 - len(done.problems)
+    assert fresh.verify().ok
+    fresh.close()
+    assert open_hippo(tmp_path / "fresh", embedder="hashed:32").verify().ok
+
+
+@pytest.mark.usefixtures("hashed")
+def test_secrets_of_an_export_are_masked_or_refused(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    rows = exported(open_hippo(embedder="hashed:32"), scope, tmp_path / "space.jsonl", clock)
+    path = tmp_path / "secrets.jsonl"
+    wanted = {"memory": "content", "turn": "content", "message": "content", "association": "reason"}
+    rows = [row | {wanted[r]: SECRET} if (r := row.get("record")) else row for row in rows]
+    path.write_text(lines(*rows), encoding="utf-8")
+    masking = open_hippo(tmp_path / "masking", embedder="hashed:32")
+    assert masking.import_from(path, scope=scope).problems == ()
+    assert masking.verify(absent=["hunter2-Tulipe"]).ok
+    assert any("[secret" in memory.content for memory in masking.recent(scope=scope))
+    refusing = open_hippo(tmp_path / "refusing", embedder="hashed:32", refuse_secrets=True)
+    done = refusing.import_from(path, scope=scope)
+    assert (done.added, len(done.problems)) == (0, len(rows) - 1)
+    assert "holds a secret" in done.problems[0][1]
+
+
+@pytest.mark.usefixtures("hashed")
+def test_a_key_that_is_held_stays_where_it_is(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    exported(hippo, scope, tmp_path / "space.jsonl", clock)
+    other = open_hippo(tmp_path / "other", embedder="hashed:32")
+    other.set_fact("boisson", "café", scope=scope)
+    ((_, problem),) = other.import_from(tmp_path / "space.jsonl", scope=scope).problems
+    assert "'boisson' is held by another memory" in problem
+    assert other.facts(scope=scope)["boisson"].content == "café"
+
+
+@pytest.mark.usefixtures("hashed")
+def test_messages_known_under_other_ids_are_not_added_twice(
+    open_hippo: Opener, scope: Scope, tmp_path: Path, clock: FakeClock
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    exported(hippo, scope, tmp_path / "space.jsonl", clock)
+    other = open_hippo(tmp_path / "other", embedder="hashed:32")
+    other.observe("on part demain", scope=scope, external_id="w1")
+    done = other.import_from(tmp_path / "space.jsonl", scope=scope)
+    assert (done.known, done.problems) == (1, ())
+    assert other.stats(scope=scope).live == 1
+
+
+@pytest.mark.usefixtures("hashed")
+def test_an_interrupted_import_says_what_is_safe(
+    open_hippo: Opener,
+    scope: Scope,
+    tmp_path: Path,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(what: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    rows = exported(open_hippo(embedder="hashed:32"), scope, tmp_path / "space.jsonl", clock)
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text(lines(*({"author": "dev", "content": f"message {n}"} for n in range(600))))
+    for path, safe, batch in (
+        (talk, "512 messages are stored", None),
+        (tmp_path / "space.jsonl", "5 rows are stored", 5),
+    ):
+        folder = tmp_path / path.stem
+        hippo = open_hippo(folder, embedder="hashed:32")
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as stopped:
+            if batch:
+                patched.setattr(archive, "BATCH", batch)
+            hippo.import_from(path, scope=scope, progress=interrupt)
+        (note,) = stopped.value.__notes__
+        assert safe in note
+        assert "import the file again" in note
+        hippo.close()
+        again = open_hippo(folder, embedder="hashed:32")
+        done = again.import_from(path, scope=scope)
+        assert (done.known, done.added) == ((5, len(rows) - 6) if batch else (512, 88))
+        assert again.verify().ok
+
+
+@pytest.mark.usefixtures("hashed")
+def test_a_row_whose_id_no_index_takes_keeps_no_folder_closed(
+    open_hippo: Opener,
+    scope: Scope,
+    folder: Path,
+    clock: FakeClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As an import of an earlier version left it."""
+    hippo = open_hippo(embedder="hashed:32")
+    tell(hippo, scope, clock)
+    hippo.close()
+    with closing(sqlite3.connect(folder / "hippocampe.db")) as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(memory)")]
+        others = ", ".join(f'"{name}"' for name in columns if name not in ("id", "content"))
+        database.execute(
+            f"INSERT INTO memory (id, content, {others}) SELECT 'm1', 'Jo est là', {others} "
+            "FROM memory WHERE superseded_by IS NULL LIMIT 1"
+        )
+        database.execute(
+            "INSERT INTO outbox (kind, item_id, space) VALUES ('memory', 'm1', 'default')"
+        )
+        database.execute("INSERT OR REPLACE INTO meta VALUES ('unembedded', '1')")
+        database.commit()
+    hippo = open_hippo(embedder="hashed:32")
+    assert [r.getMessage() for r in caplog.records if "no UUIDs" in r.getMessage()] == [
+        "1 items cannot be searched for, because their ids are no UUIDs ('m1', …): erase them by id"
+    ]
+    assert not [record for record in caplog.records if "building it anew" in record.getMessage()]
+    assert hippo.verify().missing_in_index == {"memory": ("m1",)}
+    assert hippo.get("m1", scope=scope).content == "Jo est là"
+    hippo.close()
+    caplog.clear()
+    hippo = open_hippo(embedder="hashed:32")
+    assert not caplog.records
+    hippo.reindex()
+    hippo.erase(scope=scope, id="m1")
+    assert hippo.verify(absent=["Jo est là"]).ok
+
+
+def test_a_folder_that_is_not_there_is_named(
+    open_hippo: Opener, scope: Scope, tmp_path: Path
+) -> None:
+    hippo = open_hippo()
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(StoreError, match=r"there is no folder .*nowhere"):
+        hippo.export_to(nowhere / "export.jsonl", scope=scope)
+    assert not nowhere.exists()

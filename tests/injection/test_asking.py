@@ -1,0 +1,286 @@
+"""Which questions are open: about the talk or the person at large, and which name something."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from hippocampe.injection import open_questions
+from hippocampe.language.temporal.window import read_window
+
+NOW = datetime(2026, 1, 17, 10, 23, tzinfo=UTC)
+
+ABOUT_TALK = """\
+on a parlé de quoi ?
+On a parlé de quoi avant ?
+de quoi on a parlé ?
+de quoi a-t-on parlé hier ?
+De quoi avons-nous parlé la dernière fois ?
+on parlait de quoi déjà ?
+on a parle de koi
+de quoi on parlait hier soir
+qu'est-ce qu'on a dit hier ?
+quest ce quon a dit
+Qu'est-ce qu'on s'était dit la semaine dernière ?
+qu'avons-nous dit ?
+C'était quoi notre dernière conversation ?
+tu te souviens de notre dernière conversation ?
+Tu te souviens de ce qu'on s'est dit ?
+Salut ! Tu peux me rappeler ce qu'on a dit hier ?
+résume nos échanges
+Résume-moi notre discussion s'il te plaît
+rappelle-moi ce qu'on disait
+rappelle moi de quoi on parlait stp
+on en était où ?
+Où en étions-nous ?
+où en était-on déjà ?
+quoi de neuf depuis hier ?
+je t'ai dit quoi la dernière fois ?
+qu'est-ce que je t'ai raconté récemment ?
+tu m'as dit quoi il y a 3 semaines ?
+Quels sujets avons-nous abordés ?
+fais-moi un récap de nos échanges
+fais un résumé de ce qu'on a dit ce matin
+qu'est-ce que j'ai raté ?
+j'ai manqué quoi ?
+Ils ont parlé de quoi ?
+il s'est passé quoi ici ?
+de quoi parlait notre dernière discussion ?
+que t'ai-je dit hier ?
+on a discuté de quoi lundi dernier ?
+redis-moi ce qu'on avait convenu
+dis, tu sais de quoi on a parlé ?
+eko, on a parlé de quoi ?
+what did we talk about?
+What were we talking about?
+what have we discussed so far?
+what did we discuss yesterday?
+what did I tell you last week?
+what did you say last time?
+remind me what we said
+can you remind me what we talked about?
+summarize our conversation
+Please summarise our last chat
+recap please
+give me a quick recap
+catch me up
+where were we?
+Where did we leave off?
+what's new?
+whats new since yesterday
+what did I miss?
+what was our last conversation about?
+do you remember our last conversation?
+do you remember what we talked about?
+tell me what we discussed earlier
+what have I told you so far?
+any news?
+what happened here while I was away?
+what are they talking about?
+wat did we talk abt
+what was said earlier today?
+hey eko, what did we talk about 3 days ago?
+what topics did we cover?
+bring me up to speed
+refresh my memory
+What was discussed in the last hour?
+"""
+
+ABOUT_PERSON = """\
+que sais-tu de moi ?
+tu sais quoi sur moi ?
+Qu'est-ce que tu sais de moi ?
+quest ce que tu sais sur moi
+tu te souviens de moi ?
+Tu te rappelles de moi ?
+te souviens-tu de moi ?
+tu me connais ?
+qui suis-je ?
+je suis qui ?
+tu sais qui je suis ?
+parle-moi de moi
+dis-moi tout ce que tu sais de moi
+que retiens-tu de moi ?
+tu as retenu quoi sur moi ?
+Qu'as-tu appris sur moi ?
+que connais-tu de moi ?
+résume ce que tu sais de moi
+tu te souviens de quoi ?
+tu sais des choses sur moi ?
+comment je m'appelle ?
+c'est quoi mon prénom ?
+Bonjour, peux-tu me dire ce que tu sais de moi ?
+Quelles sont tes infos sur moi ?
+t'as quoi en mémoire ?
+what do you know about me?
+What do you remember about me?
+do you know me?
+do you remember me?
+who am I?
+do you know who I am?
+tell me about me
+tell me about myself
+tell me what you know about me
+what have you learned about me?
+what's my name?
+whats my name
+do you remember my name?
+describe me
+what can you tell me about myself?
+do you know anything about me?
+tell me everything you know about me
+hi! what do you remember?
+what do u know about me
+what else do you know about me?
+could you list what you know about me?
+What memories do you have of me?
+"""
+
+NOT_OPEN = """\
+salut !
+bonjour, ça va ?
+coucou toi
+merci beaucoup
+où habite David ?
+on a parlé de quoi avec Paul ?
+qu'est-ce qu'on avait dit sur PostgreSQL il y a 3 semaines ?
+Salut, tu te souviens de ce qu'on a dit hier sur PostgreSQL?
+tu te souviens de mon vélo ?
+rappelle-moi d'acheter du pain
+résume cet article
+tu sais quoi ? j'ai gagné au tennis
+tu sais quoi
+on a bien parlé hier
+c'est ce qu'on avait dit
+je t'ai dit que David part en Grèce
+je me souviens de toi
+tu connais Ordizan ?
+que sais-tu de la Grèce ?
+que sait-on sur les baleines ?
+parle-moi de Toulouse
+qui est David ?
+j'ai mal au dos
+on va utiliser MySQL à la place
+En fait j'ai changé d'avis
+je suis fatigué
+je suis mickael
+de quoi a-t-on besoin pour la tarte ?
+quoi de prévu pour le dîner ?
+tu dis quoi d'un ciné ?
+il fait quoi comme métier ?
+raconte-moi une blague
+dis-moi quelle heure il est
+on en parle demain
+oui
+Le chat dort
+hi!
+hello there
+good morning
+thanks a lot
+where does David live?
+what did we say about PostgreSQL?
+what did Paul say?
+what do you know about Greece?
+do you remember my bike?
+do you know Paris?
+remember to buy milk
+remind me to call Ana
+you know what? I won
+I told you that Ana moved
+we talked a lot yesterday
+I remember you
+what are you doing tonight?
+who is David?
+who am I talking to?
+tell me a joke
+tell me about Toulouse
+summarize this article about whales
+what is the capital of Peru?
+my back hurts
+I am tired
+what do you think?
+can you talk?
+let's talk tomorrow
+what does this word say?
+what should we cook?
+where is the station?
+we should use MySQL instead
+any news from Ana?
+what's new in Python 3.13?
+what happened to my bike?
+give me a summary of the report
+"""
+
+
+def read(text: str) -> open_questions.Asked | None:
+    window = read_window(text, now=NOW, timezone="Europe/Paris")
+    named = window.text if window else ""
+    return open_questions.read(text, named_time=named, companions=["Éko"])
+
+
+@pytest.mark.parametrize("text", ABOUT_TALK.splitlines())
+def test_what_was_said_is_asked_for(text: str) -> None:
+    assert read(text) == open_questions.Asked("talk", frozenset())
+
+
+@pytest.mark.parametrize("text", ABOUT_PERSON.splitlines())
+def test_what_is_known_of_the_person_is_asked_for(text: str) -> None:
+    assert read(text) == open_questions.Asked("person", frozenset())
+
+
+@pytest.mark.parametrize("text", NOT_OPEN.splitlines())
+def test_what_names_a_topic_or_asks_nothing_is_not_open(text: str) -> None:
+    asked = read(text)
+    assert asked is None or not asked.is_open
+
+
+@pytest.mark.parametrize("text", [*ABOUT_TALK.splitlines(), *ABOUT_PERSON.splitlines()])
+def test_case_accents_and_signs_do_not_matter(text: str) -> None:
+    assert read(text.upper().replace("?", "") + " !!") == read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("qu'est-ce qu'on avait dit sur PostgreSQL il y a 3 semaines ?", {"postgresql"}),
+        ("Salut, tu te souviens de ce qu'on a dit hier sur la serre ?", {"serre"}),
+        ("on a parlé de quoi avec Paul lundi dernier ?", {"paul"}),
+        ("what did we say about the boiler last March?", {"boiler"}),
+        ("remind me what we said yesterday about Ana's wedding", {"ana", "wedding"}),
+    ],
+)
+def test_the_topic_is_what_is_left_without_the_time(text: str, topic: set[str]) -> None:
+    assert read(text) == open_questions.Asked("talk", frozenset(topic))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("je suis mickael", "mickael"),
+        ("Salut, moi c'est Zoé !", "zoe"),
+        ("je m'appelle Jean Dupont", "jean dupont"),
+        ("C'est moi, Inès", "ines"),
+        ("I'm Ana", "ana"),
+        ("hello, my name is Owen", "owen"),
+        ("this is Camille", "camille"),
+        ("Mickael aime le ski", None),
+        ("je suis désolé pour le retard d'hier soir", None),
+        ("où est David ?", None),
+        ("", None),
+    ],
+)
+def test_who_introduces_themselves(text: str, name: str | None) -> None:
+    assert open_questions.introduced(text) == name
+
+
+@pytest.mark.parametrize("text", ["", "?", "🙂", "a" * 1_000_000, "on nous vous " * 30_000])
+def test_nothing_is_made_of_nothing_and_of_floods(text: str) -> None:
+    assert open_questions.read(text) is None
+    assert not open_questions.speaks_of_memory(text)
+    assert open_questions.introduced(text) is None
+
+
+def test_the_quick_look_agrees_with_the_reading() -> None:
+    for text in (ABOUT_TALK + ABOUT_PERSON + NOT_OPEN).splitlines():
+        assert open_questions.speaks_of_memory(text) == (open_questions.read(text) is not None), (
+            text
+        )

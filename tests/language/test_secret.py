@@ -1,0 +1,164 @@
+"""Secrets are found, and what merely looks like one is left alone. Every secret here is made up."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hippocampe.language.secrets import find_secrets, mask
+
+LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # joined at run time, so that no scanner stops here
+HEXADECIMAL = "9f86d081884c7d659a2feaa0c55ad015"
+KEY_BLOCK = (
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\nqwerty\n-----END RSA PRIVATE KEY-----"
+)
+JWT = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dBjftJeZ4CVPmB92K27uhbUJU1p1"
+
+# Kind, text, the part that is secret.
+SECRETS = [
+    ("password", "mon mot de passe est Soleil42!", "Soleil42!"),
+    ("password", "Mon mot de passe est soleil.", "soleil"),
+    ("password", "mon mot de passe c'est lapin-bleu", "lapin-bleu"),
+    ("password", "le mot de passe du wifi : Ordizan#2020", "Ordizan#2020"),
+    ("password", "mot de passe Netflix = azerty99", "azerty99"),
+    ("password", "mdp: tR0ub4dor&3", "tR0ub4dor&3"),
+    ("password", "le mdp de la box est « Grèce été 2026 » je crois", "Grèce été 2026 "),
+    ("password", "my password is hunter2", "hunter2"),
+    ("password", "the wifi password is correct-horse, ok?", "correct-horse"),
+    ("password", "PASSWORD=Sup3rS3cret", "Sup3rS3cret"),
+    ("password", 'password: "open sesame"', "open sesame"),
+    ("password", "my password for the bank was Tulip_77", "Tulip_77"),
+    ("password", "mon code PIN est 4821", "4821"),
+    ("password", "code pin 4821", "4821"),
+    ("password", "my PIN is 4821.", "4821"),
+    ("password", "postgresql://dev:s3same@db.example.org/eko", "s3same"),
+    ("API key", "sk-" + LETTERS + LETTERS[:16], None),
+    ("API key", "sk-proj-" + LETTERS + "_" + LETTERS, None),
+    ("API key", "sk-ant-api03-" + LETTERS + "-" + LETTERS, None),
+    ("API key", "sk-" + HEXADECIMAL, None),
+    ("API key", "sk_live_" + LETTERS, None),
+    ("API key", "ghp_" + LETTERS + "a1b2", None),
+    ("API key", "github_pat_" + LETTERS, None),
+    ("API key", "glpat-" + LETTERS[:20], None),
+    ("API key", "AKIA" + "IOSFODNN7EXAMPLE", None),
+    ("API key", "xoxb-" + "123456789012-" + LETTERS, None),
+    ("API key", "AIza" + LETTERS + "a1B", None),
+    ("API key", "hf_" + LETTERS, None),
+    ("API key", "npm_" + LETTERS + "a1B2", None),
+    ("API key", "my api key is " + HEXADECIMAL, HEXADECIMAL),
+    ("API key", "ma clé d'API : " + LETTERS, LETTERS),
+    ("API key", "client_secret=" + LETTERS, LETTERS),
+    ("API key", 'export API_TOKEN="' + LETTERS + '"', LETTERS),
+    ("token", "Authorization: Bearer " + LETTERS, LETTERS),
+    ("token", "authorization: basic ZGV2OnMzc2FtZXNlc2FtZQ==", "ZGV2OnMzc2FtZXNlc2FtZQ=="),
+    ("token", JWT, None),
+    ("private key", KEY_BLOCK, None),
+    ("private key", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk", None),
+    ("card number", "4111 1111 1111 1111", None),
+    ("card number", "4111-1111-1111-1111", None),
+    ("card number", "4111\u00a01111\u00a01111\u00a01111", None),
+    ("card number", "4111111111111111", None),
+    ("card number", "ma carte : 5555 5555 5555 4444 12/28", "5555 5555 5555 4444"),
+    ("card number", "3782 822463 10005", None),
+    ("card number", "378282246310005", None),
+    ("card number", "3056 930902 5904", None),
+    ("card number", "6011111111111117", None),
+    ("card number", "2223003122003222", None),
+    ("card number", "12 4111 1111 1111 1111", "4111 1111 1111 1111"),
+    ("card code", "cvv: 123", "123"),
+    ("card code", "le cryptogramme est 123", "123"),
+    ("IBAN", "FR14 2004 1010 0505 0001 3M02 606", None),
+    ("IBAN", "FR1420041010050500013M02606", None),
+    ("IBAN", "fr14 2004 1010 0505 0001 3m02 606 merci", "fr14 2004 1010 0505 0001 3m02 606"),
+    ("IBAN", "DE89 3704 0044 0532 0130 00.", "DE89 3704 0044 0532 0130 00"),
+    ("IBAN", "mon IBAN GB82 WEST 1234 5698 7654 32", "GB82 WEST 1234 5698 7654 32"),
+    ("social security number", "1 85 05 78 006 084 91", None),
+    ("social security number", "185057800608491", None),
+    ("social security number", "2 69 05 2A 588 157 17", None),
+]
+
+INNOCENT = [
+    # talked about, not given
+    "j'ai oublié mon mot de passe", "mon mot de passe est oublié", "le mot de passe est trop court",
+    "le mot de passe est obligatoire.", "my password is very old", "the password is wrong",
+    "Password is required", "password: required", "change ton mot de passe demain",
+    "le mot de passe, c'est important de le changer", "the pin is stuck in the map",
+    "mot de passe : voir le gestionnaire de Mickael", "my password is stored in the safe",
+    "the API key is missing", "il faut une clé API pour ça", "un jeton de présence",
+    "sk-learn-pipeline-with-2-steps", "ghp_short", "a bearer of good news and things",
+    "the bearer understandings of yesterday", "basic understanding-of-things",
+    # numbers of other sorts
+    "appelle le 06 12 34 56 78", "+33 6 12 34 56 78", "+1 (555) 010-9999", "0033 6 12 34 56 78",
+    "06 12 34 56 78 06 98 76 54 32", "le 2026-01-17T10:23:00+01:00", "17/01 10:23",
+    "2026-01-17 10:23:00.123456", "1768641780000", "1768641780", "commande 4111111111111111",
+    "commande n° 402-1234567-8901234", "order number: 4111 1111 1111 1111",
+    "SIRET 732 829 320 00074", "siret 36252187900034", "ISBN 978-2-07-036822-8",
+    "EAN 4006381333931", "4111 1111 1111 1112", "1234 5678 9012 3456", "9999999999999995",
+    "123e4567-e89b-12d3-a456-426614174000", "018f4e6c-7a3b-7c1d-9e2f-0123456789ab",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709", "commit 9f86d08", "sha256: " + HEXADECIMAL,
+    "FR14 2004 1010 0505 0001 3M02 607", "FR76 est le début d'un IBAN", "DE89 mille",
+    "1 85 05 78 006 084 92", "192.168.1.1:8080", "48.8566, 2.3522", "3.14159265358979323846",
+    "https://example.org/a/b:c@d", "git@github.com:owner/name.git", "v1.2.3-rc.4+build.5",
+    "Mickael s'est cassé l'épaule le 10 janvier 2026", "", " ", "[secret: password]",
+    "mon mot de passe est [secret: password]", 'password: "[secret: card number]"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text", "value"), SECRETS)
+def test_secret_found(kind: str, text: str, value: str | None) -> None:
+    value = value or text
+    assert [(secret.kind, text[secret.start : secret.end]) for secret in find_secrets(text)] == [
+        (kind, value)
+    ]
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_no_secret(text: str) -> None:
+    assert find_secrets(text) == []
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize(("kind", "text", "value"), SECRETS)
+def test_mask_hides_the_value_and_keeps_the_rest(kind: str, text: str, value: str | None) -> None:
+    masked = mask(f"David dit : {text} et voilà" if value is None else text)
+    assert (value or text) not in masked
+    assert f"[secret: {kind}]" in masked
+    assert mask(masked) == masked
+
+
+def test_mask_in_a_sentence() -> None:
+    text = "carte 4111 1111 1111 1111, cvv 123, mot de passe : Lapin2020. À demain !"
+    assert mask(text) == (
+        "carte [secret: card number], cvv [secret: card code], "
+        "mot de passe : [secret: password]. À demain !"
+    )
+
+
+def test_secrets_come_in_order_and_apart() -> None:
+    text = f"api key: {'ghp_' + LETTERS} puis 4111111111111111 puis mdp=Lapin2020"
+    found = find_secrets(text)
+    assert [secret.kind for secret in found] == ["API key", "card number", "password"]
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@given(st.text())
+def test_any_text_passes(text: str) -> None:
+    assert mask(mask(text)) == mask(text)
+
+
+PIECES = (
+    "mot de passe mdp password is est : = « » \" ' [ ] 4111 1111 4111111111111111 FR14 2004 DE89 "
+    "bearer api key token sk- ghp_ eyJ -----BEGIN PRIVATE KEY----- 123 cvv pin code Lapin2020 "
+    "postgres:// a:b@ 185057800608491 [secret:"
+)
+
+
+@given(
+    st.lists(st.sampled_from(PIECES.split()), max_size=14), st.sampled_from([" ", "", "-", "\n"])
+)
+def test_any_mix_of_its_words_passes(pieces: list[str], glue: str) -> None:
+    text = glue.join(pieces)
+    found = find_secrets(text)
+    assert all(0 <= secret.start < secret.end <= len(text) for secret in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))

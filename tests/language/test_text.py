@@ -1,0 +1,170 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hippocampe.index import documents
+from hippocampe.language import detect, text, traits
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("Été à NOËL", "ete a noel"),
+        ("L’œuvre", "l'oeuvre"),
+        ("Straße", "strasse"),
+        ("plain ASCII", "plain ascii"),
+    ],
+)
+def test_folding_removes_case_accents_and_ligatures(written: str, folded: str) -> None:
+    assert text.fold(written) == folded
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing_more(written: str) -> None:
+    once = text.fold(written)
+    assert text.fold(once) == once
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("Mickael s'est cassé l'épaule", ["mickael", "est", "casse", "epaule"]),
+        ("Qu’est-ce qu'il y a ?", ["est", "ce", "il", "y", "a"]),
+        ("David's dog isn't here", ["david", "dog", "is", "not", "here"]),
+        ("jusqu'à 14h30, aujourd'hui", ["a", "14h30", "aujourd", "hui"]),
+        ("snake_case and arc-en-ciel", ["snake", "case", "and", "arc", "en", "ciel"]),
+        ("  …  ", []),
+    ],
+)
+def test_words_are_folded_and_split_from_elisions(written: str, found: list[str]) -> None:
+    assert text.words(written) == found
+
+
+def test_stop_words_go_unless_nothing_else_is_left() -> None:
+    assert text.keywords("le chat voit le chat") == ["chat", "voit", "chat"]
+    assert text.content_words("le chat voit le chat") == ["chat", "voit"]
+    assert text.content_words("qui es tu ?") == ["qui", "es", "tu"]
+
+
+def test_stop_words_are_written_as_words_come_out() -> None:
+    assert {word for stop in text.STOP_WORDS for word in text.words(stop)} == text.STOP_WORDS
+
+
+@pytest.mark.parametrize(
+    ("written", "asks"),
+    [
+        ("tu viens ?", True),
+        ("where did she go", True),
+        ("Et pourquoi pas demain", True),
+        ("Qu'est-ce que tu fais", True),
+        ("je viens demain", False),
+        ("quelqu'un est passé", False),
+        ("whatever you like", False),
+    ],
+)
+def test_questions(written: str, asks: bool) -> None:
+    assert traits.is_question(written) is asks
+
+
+@pytest.mark.parametrize(
+    ("written", "number", "date"),
+    [
+        ("on se voit lundi", False, True),
+        ("three cats", True, False),
+        ("né le 12 mars 1990", True, True),
+        ("c'était il y a deux semaines", True, True),
+        ("I went there last summer", False, True),
+        ("rien de neuf", False, False),
+    ],
+)
+def test_numbers_and_dates(written: str, number: bool, date: bool) -> None:
+    assert traits.has_number(written) is number
+    assert traits.has_date(written) is date
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("David habite à Toulouse", True),
+        ("Anna lives in Leeds", True),
+        ("les clés sont dans le tiroir", True),
+        ("the spare key is behind the door", True),
+        ("Tom prefers tea", False),
+        ("il part à midi", False),
+    ],
+)
+def test_places(written: str, place: bool) -> None:
+    assert traits.has_place(written) is place
+
+
+def test_idioms_are_said_in_plain_words() -> None:
+    assert text.plain("What does Tom do for a living?") == "What does Tom do as a job?"
+    assert text.plain("Tom lives in York") == "Tom lives in York"
+
+
+def test_traits_are_the_tests_as_bits() -> None:
+    assert traits.traits("tu viens lundi ?") == 1 | 4
+    assert traits.traits("three cats") == 2
+    assert traits.traits("en route, dans le train") == 8
+    assert traits.traits("rien de neuf") == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "language"),
+    [
+        ("je pars en Grèce demain", "fr"),
+        ("I am leaving for Greece", "en"),
+        ("l'été arrive", "fr"),
+    ],
+)
+def test_language(written: str, language: str) -> None:
+    assert detect.guess_language(written) == language
+
+
+def test_language_falls_back_when_nothing_tells() -> None:
+    assert detect.guess_language("ok", default="en") == "en"
+    assert detect.guess_language("ok", default="fr") == "fr"
+
+
+def test_embedded_text_names_author_and_day_once() -> None:
+    day = datetime(2026, 1, 17, tzinfo=UTC)
+    assert documents.embedding_text("je pars", "David", day) == "David (17 janvier 2026): je pars"
+    assert (
+        documents.embedding_text("David: see you", "david", day)
+        == "david (17 January 2026): see you"
+    )
+    assert documents.embedding_text("see you") == "see you"
+
+
+def test_a_letter_of_another_alphabet_style_is_that_letter() -> None:
+    assert text.fold("𝕊") == "s"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("comment s'appelle mon chien ?", True),
+        ("qui m'a prêté ce vélo ?", True),
+        ("where did I park?", True),
+        ("chez-moi, il fait froid", True),
+        ("dis-moi où habite Zoé", False),
+        ("can you tell me where Zoé lives?", False),
+        ("tu peux me rappeler où habite Zoé ?", False),
+        ("je voudrais savoir où habite Zoé", False),
+        ("rappelle-moi où est mon vélo", True),
+        ("où habite M. Dupuis ?", False),
+        ("where is our boat?", False),
+    ],
+)
+def test_what_is_about_its_speaker(said: str, expected: bool) -> None:
+    assert text.is_about_speaker(said) is expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("j'ai rangé ton vélo", True), ("I saw you there", True), ("j'ai mal au dos", False)],
+)
+def test_what_is_said_to_somebody(said: str, expected: bool) -> None:
+    assert text.is_to_somebody(said) is expected
