@@ -5,6 +5,7 @@ words of a space from the store when the space is first searched, keeps them in 
 again what the owner has changed since: the outbox names it.
 """
 
+import logging
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -14,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-import logging
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreReadOnly
 from hippocampe.index.bm25 import AVERAGE_LENGTH, LENGTH_SHARE, SATURATION, sparse_query, terms_of
 from hippocampe.protocols import Filter, Hit, Point, Vector
 from hippocampe.store import embeddings, meta, outbox, shown
 from hippocampe.store.store import Store
+
+log = logging.getLogger("hippocampe")
 
 LARGE_SPACE = 200_000
 """Items of a space from which an exact search takes tens of milliseconds and its vectors 400 MB."""
