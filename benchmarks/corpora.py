@@ -298,3 +298,9 @@ def ranker() -> dict[str, Any]:
     content = (Path(hippocampe.__file__).parent / "data" / "rank.json").read_bytes()
     digest = hashlib.blake2b(content, digest_size=8).hexdigest()
     return {"digest": digest, "provenance": json.loads(content).get("provenance")}
+
+
+def in_sample(name: str) -> bool:
+    """Whether the weights were learnt from questions of the folder of that name, so that its figures
+    flatter them."""
+    return name in ranker()["provenance"]["collections"]

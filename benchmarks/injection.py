@@ -195,6 +195,7 @@ def run(folder: Path, questions: int | None, cache: Path | None) -> dict[str, An
         "form": corpus.form,
         "documents": len(corpus.documents),
         "questions": len(queries),
+        "in_sample": corpora.in_sample(corpus.name),
         "unanswered": len(corpus.unanswered),
         "spaces": len(spaces),
         "token_budget": budget,
@@ -204,7 +205,10 @@ def run(folder: Path, questions: int | None, cache: Path | None) -> dict[str, An
 
 def show(name: str, figures: dict[str, Any]) -> None:
     """Print one folder's table."""
-    print(f"\n{name}: {figures['questions']} questions, {figures['token_budget']} tokens at most")
+    flattered = " (in-sample)" if figures["in_sample"] else ""
+    print(
+        f"\n{name}{flattered}: {figures['questions']} questions, {figures['token_budget']} tokens at most"
+    )
     print(f"{'':24}" + "".join(f"{metric:>11}" for metric in METRICS) + f"{'no room':>11}{'ms':>7}")
     for row, values in figures["rows"].items():
         means = [values[metric]["mean"] if values[metric] else float("nan") for metric in METRICS]

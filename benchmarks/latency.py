@@ -123,7 +123,9 @@ class Probe:
             "recall": common.percentiles(recalls),
             "stages": {n: common.percentiles(each) for n, each in watch.spent.items() if each},
             "before_turn": served.summary(),
-            "before_turn_stages": {n: common.percentiles(s) for n, s in served.stages.items()},
+            "before_turn_stages": {
+                n: common.percentiles(each) for n, each in served.stages.items() if each
+            },
             "memory_mib": common.memory_mib(),
             "own_memory_mib": common.own_memory_mib(),
         }

@@ -67,9 +67,10 @@ BY_HAND: Final = {
     "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0, 1.0]},
     "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
     "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
+    "of_other": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
 }
-"""What no collection tells the worth of: a time that was named counts like a good match, and
-importance and use only break ties."""
+"""What no collection tells the worth of: a time that was named counts like a good match, importance
+and use only break ties, and what others say of themselves never answers a question about oneself."""
 LEARNT: Final = {("in_window", "statement")}
 """Of these, what the memories do tell."""
 

@@ -217,13 +217,15 @@ def run(folder: Path, sample: int | None, cache: Path | None, form: str | None) 
             if number % 200 == 0:
                 print(f"{corpus.name}: {number}/{len(queries)}", file=sys.stderr)
     head = {"form": form, "documents": len(corpus.documents), "questions": len(queries)}
+    head["in_sample"] = corpora.in_sample(corpus.name)
     return head | {"import_seconds": round(loaded.seconds, 1)} | summary(asked)
 
 
 def show(name: str, figures: dict[str, Any]) -> None:
     """Print one folder's table."""
     errors = [str(each) for key, each in figures["calibration"].items() if key.startswith("error")]
-    print(f"\n{name}: {figures['documents']} documents as {figures['form']}, ", end="")
+    flattered = " (in-sample)" if figures["in_sample"] else ""
+    print(f"\n{name}{flattered}: {figures['documents']} documents as {figures['form']}, ", end="")
     print(f"{figures['questions']} questions, calibration errors (all, the first, from {LEAST}) ")
     print(", ".join(errors), end="; ")
     print(f"evidence among the candidates {figures['candidates']['share_of_evidence']:.3f}")

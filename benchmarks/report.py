@@ -14,6 +14,10 @@ from typing import Any
 from common import RESULTS
 
 WHOLE = "hybrid (the whole)"
+IN_SAMPLE = (
+    "In-sample: the ranker's weights were learnt on questions of this collection, which flatters the "
+    "rows that it ranks. `data/rank.json` has the cross-validated figures."
+)
 PHASES = {
     "before_graph": "exact scan",
     "while_building": "while a graph is built",
@@ -42,11 +46,18 @@ def provenance(report: dict[str, Any]) -> str:
     )
 
 
+def titled(name: str, folder: dict[str, Any]) -> str:
+    """The name of a folder, marked where the weights were learnt on it."""
+    return f"{name} (in-sample)" if folder["in_sample"] else name
+
+
 def recall(results: dict[str, Any]) -> Iterator[str]:
     """Quality: one table a folder, one of the kinds of questions, one of the scores."""
     yield f"Weights of the ranker: {results['ranker']['digest']}."
     for name, folder in results["folders"].items():
-        yield f"### {name}"
+        yield f"### {titled(name, folder)}"
+        if folder["in_sample"]:
+            yield IN_SAMPLE
         yield (
             f"{folder['documents']:,} documents as {folder['form']}, {folder['questions']:,} questions. "
             f"{folder['candidates']['mean']} candidates a question hold "
@@ -88,7 +99,9 @@ def injection(results: dict[str, Any]) -> Iterator[str]:
     """What a turn is given: one table a folder."""
     yield f"Weights of the ranker: {results['ranker']['digest']}."
     for name, folder in results["folders"].items():
-        yield f"### {name}"
+        yield f"### {titled(name, folder)}"
+        if folder["in_sample"]:
+            yield IN_SAMPLE
         yield (
             f"{folder['documents']:,} documents as {folder['form']}, {folder['questions']:,} "
             f"questions, a budget of {folder['token_budget']} tokens."
@@ -161,6 +174,23 @@ def latency(results: dict[str, Any]) -> Iterator[str]:
         yield table(["memories", "recall", "ratio"], ratios)
 
 
+def overload(results: dict[str, Any]) -> Iterator[str]:
+    """Turns a second, by number of callers and at twice the capacity."""
+    loops = {f"{callers} callers": each for callers, each in results["closed_loop"].items()}
+    arrived = results["open_loop"]
+    loops[f"{arrived['arrivals_per_second']} arrivals a second"] = arrived
+    rows = [
+        [name, each["full_per_second"], f"{each['full_share']:.1%}"]
+        + [each["answered_ms"][of] for of in ("p50", "p95")]
+        + [each["partial"], each["refused"], each["log_lines"]]
+        for name, each in loops.items()
+    ]
+    head = ["in full a second", "share", "p50 ms", "p95 ms", "partial", "refused", "log lines"]
+    size, deadline, share = results["size"], results["deadline_ms"], arrived["of_capacity"]
+    yield f"{size:,} memories, deadline {deadline} ms; served in full of the capacity: {share:.1%}"
+    yield table(["load", *head], rows)
+
+
 def bulk(results: dict[str, Any]) -> Iterator[str]:
     """Imports: a column each."""
     names = list(results)
@@ -197,6 +227,7 @@ SECTIONS = {
     "recall": recall,
     "injection": injection,
     "latency": latency,
+    "overload": overload,
     "bulk": bulk,
     "crash": crash,
     "pairs": pairs,
@@ -242,7 +273,10 @@ def _quality(axes: Any, results: dict[str, Any]) -> None:
         low = [value["mean"] - value["low"] for value in values if value]
         high = [value["high"] - value["mean"] for value in values if value]
         axes.bar(places, means, 0.75 / len(rows), yerr=[low, high], label=row, capsize=2)
-    axes.set_xticks([at + 0.4 - 0.4 / len(rows) for at in range(len(folders))], list(folders))
+    axes.set_xticks(
+        [at + 0.4 - 0.4 / len(rows) for at in range(len(folders))],
+        [titled(name, folder) for name, folder in folders.items()],
+    )
     axes.set(ylabel="nDCG@10", ylim=(0, 1))
     axes.legend(fontsize="small", ncols=2)
 
@@ -251,7 +285,7 @@ def _reliability(axes: Any, results: dict[str, Any]) -> None:
     axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
     for name, folder in results["folders"].items():
         bins = folder["calibration"]["reliability"]
-        label = f"{name} (error {_errors(folder['calibration'])})"
+        label = f"{titled(name, folder)}, error {_errors(folder['calibration'])}"
         axes.plot([b["score"] for b in bins], [b["share"] for b in bins], marker="o", label=label)
     axes.set(xlabel="score given", ylabel="share relevant", xlim=(0, 1), ylim=(0, 1))
     axes.legend(fontsize="small")
@@ -266,7 +300,9 @@ def _hits(axes: Any, results: dict[str, Any]) -> None:
             for row, values in folder["rows"].items()
         }
         line = [point for row, point in points.items() if row.startswith("relevance")]
-        axes.plot(*zip(*line, strict=True), marker="o", color=f"C{number}", label=name)
+        axes.plot(
+            *zip(*line, strict=True), marker="o", color=f"C{number}", label=titled(name, folder)
+        )
         for start, mark in marks.items():
             for row, point in points.items():
                 if row.startswith(start):

@@ -1,6 +1,7 @@
 """The layout: imports point one way, importing stays light, and the door is documented."""
 
 import ast
+import dataclasses
 import inspect
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hippocampe
-from hippocampe import Hippocampe
+from hippocampe import Hippocampe, errors, types
 
 SOURCE = Path(hippocampe.__file__).parent
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -40,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "maintain",
         "rederivation",
         "remember",
+        "remember_many",
         "understand",
         "recall",
         "revise",
@@ -122,6 +124,15 @@ def test_the_package_loads_nothing_heavy() -> None:
     script = "import sys, hippocampe; print(' '.join({m.split('.')[0] for m in sys.modules}))"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not set(heavy) & set(run.stdout.split())
+
+
+def test_the_package_exports_every_value_and_every_error() -> None:
+    values = {name for name, each in vars(types).items() if dataclasses.is_dataclass(each)}
+    known = {name for name, each in vars(errors).items() if inspect.isclass(each)}
+    wanted = values | known | {"AsyncHippocampe", "Config", "Hippocampe"}
+    assert wanted <= set(hippocampe.__all__)
+    for name in hippocampe.__all__:
+        assert getattr(hippocampe, name).__name__ == name
 
 
 VERBS = [

@@ -186,3 +186,138 @@ def test_any_text_is_kept_as_it_is(hippo: Hippocampe, content: str) -> None:
 def test_a_scope_has_names_that_can_be_read(labels: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         Scope(**labels)
+
+
+WRONG = (None, 5, 1.5, b"a", ["a"], {"a": 1}, object())
+"""Values of which each argument below refuses all that are not among its own."""
+VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "remember": (("Owen a un voilier",), {}),
+    "remember_many": (([{"content": "Owen a un voilier"}],), {}),
+    "recall": (("Owen",), {}),
+    "recent": ((3,), {}),
+    "get": ((MISSING,), {}),
+    "history": ((MISSING,), {}),
+    "edit": ((MISSING,), {"importance": 1}),
+    "delete": ((MISSING,), {"reason": "faux"}),
+    "restore": ((MISSING,), {}),
+    "associate": ((MISSING, "other", "part_of"), {}),
+    "neighbours": ((MISSING,), {}),
+    "reviews": ((), {}),
+    "settle": ((MISSING, "other"), {}),
+    "facts": ((), {}),
+    "set_fact": (("boisson", "thé"), {}),
+    "delete_fact": (("boisson",), {}),
+    "observe": (("Bonjour",), {}),
+    "before_turn": (("Bonjour",), {}),
+    "after_turn": (("Bonjour", "Salut"), {}),
+    "messages": ((), {}),
+    "search_text": (("Bonjour",), {}),
+    "notes": ((), {}),
+    "forget": (("Owen",), {}),
+    "erase": ((), {"id": MISSING}),
+    "expire": ((), {}),
+    "settings": ((), {}),
+    "update_settings": ((), {"recent_hours": 3}),
+    "retrievals": ((), {}),
+    "stats": ((), {}),
+    "export_to": (("export.jsonl",), {}),
+    "import_from": (("export.jsonl",), {}),
+    "verify": ((), {}),
+    "reindex": ((), {}),
+    "backup": (("copy.db",), {}),
+    "flush": ((), {}),
+    "close": ((), {}),
+    "open": (("data",), {}),
+}
+"""Every verb, with arguments of the right types."""
+WITHOUT_SCOPE = {"verify", "reindex", "backup", "flush", "close", "open"}
+TAKES_ANYTHING = {"before_turn"}
+"""Verbs that serve a host whatever it hands over."""
+
+
+def test_every_verb_is_tried() -> None:
+    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")}
+    assert verbs == VERBS.keys()
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - WITHOUT_SCOPE))
+@pytest.mark.parametrize("scope", [None, "alex", 5, {"space": "default"}, Scope], ids=repr)
+def test_a_scope_is_a_scope(hashed: None, open_hippo: Any, verb: str, scope: Any) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    positional, named = VERBS[verb]
+    with pytest.raises(InvalidInput, match="scope must be a Scope"):
+        getattr(hippo, verb)(*positional, **named, scope=scope)
+
+
+@pytest.mark.parametrize(
+    "verb", sorted(v for v, (given, _) in VERBS.items() if given and v not in TAKES_ANYTHING)
+)
+def test_arguments_have_their_types(
+    hashed: None, open_hippo: Any, verb: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hippo = open_hippo(embedder="hashed:32")
+    positional, named = VERBS[verb]
+    scope = {} if verb in WITHOUT_SCOPE else {"scope": HERE}
+    for place, right in enumerate(positional):
+        for wrong in WRONG:
+            if isinstance(wrong, type(right)) or (verb, place, wrong) in (
+                ("after_turn", 1, None),
+                ("backup", 0, None),
+            ):
+                continue
+            given = [*positional[:place], wrong, *positional[place + 1 :]]
+            with pytest.raises(InvalidInput):
+                getattr(hippo, verb)(*given, **named, **scope)
+
+
+WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "type": ("remember", (5, ["fact"])),
+    "collection": ("remember", (5, ["memory"])),
+    "category": ("remember", (5, ["context"])),
+    "key": ("remember", (5, ["a"])),
+    "subjects": ("remember", (None, "ski", 5, [None], {"ski": 1})),
+    "importance": ("remember", ("0.5", True, [1])),
+    "ttl": ("remember", (5, ["1d"])),
+    "occurred_at": ("remember", (1768000000, ["2026"])),
+    "source": ("remember", (None, 5)),
+    "replaces": ("remember", (None, 5, "a", [5])),
+    "evidence": ("remember", (None, 5, "a", [5])),
+    "limit": ("recall", (None, "3", True, 3.0)),
+    "collections": ("recall", (None, "memory", 5, [5], [["memory"]])),
+    "types": ("recall", ("fact", 5, [5], [["fact"]])),
+    "since": ("recall", (1768000000, ["2026"])),
+    "until": ("messages", (1768000000, ["2026"])),
+    "min_score": ("recall", ("0.5", [1], True)),
+    "mode": ("recall", (None, 5, ["hybrid"])),
+    "at": ("observe", (1768000000, ["2026"])),
+    "external_id": ("observe", (5, ["a"])),
+    "assistant": ("after_turn", (5, ["a"])),
+    "reason": ("delete", (None, 5)),
+    "depth": ("neighbours", (None, "2", 1.5)),
+    "keep": ("settle", (5, ["a"])),
+    "dry_run": ("forget", ("no", 0, None)),
+    "whole_space": ("erase", ("no", 1, None)),
+    "user": ("erase", (5, ["a"])),
+    "absent": ("verify", (None, 5, "a", [5])),
+    "embedder": ("reindex", (5, ["local"])),
+    "format": ("import_from", (5, ["jsonl"])),
+    "timezone": ("import_from", (None, 5)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ARGUMENTS)
+def test_named_arguments_have_their_types(
+    hashed: None, open_hippo: Any, name: str, tmp_path: Any
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    verb, wrongs = WRONG_ARGUMENTS[name]
+    positional, named = VERBS[verb]
+    if verb == "import_from":
+        (tmp_path / "talk.jsonl").write_text('{"content": "Bonjour", "author": "dev"}\n')
+        positional = (tmp_path / "talk.jsonl",)
+    scope = {} if verb in WITHOUT_SCOPE else {"scope": HERE}
+    for wrong in wrongs:
+        with pytest.raises(InvalidInput):
+            getattr(hippo, verb)(*positional, **{**named, name: wrong}, **scope)
+    assert hippo.recent(scope=HERE) == hippo.messages(scope=HERE) == []

@@ -81,6 +81,11 @@ def test_recall_of_talk_and_of_memories(tmp_path: Path, results: Path) -> None:
             assert 0 <= each["calibration"][error] <= 1
         assert sum(bin["count"] for bin in each["calibration"]["reliability"]) > 3
     markdown = run("report", None, results / "recall.json")["printed"]
+    assert "in-sample" not in markdown
+    learnt = tmp_path / "learnt.json"
+    report["results"]["folders"]["talk"]["in_sample"] = True
+    learnt.write_text(json.dumps(report), encoding="utf-8")
+    assert "### talk (in-sample)\n\nIn-sample: " in run("report", None, learnt)["printed"]
     assert "### talk" in markdown
     assert "| BM25 |" in markdown
 
@@ -134,6 +139,19 @@ def test_latency(results: Path) -> None:
     assert remembered["findable"] == remembered["count"] == 5
     assert found["cold"]["open_ms"] > 0
     assert "with the graph" in run("report", None, results / "latency.json")["printed"]
+
+
+def test_overload(results: Path) -> None:
+    figures = run(
+        *("overload", results / "overload.json", "--size", 300, "--turns", 60, "--seconds", 0.5),
+        *("--callers", "1,2", "--deadline", 2_000),
+    )["results"]
+    assert figures["capacity_per_second"] > 0
+    assert set(figures["closed_loop"]) == {"1", "2"}
+    arrived = figures["open_loop"]
+    assert arrived["turns"] == int(0.5 * 2 * figures["capacity_per_second"])
+    assert arrived["partial"] + arrived["refused"] <= arrived["turns"]
+    assert "arrivals a second" in run("report", None, results / "overload.json")["printed"]
 
 
 def test_bulk(results: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -19,7 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 from hippocampe import Config, Hippocampe, Scope, archive, journal
-from hippocampe.cli import doctor, terminal
+from hippocampe.cli import doctor, show, terminal
 from hippocampe.cli.app import app
 from hippocampe.lexicon import Lexicon
 from hippocampe.store import sqlite
@@ -271,6 +272,55 @@ class TestHelp:
 
 
 class TestMemories:
+    def test_a_file_of_statements_is_remembered(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "notes.jsonl"
+        lines = [
+            '{"content": "Zoé joue du tuba", "subjects": ["tuba"], "type": "preference"}',
+            "",
+            "Owen élève des abeilles",
+            "owen eleve des abeilles.",
+            '{"content": "thé", "key": "boisson", "occurred_at": "2026-01-01T10:00:00"}',
+            '{"content": "café", "key": "boisson"}',
+        ]
+        file.write_text("\n".join(lines), encoding="utf-8")
+        done = run("remember", "--file", str(file), "--type", "event", "--user", "ana")
+        assert done.code == 0
+        assert "5 statements: 3 inserted, 1 updated, 1 reinforced" in done.out
+        assert set(run("facts", "--json").json) == {"boisson"}
+        recent = {m["content"]: m for m in run("recent", "--json").json}
+        assert recent["Zoé joue du tuba"]["type"] == "preference"
+        assert recent["Owen élève des abeilles"]["type"] == "event"
+        assert {memory["user"] for memory in recent.values()} == {"ana"}
+
+    def test_statements_are_read_from_standard_input(self, run: Run) -> None:
+        typed = "Zoé joue du tuba\nOwen élève des abeilles\n"
+        done = run("remember", "--file", "-", "--json", typing=typed)
+        assert [result["action"] for result in done.json] == ["inserted", "inserted"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("Zoé joue du tuba\n{oups\n", "line 2"),
+            ('Zoé joue du tuba\n{"text": "Owen"}\n', "item 2: unknown argument 'text'"),
+            ('Zoé joue du tuba\n{"content": "Owen", "ttl": "soon"}\n', "item 2: ttl 'soon'"),
+        ],
+    )
+    def test_a_bad_line_stores_nothing(self, run: Run, text: str, message: str) -> None:
+        refused = run("remember", "--file", "-", typing=text)
+        assert (refused.code, message in refused.err) == (1, True)
+        assert run("recent", "--json").json == []
+
+    def test_a_statement_or_a_file_is_given(self, run: Run, tmp_path: Path) -> None:
+        assert run("remember").code == 2
+        assert run("remember", "Zoé", "--file", "-").code == 2
+        assert run("remember", "--file", "-", "--key", "a").code == 2
+        assert "cannot read" in run("remember", "--file", str(tmp_path / "no")).err
+
+    def test_an_update_keeps_what_no_option_gives(self, run: Run) -> None:
+        run("remember", "Zoé habite à Pau", "--type", "identity", "--subject", "tuba")
+        new = run("remember", "Zoé habite à Lyon", "--json").json["memory"]
+        assert (new["type"], new["importance"], new["subjects"]) == ("identity", 1.0, ["tuba"])
+
     def test_what_is_remembered_is_recalled(self, run: Run) -> None:
         written = run("remember", "Zoé joue du tuba", "--subject", "zoé", "--json", "--user", "ana")
         assert written.json["action"] == "inserted"
@@ -460,7 +510,7 @@ class TestTalk:
 
     def test_import_twice(self, run: Run, file: Path) -> None:
         first = run("import", str(file), "--format", "jsonl", "--channel", "lobby")
-        assert "2 read, 2 added, 0 already there, 2 turns, 1 problems" in first.out
+        assert "2 read, 2 added, 0 already there, 2 turns, 1 problem" in first.out
         assert "line 3: " in first.out
         again = run("import", str(file), "--format", "jsonl", "--channel", "lobby", "--json").json
         assert (again["added"], again["known"]) == (0, 2)
@@ -473,6 +523,14 @@ class TestTalk:
         assert [message["content"] for message in found] == ["le tuba est arrivé"]
         assert run("search-text", "tub*", "--since", "2026-01-05T10:01", "--json").json == []
         assert "zoé" in run("messages", "--channel", "lobby").out
+
+    def test_only_what_somebody_said_somewhere(self, run: Run, file: Path) -> None:
+        run("import", str(file), "--channel", "lobby")
+        for command in ("recall", "search-text"):
+            said = run(command, "tuba", "--of-user", "zoé", "--of-channel", "lobby", "--json").json
+            assert [each["author"] for each in said] == ["zoé"]
+            assert run(command, "tuba", "--of-user", "nobody", "--json").json == []
+            assert run(command, "tuba", "--of-channel", "hall", "--json").json == []
 
     def test_a_file_that_is_not_there(self, run: Run, tmp_path: Path) -> None:
         refused = run("import", str(tmp_path / "nowhere.txt"), "--json")
@@ -562,11 +620,29 @@ class TestForgetting:
         run("remember", "Zoé joue du tuba", "--user", "zoé")
         kept = run("erase", "--of-user", "zoé", typing="yes\n")
         assert kept.code == 1
-        assert "nothing was erased" in kept.err
+        assert "the number does not match; nothing was erased." in kept.err
         assert len(run("recent", "--json").json) == 1
         assert run("erase", "--of-user", "zoé", "--dry-run", "--json").json["counts"]["memory"] == 1
         assert run("erase", "--of-user", "zoé", typing="1\n").code == 0
         assert run("verify", "--absent", "tuba").code == 0
+
+    def test_every_item_is_listed_before_it_goes(self, run: Run, folder: Path) -> None:
+        said = [f"Zoé joue du tuba numéro {number}" for number in range(40)]
+        config = Config(folder, embedder=HASHED, background=False)
+        with Hippocampe.open(config, clock=lambda: datetime(2024, 5, 3, 8, tzinfo=UTC)) as hippo:
+            for content in said:
+                hippo.remember(content, scope=Scope())
+        for command in (("erase", "--subject", "zoé"), ("forget", "Zoé")):
+            for more in ((), ("--dry-run",), ("--dry-run", "--yes")):
+                shown = run(*command, *more, typing="no\n").out
+                assert all(content in shown for content in said)
+                assert shown.count("2024-05-03 10:00") == 40
+        shown = run("erase", "--subject", "Zoé", "--json", "--dry-run").json["items"]
+        assert {item["content"] for item in shown} == set(said)
+        assert {tuple(item["matched"]) for item in shown} == {("name",)}
+        done = run("erase", "--subject", "Zoé", typing="40\n").out
+        assert done.count(said[7]) == 1
+        assert done.endswith("erased: 40 memory\n")
 
     def test_erasing_one(self, run: Run, said: Callable[..., str]) -> None:
         id = said("Zoé joue du tuba")
@@ -589,12 +665,16 @@ class TestUpkeep:
         clean = run("verify")
         assert (clean.code, clean.out) == (0, "✓ store and index agree: 1 memory checked\n")
         found = run("verify", "--absent", "tuba", "--json")
-        assert (found.code, found.json["present"]) == (4, ["tuba"])
+        assert (found.code, found.json["present"]) == (4, {"tuba": ["hippocampe.db"]})
+        assert "'tuba' is in: hippocampe.db" in run("verify", "--absent", "tuba").out
 
     def test_reindex(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba")
         assert run("reindex").code == 0
-        assert run("reindex", "--embedder", "hashed:32", "--json").json == {"embedder": "hashed-32"}
+        assert run("reindex", "--embedder", "hashed:32", "--json").json == {
+            "embedder": "hashed-32",
+            "without_graph": [],
+        }
         assert run("recall", "tuba", "--json").json[0]["content"] == "Zoé joue du tuba"
         assert run("recent", "--embedder", HASHED, "--json").json["kind"] == "EmbedderMismatch"
 
@@ -657,3 +737,10 @@ def test_every_reason_names_signals_that_exist() -> None:
     named = [name for names in _REASONS.values() for name in names]
     assert set(named) <= {*SIGNALS, RIVALS}
     assert len(named) == len(set(named))
+
+
+def test_counts_are_spelled() -> None:
+    counts = {"memory": 2, "turn": 1, "live": 1, "note": 0, "below threshold": 3}
+    assert show.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
+    assert show.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
+    assert show.counted({}) == "nothing"

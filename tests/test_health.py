@@ -56,6 +56,49 @@ def test_threads_count_one_outage_once(logged: pytest.LogCaptureFixture) -> None
     assert len(logged.records) == 1
 
 
+def test_late_is_not_down_until_nothing_is_heard(logged: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    outages = Outages(clock=lambda: now)
+    for _ in range(100):
+        outages.late("search", "no answer within 100 ms")
+        now += 0.9
+        outages.works("search")
+    assert lines(logged) == []
+    for _ in range(100):
+        outages.late("search", "no answer within 100 ms")
+        now += 0.1
+    outages.works("search")
+    assert lines(logged) == [
+        (
+            "WARNING",
+            "search failed, going on without it until it works again: no answer within 100 ms",
+        ),
+        ("INFO", "search works again"),
+    ]
+    assert outages.counts == {"search": 1}
+
+
+def test_an_overload_is_logged_at_both_ends(logged: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    outages = Outages(clock=lambda: now)
+    outages.served()
+    for _ in range(50):
+        now += 1
+        outages.refused()
+        outages.served()
+    now += 9
+    outages.served()
+    assert len(logged.records) == 1
+    now += 1
+    outages.served()
+    outages.served()
+    assert lines(logged) == [
+        ("WARNING", "overload: more turns than can be served, some are answered without memory"),
+        ("INFO", "overload has ended: 50 of 102 turns were answered without memory"),
+    ]
+    assert outages.counts == {"overload": 1}
+
+
 @pytest.fixture
 def hippo(open_hippo: Opener, hashed: None) -> Hippocampe:
     return open_hippo(embedder="hashed:32")

@@ -25,7 +25,9 @@ from hippocampe.errors import (
     StoreError,
     StoreFull,
 )
+from hippocampe.index.edge import EdgeIndex
 from hippocampe.store import derived
+from hippocampe.types import Reindexed
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -374,6 +376,29 @@ def test_a_graph_is_built_beside_while_writes_go_on(
         assert hippo.verify().ok
     with Hippocampe.open(config) as again:
         assert again.verify().ok
+
+
+def test_a_reindex_ends_with_its_graph(
+    opener: Callable[..., Hippocampe], scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = opener(graph_threshold=20)
+    fill(hippo, scope, range(30))
+    index = hippo._parts.index
+    assert isinstance(index, EdgeIndex)
+    assert index.unindexed("memory") == 30
+    with monkeypatch.context() as patched:
+        patched.setattr(rebuild, "_BUILDER", ("-c", "raise SystemExit('no memory left')"))
+        assert hippo.reindex().without_graph == ("memory",)
+    assert index.unindexed("memory") == 30
+    everything(hippo, scope, range(30))
+    assert hippo.reindex().without_graph == ()
+    assert index.unindexed("memory") == 0
+    everything(hippo, scope, range(30))
+    assert hippo.reindex(embedder="hashed:48") == Reindexed("hashed-48")
+    changed = hippo._parts.index
+    assert isinstance(changed, EdgeIndex)
+    assert changed.unindexed("memory") == 0
+    everything(hippo, scope, range(30))
 
 
 def test_closing_does_not_wait_for_a_graph(

@@ -20,7 +20,7 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hashed import HashedEmbedder
-from hippocampe import Config, Hippocampe, Scope, inject, notebook, recall, with_injection
+from hippocampe import Config, Hippocampe, Scope, inject, notebook, recall, warming, with_injection
 from hippocampe import given as given_module
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import (
@@ -342,6 +342,64 @@ class TestBursts:
         turn = hippo.before_turn("bonjour", scope=LOBBY)
         assert "le four chauffe" in turn.text
         assert turn.trace.missing == ()
+
+    def test_awaited_bursts_take_no_thread(self, hippo: Hippocampe) -> None:
+        hippo.update_settings(scope=LOBBY, coalesce_ms=1_000)
+        hippo.remember("le four chauffe", scope=LOBBY, importance=1.0)
+
+        async def talk() -> tuple[list[Injection], str]:
+            loop = asyncio.get_running_loop()
+            loop.set_default_executor(ThreadPoolExecutor(1))
+            door = AsyncHippocampe(hippo)
+            waiting = [
+                asyncio.create_task(door.before_turn("le four ?", scope=Scope(channel=name)))
+                for name in "abcdefgh"
+            ]
+            await asyncio.sleep(0.3)
+            # The only thread is free meanwhile.
+            done = (await door.facts(scope=LOBBY), any(each.done() for each in waiting))
+            return await asyncio.gather(*waiting), repr(done)
+
+        began = time.monotonic()
+        turns, meanwhile = asyncio.run(talk())
+        assert meanwhile == "({}, False)"
+        assert all(contents(turn) == {"le four chauffe"} for turn in turns)
+        assert time.monotonic() - began < 8
+
+
+class TestLoading:
+    """The deadline of a turn runs once what it needs is loaded."""
+
+    @pytest.fixture
+    def slow(self, hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+        """A memory not asked yet, whose model loads until the event is set."""
+        hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=2_000)
+        loaded = threading.Event()
+        monkeypatch.setattr(warming, "warm", lambda _: loaded.wait(30))
+        return loaded
+
+    def test_the_first_turn_waits_for_it(self, hippo: Hippocampe, slow: threading.Event) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(anew, hippo)
+            threading.Timer(0.5, slow.set).start()
+            turn = waiting.result()
+        assert contents(turn) == {"on garde le vieux four"}
+        assert turn.trace.missing == ()
+        assert turn.trace.stages["loading"] >= 400
+        assert "loading" not in anew(hippo).trace.stages
+
+    def test_it_waits_once_and_not_for_ever(
+        self, hippo: Hippocampe, slow: threading.Event, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(warming, "LOADING_SECONDS", 0.3)
+        try:
+            first, second = anew(hippo), anew(hippo)
+        finally:
+            slow.set()
+        assert first.trace.stages["loading"] >= 290
+        assert second.trace.stages["loading"] < 290
+        assert contents(first) == contents(second) == {"on garde le vieux four"}
 
 
 class TestPaths:
@@ -720,7 +778,46 @@ class TestFaults:
         finally:
             release.set()
         parts_of(hippo).searching.shutdown(wait=True)
-        assert lines(logged) == [("WARNING", "search failed")]
+        assert lines(logged) == []
+
+    def test_too_many_turns_are_refused_and_no_part_is_down(
+        self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
+    ) -> None:
+        turns = parts_of(hippo).turns
+        for _ in range(turns.limit):
+            assert turns.enter(deadline=0.0) is not None
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=30)
+        for _ in range(3):
+            turn = anew(hippo)
+            assert (turn.text, turn.items, turn.trace.skipped) == ("", (), "overloaded")
+        assert lines(logged) == [("WARNING", "overload: more turns than can be served")]
+        assert hippo.stats(scope=LOBBY).outages == {"overload": 1}
+
+    def test_a_turn_waits_for_its_place(self, hippo: Hippocampe, broken: Broken) -> None:
+        turns = parts_of(hippo).turns
+        held = [turns.enter(deadline=0.0) for _ in range(turns.limit)]
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(anew, hippo)
+            while not turns._waiting:  # pyright: ignore[reportPrivateUsage]
+                time.sleep(0.001)
+            assert held[0] is not None
+            turns.leave(held[0])
+            turn = waiting.result()
+        assert contents(turn) == {"on garde le vieux four"}
+        assert turn.trace.stages["queue"] > 0
+
+    def test_a_search_that_is_left_behind_stops(
+        self, hippo: Hippocampe, broken: Broken, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hippo.update_settings(scope=LOBBY, hook_timeout_ms=50)
+        release = threading.Event()
+        broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
+        gathered: list[object] = []
+        monkeypatch.setattr(recall, "gather", lambda *_: gathered.append(1))
+        assert anew(hippo).trace.missing == ("search late",)
+        release.set()
+        parts_of(hippo).searching.shutdown(wait=True)
+        assert gathered == []
 
     def test_a_database_that_another_process_writes_to(
         self, hippo: Hippocampe, folder: Path
@@ -821,9 +918,10 @@ class TestFaults:
         with monkeypatch.context() as broken:
             broken.setattr(inject, "render", None)
             for _ in range(2):
-                turn = anew(hippo)
+                turn = hippo.before_turn("le four ?", scope=PHONE)
                 assert (turn.text, turn.trace.skipped) == ("", "failed")
-        assert anew(hippo).items
+        # Nothing was given by a turn that failed.
+        assert contents(hippo.before_turn("le four ?", scope=PHONE)) == {"on garde le vieux four"}
         assert lines(logged) == [
             ("WARNING", "before_turn failed"),
             ("INFO", "before_turn works again"),
@@ -890,6 +988,53 @@ class TestAfterwards:
         live = behind.recall("le bus", scope=PHONE, collections=["live"], mode="text")
         assert [item.id for item in live] == [seen.id]
         assert behind.verify().ok
+
+    def test_what_was_stored_is_found_however_slow_the_embedder(self, behind: Hippocampe) -> None:
+        behind.flush()
+        parts_of(behind).embedder = embedder = Broken()
+        embedder.fault = lambda: time.sleep(1.2)
+        id = behind.after_turn("je repeins le mur", "En bleu ?", scope=LOBBY)
+        found = behind.recall("repeins le mur", scope=PHONE, collections=["turn"], mode="text")
+        assert [item.id for item in found] == [id]
+
+    def test_a_recall_waits_for_nothing_that_is_stored_later(self, behind: Hippocampe) -> None:
+        behind.flush()
+        parts_of(behind).embedder = embedder = Broken()
+        embedder.fault = lambda: time.sleep(0.05)
+        stop = threading.Event()
+
+        def talk() -> None:
+            while not stop.is_set():
+                behind.after_turn("le bateau rentre", "Bien.", scope=LOBBY)
+
+        with ThreadPoolExecutor(1) as pool:
+            talking = pool.submit(talk)
+            try:
+                for _ in range(5):
+                    behind.recall("le bateau", scope=PHONE, collections=["turn"], mode="text")
+            finally:
+                stop.set()
+            talking.result()
+
+    def test_a_recall_does_not_wait_for_an_embedder_that_is_down(self, behind: Hippocampe) -> None:
+        behind.flush()
+        parts_of(behind).embedder = embedder = Broken()
+        release = threading.Event()
+
+        def down() -> None:
+            release.wait(30)
+            raise EmbedderUnavailable("refused")
+
+        embedder.fault = down
+        behind.after_turn("je repeins le mur", "En bleu ?", scope=LOBBY)
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(
+                behind.recall, "le mur", scope=PHONE, collections=["turn"], mode="text"
+            )
+            release.set()
+            assert asked.result() == []
+        assert behind.recall("le mur", scope=PHONE, collections=["turn"], mode="text") == []
+        assert behind.stats(scope=LOBBY).outages["embedder"] >= 1
 
     def test_an_embedder_that_is_down_loses_nothing(
         self, behind: Hippocampe, logged: pytest.LogCaptureFixture

@@ -73,6 +73,14 @@ def test_rare_words_weigh_more_and_weights_stay_positive() -> None:
     assert rank.rarity(np.array([5]), 3)[0] > 0
 
 
+def test_words_of_a_small_space_weigh_as_in_a_usual_one() -> None:
+    assert rank.rarity(np.array([0, 1]), 1) == pytest.approx(
+        rank.rarity(np.array([0, 1]), rank.USUAL)
+    )
+    known, unknown = rank.rarity(np.array([1, 0]), 1)
+    assert known > unknown / 2
+
+
 def test_a_better_match_is_more_relevant() -> None:
     found = candidates([0, 1], [0, 4], [4, 5])
     scores = relevance.probability(rank.signals(query(0, 1), found))
@@ -193,7 +201,8 @@ def test_what_only_repeats_the_query_answers_nothing() -> None:
 def test_the_best_is_told_by_how_far_ahead_it_is() -> None:
     measured = rank.signals(query(0, 1), candidates([0, 1], [0], [4]))
     assert column(measured, "ahead") == pytest.approx([0.5, -0.5, -1])
-    assert np.isnan(column(rank.signals(query(0), candidates([0])), "ahead")).all()
+    lone = column(rank.signals(query(0), candidates([0])), "ahead")
+    assert lone == pytest.approx([1.3 - rank.LONE])
 
 
 def test_memories_are_weighed_as_statements() -> None:

@@ -1,6 +1,9 @@
 """Reading: what may be found, in which order, and why."""
 
 import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,8 @@ import pytest
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreFull
+from hippocampe.lexicon import Lexicon
+from hippocampe.store import derived, memories
 from hippocampe.types import Mode, Recollection
 
 MODES: tuple[Mode, ...] = ("hybrid", "semantic", "text")
@@ -373,6 +378,66 @@ def test_memory_filters_leave_talk_out(hippo: Hippocampe, scope: Scope) -> None:
         assert hippo.recall("brebis", scope=scope, collections=["turn", "memory"], **filters) == []
 
 
+@pytest.fixture
+def rooms(hippo: Hippocampe, clock: FakeClock) -> Hippocampe:
+    """The same said by two people in two rooms, as memories, turns and live messages."""
+    for user in ("ana", "bob"):
+        for channel in ("kitchen", "garden"):
+            where = Scope(user=user, channel=channel)
+            hippo.remember(f"{user} répare la pompe ({channel})", scope=where, subjects=[channel])
+            hippo.after_turn(f"la pompe de {user} est dans {channel}", None, scope=where)
+            hippo.observe(f"{user} observe la pompe de {channel}", scope=where)
+            clock.advance(minutes=1)
+    first, *others = (item.id for item in hippo.recent(scope=Scope()))
+    for other in others:
+        hippo.associate(first, other, "part_of", scope=Scope())
+    return hippo
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_user_and_channel_narrow_a_recall(rooms: Hippocampe, mode: Mode) -> None:
+    def found(**filters: str) -> set[tuple[str, str | None, str | None]]:
+        items = rooms.recall(
+            "la pompe",
+            scope=Scope(user="ana", channel="kitchen"),
+            collections=["memory", "turn", "live"],
+            mode=mode,
+            limit=50,
+            **filters,
+        )
+        return {(item.kind, item.author, item.channel) for item in items}
+
+    kinds, people, places = ("memory", "turn", "live"), ("ana", "bob"), ("kitchen", "garden")
+    assert found() == {(k, u, c) for k in kinds for u in people for c in places}
+    assert found(user="bob") == {(k, "bob", c) for k in kinds for c in places}
+    assert found(channel="garden") == {(k, u, "garden") for k in kinds for u in people}
+    assert found(user="ana", channel="garden") == {(k, "ana", "garden") for k in kinds}
+    assert found(user="Ana") == set()
+
+
+def test_user_and_channel_narrow_a_search_of_messages(rooms: Hippocampe) -> None:
+    def found(scope: Scope, **filters: str) -> list[tuple[str | None, str | None]]:
+        return [
+            (each.author, each.channel)
+            for each in rooms.search_text('"la pompe de"', scope=scope, **filters)
+            if not each.live
+        ]
+
+    assert found(Scope(), user="bob") == [("bob", "garden"), ("bob", "kitchen")]
+    assert found(Scope(), channel="kitchen") == [("bob", "kitchen"), ("ana", "kitchen")]
+    assert found(Scope(user="ana", channel="kitchen"), user="bob", channel="garden") == [
+        ("bob", "garden")
+    ]
+    assert found(Scope(), user="nobody") == []
+
+
+@pytest.mark.parametrize("label", ["user", "channel"])
+def test_an_empty_label_is_refused(hippo: Hippocampe, scope: Scope, label: str) -> None:
+    for search in (hippo.recall, hippo.search_text):
+        with pytest.raises(InvalidInput, match=label):
+            search("pompe", scope=scope, **{label: ""})
+
+
 def test_live_messages_are_found(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
     said = hippo.observe("je pars en Grèce demain", scope=scope, external_id="w1")
     again = hippo.observe("je pars en Grèce demain", scope=scope, external_id="w1")
@@ -428,7 +493,106 @@ def test_recent_is_newest_first(told: Hippocampe, scope: Scope, clock: FakeClock
         told.recent(scope=Scope(), channel_only=True)
 
 
+# Aliases
+
+
+def test_aliases_are_read_again_only_after_a_change(
+    hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = hippo._parts  # pyright: ignore[reportPrivateUsage]
+    reads: list[str] = []
+    read = memories.aliases
+
+    def noted(connection: Any, space: str) -> dict[str, frozenset[str]]:
+        reads.append(space)
+        return read(connection, space)
+
+    monkeypatch.setattr(memories, "aliases", noted)
+    assert parts.aliases("default") == {}
+    alias = hippo.remember("dev = Mickael", scope=scope).memory
+    both = {"dev": {"mickael"}, "mickael": {"dev"}}
+    assert parts.aliases("default") == both
+    reads.clear()
+    for _ in range(3):
+        hippo.recall("où est dev ?", scope=scope)
+        hippo.after_turn("où est dev ?", "au port", scope=scope)
+        hippo.observe("le bus arrive", scope=scope)
+    assert reads == []
+    hippo.export_to(tmp_path / "all.jsonl", scope=scope)
+    hippo.delete(alias.id, scope=scope, reason="faux")
+    assert parts.aliases("default") == {}
+    hippo.restore(alias.id, scope=scope)
+    assert parts.aliases("default") == both
+    hippo.edit(alias.id, content="dev = Camille", scope=scope)
+    assert parts.aliases("default") == {"dev": {"camille"}, "camille": {"dev"}}
+    hippo.erase(id=alias.id, scope=scope)
+    assert parts.aliases("default") == {}
+    assert parts.aliases("autre") == {}
+    hippo.import_from(tmp_path / "all.jsonl", scope=Scope(space="autre"), format="hippocampe")
+    assert parts.aliases("autre") == both
+
+
 # Word counts
+
+
+def counted(hippo: Hippocampe, word: str) -> tuple[int, int]:
+    """In how many items of the default space a word occurs, and how many there are."""
+    lexicon = hippo._parts.lexicon  # pyright: ignore[reportPrivateUsage]
+    found, items = lexicon.frequencies("default", lexicon.ids([word]))
+    return int(found.sum()), items
+
+
+@pytest.mark.usefixtures("hashed")
+def test_writers_go_on_while_a_space_is_counted(
+    open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.remember("le phare est rouge", scope=scope)
+    hippo._parts.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
+    reading, go_on = threading.Event(), threading.Event()
+    read = derived.word_lists
+
+    def slow(*given: Any) -> Iterator[list[bytes]]:
+        yield from read(*given)
+        reading.set()
+        assert go_on.wait(30)
+
+    monkeypatch.setattr(derived, "word_lists", slow)
+    with ThreadPoolExecutor(2) as pool:
+        asked = pool.submit(counted, hippo, "phare")
+        assert reading.wait(30)
+        writing = pool.submit(hippo.remember, "un phare au large", scope=scope)
+        try:
+            # Its nomination asks about no space, so nothing but the counts could hold it up.
+            assert writing.result(timeout=20).action == "inserted"
+        finally:
+            go_on.set()
+        assert asked.result() == (2, 2)
+    assert counted(hippo, "phare") == (2, 2)
+
+
+@pytest.mark.usefixtures("hashed")
+def test_what_is_committed_while_a_space_is_counted_is_counted_once(
+    open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.remember("le phare est rouge", scope=scope)
+    hippo._parts.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
+    count = Lexicon.count
+    with ThreadPoolExecutor(1) as pool:
+
+        def late(self: Lexicon, *given: Any) -> None:
+            # Committed, and not counted yet: whoever asks now must wait or be corrected.
+            asked.append(pool.submit(counted, hippo, "phare"))
+            wait(asked, timeout=0.3)
+            count(self, *given)
+
+        asked: list[Future[tuple[int, int]]] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(Lexicon, "count", late)
+            hippo.remember("un phare au large", scope=scope)
+        assert [each.result() for each in asked] == [(2, 2)]
+    assert counted(hippo, "phare") == (2, 2)
 
 
 def test_counts_of_spaces_asked_long_ago_make_room(

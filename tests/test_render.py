@@ -153,6 +153,49 @@ def test_talk_without_names_ends_with_its_time() -> None:
     assert "\n• bonjour\n" in rendered(found("note", "bonjour")).text
 
 
+@pytest.mark.parametrize(
+    ("language", "content", "fields", "line"),
+    [
+        (
+            "fr",
+            "mon chien s'appelle Rex",
+            {"user": "alex"},
+            "• alex : mon chien s'appelle Rex (il y a 3 jours)",
+        ),
+        (
+            "en",
+            "my dog is called Rex",
+            {"user": "alex"},
+            "• alex: my dog is called Rex (3 days ago)",
+        ),
+        (
+            "fr",
+            "mon chien s'appelle Rex",
+            {"user": "alex", "key": "chien"},
+            "• chien = alex : mon chien s'appelle Rex (il y a 3 jours)",
+        ),
+        (
+            "en",
+            "Alex says my dog is Rex",
+            {"user": "alex"},
+            "• Alex says my dog is Rex (3 days ago)",
+        ),
+        ("en", "the dog is called Rex", {"user": "alex"}, "• the dog is called Rex (3 days ago)"),
+        ("en", "my dog is called Rex", {}, "• my dog is called Rex (3 days ago)"),
+        (
+            "en",
+            "I can tell stories",
+            {"user": "alex", "collection": "self", "category": "capability"},
+            "• I can tell stories (3 days ago)",
+        ),
+    ],
+)
+def test_who_says_i_is_named(
+    language: Language, content: str, fields: dict[str, Any], line: str
+) -> None:
+    assert line in rendered(memory(content, **fields), language=language).text.split("\n")
+
+
 def test_nothing_found_is_no_text() -> None:
     assert rendered() == Rendered("", 0, (), ())
 
@@ -166,7 +209,9 @@ def test_a_moment_at_the_end_of_the_calendar() -> None:
     first = memory("le début", occurred_at=datetime.min.replace(tzinfo=UTC))
     for zone in ("America/New_York", "Pacific/Auckland"):
         assert rendered(first, timezone=zone).shown == (first,)
-    assert clock_label(datetime.max.replace(tzinfo=UTC), "Asia/Tokyo") == "31/12 23:59"
+    assert (
+        clock_label(datetime.max.replace(tzinfo=UTC), "Asia/Tokyo", now=NOW) == "31/12/9999 23:59"
+    )
 
 
 def test_unknown_language() -> None:

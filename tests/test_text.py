@@ -136,3 +136,31 @@ def test_embedded_text_names_author_and_day_once() -> None:
 
 def test_a_letter_of_another_alphabet_style_is_that_letter() -> None:
     assert text.fold("𝕊") == "s"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("comment s'appelle mon chien ?", True),
+        ("qui m'a prêté ce vélo ?", True),
+        ("where did I park?", True),
+        ("chez-moi, il fait froid", True),
+        ("dis-moi où habite Zoé", False),
+        ("can you tell me where Zoé lives?", False),
+        ("tu peux me rappeler où habite Zoé ?", False),
+        ("je voudrais savoir où habite Zoé", False),
+        ("rappelle-moi où est mon vélo", True),
+        ("où habite M. Dupuis ?", False),
+        ("where is our boat?", False),
+    ],
+)
+def test_what_is_about_its_speaker(said: str, expected: bool) -> None:
+    assert text.is_about_speaker(said) is expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("j'ai rangé ton vélo", True), ("I saw you there", True), ("j'ai mal au dos", False)],
+)
+def test_what_is_said_to_somebody(said: str, expected: bool) -> None:
+    assert text.is_to_somebody(said) is expected

@@ -15,6 +15,25 @@ SECONDS = 4
 
 
 @pytest.mark.usefixtures("hashed")
+def test_a_message_observed_by_many_threads_is_stored_once(open_hippo: Opener) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    scope = Scope(user="david", channel="lobby")
+    start = threading.Barrier(8, timeout=30)
+
+    def observe(_: int) -> set[str]:
+        ids: set[str] = set()
+        for number in range(10):
+            start.wait()
+            ids.add(hippo.observe("le bus arrive", scope=scope, external_id=f"m{number}").id)
+        return ids
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = set[str]().union(*pool.map(observe, range(8)))
+    assert seen == {message.id for message in hippo.messages(scope=scope)}
+    assert len(seen) == 10
+
+
+@pytest.mark.usefixtures("hashed")
 def test_sixteen_threads_lose_and_double_nothing(open_hippo: Opener) -> None:
     hippo = open_hippo(embedder="hashed:32", background=True, flush_seconds=0.05)
     end = time.monotonic() + SECONDS

@@ -90,9 +90,20 @@ def test_any_two_moments_can_be_told(at: datetime, now: datetime) -> None:
     assert relative_time(at, now=now, timezone=PARIS, language="fr")
 
 
-def test_clock_label() -> None:
-    assert clock_label(datetime(2026, 1, 17, 9, 23, tzinfo=UTC), "Europe/Paris") == "17/01 10:23"
-    assert clock_label(datetime(2026, 7, 17, 22, 5, tzinfo=UTC), PARIS) == "18/07 00:05"
+@pytest.mark.parametrize(
+    ("at", "french", "english"),
+    [
+        (datetime(2026, 1, 17, 9, 23, tzinfo=UTC), "17/01 10:23", "Jan 17, 10:23"),
+        (datetime(2026, 7, 17, 22, 5, tzinfo=UTC), "18/07 00:05", "Jul 18, 00:05"),
+        (datetime(2025, 1, 17, 9, 23, tzinfo=UTC), "17/01/2025 10:23", "Jan 17, 2025, 10:23"),
+        # Where it is read, this is the first hour of the year.
+        (datetime(2025, 12, 31, 23, 5, tzinfo=UTC), "01/01 00:05", "Jan 1, 00:05"),
+        (datetime(2027, 1, 2, 12, 0, tzinfo=UTC), "02/01/2027 13:00", "Jan 2, 2027, 13:00"),
+    ],
+)
+def test_clock_label(at: datetime, french: str, english: str) -> None:
+    assert clock_label(at, "Europe/Paris", now=NOW) == french
+    assert clock_label(at, PARIS, "en", now=NOW) == english
 
 
 @pytest.mark.parametrize(

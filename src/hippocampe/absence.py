@@ -1,4 +1,4 @@
-"""Whether a text is left in the files of a data folder, looked for in a process of its own.
+"""Which files of a data folder hold a text, looked for in a process of its own.
 
 A process that opens the file of an open database and closes it gives up the locks that SQLite has
 on it (see `Store.read_ahead`), so the one that serves must not.
@@ -6,7 +6,7 @@ on it (see `Store.read_ahead`), so the one that serves must not.
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hippocampe import child
@@ -14,37 +14,52 @@ from hippocampe.errors import StoreError
 from hippocampe.text import fold
 
 
-def found_in_files(folder: Path, texts: Sequence[str]) -> tuple[str, ...]:
-    """Those of some texts that a file below a folder holds, in their case, lower case or folded.
+def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Those of some texts that files below a folder hold, each with the paths of these files.
+
+    Paths are relative to the folder. For the spellings of a text, see `spellings`.
 
     Raises:
         StoreError: The files could not be read.
     """
     if not texts:
-        return ()
+        return {}
     try:
         found = child.run(("-m", "hippocampe.absence"), [str(folder), *texts])
     except child.ChildFailed as exc:
         raise StoreError(f"the files in {folder} could not be searched: {exc}.") from exc
-    return tuple(json.loads(found))
+    return {text: tuple(paths) for text, paths in json.loads(found).items() if paths}
 
 
-def _holds(folder: Path, text: str) -> bool:
-    needles = {form.encode() for form in (text, text.lower(), fold(text)) if form}
-    overlap = max(map(len, needles), default=1) - 1
-    for path in folder.rglob("*"):
-        if not path.is_file():
-            continue
-        with path.open("rb") as file:
-            tail = b""
-            while block := file.read(1 << 20):
-                window = tail + block
-                if any(needle in window for needle in needles):
-                    return True
-                tail = window[-overlap:] if overlap else b""
+def spellings(text: str) -> set[str]:
+    """A text as given, in lower case, in upper case, capitalised and folded."""
+    return {text, text.lower(), text.upper(), text.title(), fold(text)} - {""}
+
+
+def _needles(text: str) -> set[bytes]:
+    # Databases written by earlier versions hold JSON whose characters beyond ASCII are escaped.
+    forms = spellings(text)
+    return {form.encode() for form in forms | {json.dumps(form)[1:-1] for form in forms}}
+
+
+def _files_with(folder: Path, text: str) -> list[str]:
+    needles = _needles(text)
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [str(path.relative_to(folder)) for path in files if _holds(path, needles)]
+
+
+def _holds(path: Path, needles: set[bytes]) -> bool:
+    overlap = max(map(len, needles)) - 1
+    with path.open("rb") as file:
+        tail = b""
+        while block := file.read(1 << 20):
+            window = tail + block
+            if any(needle in window for needle in needles):
+                return True
+            tail = window[-overlap:] if overlap else b""
     return False
 
 
 if __name__ == "__main__":
     folder, *texts = json.load(sys.stdin)
-    print(json.dumps([text for text in texts if _holds(Path(folder), text)]))
+    print(json.dumps({text: _files_with(Path(folder), text) for text in texts}))

@@ -3,12 +3,14 @@
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.messages import Message as IncomingMessage
+from hippocampe.types import Injection, Scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,6 +42,7 @@ class AsyncHippocampe:
         return cls(await asyncio.to_thread(Hippocampe.open, where, **options))
 
     remember = _awaited(Hippocampe.remember)
+    remember_many = _awaited(Hippocampe.remember_many)
     recall = _awaited(Hippocampe.recall)
     recent = _awaited(Hippocampe.recent)
     memories = _awaited(Hippocampe.memories)
@@ -59,7 +62,23 @@ class AsyncHippocampe:
     set_fact = _awaited(Hippocampe.set_fact)
     delete_fact = _awaited(Hippocampe.delete_fact)
     observe = _awaited(Hippocampe.observe)
-    before_turn = _awaited(Hippocampe.before_turn)
+
+    @functools.wraps(Hippocampe.before_turn)
+    async def before_turn(
+        self,
+        message: IncomingMessage | Sequence[IncomingMessage],
+        *,
+        scope: Scope,
+        role: str = "user",
+    ) -> Injection:
+        # The wait for the rest of a burst takes no thread.
+        begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
+        begun = await asyncio.to_thread(begin, message, scope=scope, role=role)
+        if isinstance(begun, Injection):
+            return begun
+        await asyncio.sleep(begun.wait_seconds)
+        return await asyncio.to_thread(end, begun, scope=scope)
+
     after_turn = _awaited(Hippocampe.after_turn)
     messages = _awaited(Hippocampe.messages)
     search_text = _awaited(Hippocampe.search_text)

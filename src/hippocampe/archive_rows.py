@@ -6,7 +6,7 @@ from typing import Any
 
 from hippocampe import settings
 from hippocampe.checks import (
-    check_drawer,
+    check_collection,
     check_importance,
     check_list,
     check_subjects,
@@ -83,7 +83,7 @@ def _list(row: Row, name: str) -> list[str]:
 
 def _memory(row: Row, refuse: bool) -> Row:
     learnt = datetime.fromisoformat(row["created_at"])
-    check_drawer(
+    check_collection(
         Memory(
             row["id"],
             "default",

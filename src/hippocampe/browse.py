@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from sqlalchemy import ColumnElement
 
-from hippocampe.checks import check_known, check_limit, check_list, check_metadata
+from hippocampe.checks import check_choice, check_limit, check_list, check_metadata
 from hippocampe.errors import InvalidInput
 from hippocampe.parts import Parts
 from hippocampe.points import fold_subjects
@@ -53,8 +53,8 @@ def memories(
         InvalidInput: An argument cannot be used, or the cursor belongs to another query.
     """
     limit = check_limit(limit)
-    check_known("state", [state], get_args(State))
-    check_known("order", [order], get_args(Order))
+    check_choice("state", state, get_args(State))
+    check_choice("order", order, get_args(Order))
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
     if start and end and start >= end:
         raise InvalidInput("since must be before until.")
@@ -82,12 +82,12 @@ def memories(
 
 def _check_labels(equal: dict[str, str | None], types: Sequence[str] | None) -> None:
     if equal["collection"] is not None:
-        check_known("collection", [equal["collection"]], MEMORY_COLLECTIONS)
+        check_choice("collection", equal["collection"], MEMORY_COLLECTIONS)
     if equal["category"] is not None:
-        check_known(
-            "category", [equal["category"]], sorted(frozenset[str]().union(*CATEGORIES.values()))
-        )
-    check_known("type", types or (), tuple(DEFAULT_IMPORTANCE))
+        categories = frozenset[str]().union(*CATEGORIES.values())
+        check_choice("category", equal["category"], sorted(categories))
+    for name in types or ():
+        check_choice("type", name, DEFAULT_IMPORTANCE)
     Scope(user=equal["user"], channel=equal["channel"])
 
 

@@ -2,7 +2,9 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence, Set
+from pathlib import Path
 
 from hippocampe import secret
 from hippocampe.errors import InvalidInput
@@ -18,6 +20,7 @@ from hippocampe.types import (
     Memory,
     Metadata,
     MetadataValue,
+    Scope,
 )
 
 MAX_LIMIT = 1_000
@@ -86,26 +89,105 @@ def own(content: str, *, what: str = "content") -> str:
     return kept
 
 
-def check_drawer(memory: Memory) -> None:
-    """Check collection and category of a memory.
+def check_collection(memory: Memory, *, complete: bool = True) -> None:
+    """Check collection and category of a memory; unless `complete`, the category may be missing.
 
     Raises:
         InvalidInput: One of them is not among those that exist.
     """
-    allowed = CATEGORIES.get(memory.collection)
-    if allowed is None:
-        raise InvalidInput(
-            f"unknown collection {memory.collection!r}: choose from {', '.join(CATEGORIES)}."
-        )
-    if memory.category is not None and memory.category not in allowed:
+    check_choice("collection", memory.collection, CATEGORIES)
+    allowed = CATEGORIES[memory.collection]
+    category = check_text("category", memory.category)
+    if category is not None and category not in allowed:
         choice = f"choose from {', '.join(sorted(allowed))}" if allowed else "leave it out"
         raise InvalidInput(
-            f"collection {memory.collection!r} has no category {memory.category!r}: {choice}."
+            f"collection {memory.collection!r} has no category {category!r}: {choice}."
         )
-    if allowed and memory.category is None:
+    if complete and allowed and category is None:
         raise InvalidInput(
             f"collection {memory.collection!r} needs a category: one of {', '.join(sorted(allowed))}."
         )
+
+
+def check_scope(scope: Scope) -> Scope:
+    """Where a call happens.
+
+    Raises:
+        InvalidInput: It is no `Scope`.
+    """
+    if not isinstance(scope, Scope):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f'scope must be a Scope, such as Scope(user="dev"), not {type(scope).__name__}.'
+        )
+    return scope
+
+
+def check_text(name: str, value: str | None) -> str | None:
+    """A text, or None.
+
+    Raises:
+        InvalidInput: It is something else.
+    """
+    if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
+    return value
+
+
+def check_id(id: str, *, name: str = "id") -> str:
+    """An id, which may be that of nothing.
+
+    Raises:
+        InvalidInput: It is no text.
+    """
+    if not isinstance(id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{name} must be text, not {type(id).__name__}: take it from a result.")
+    return id
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
+    """One of several names.
+
+    Raises:
+        InvalidInput: It is none of them.
+    """
+    names = tuple(choices)
+    if not isinstance(value, str) or value not in names:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"unknown {name} {value!r}: choose from {', '.join(names)}.")
+    return value
+
+
+def check_flag(name: str, value: bool) -> bool:
+    """A truth value, where another value could be taken for its opposite.
+
+    Raises:
+        InvalidInput: It is neither True nor False.
+    """
+    if not isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{name} must be True or False, not {value!r}.")
+    return value
+
+
+def check_number(name: str, value: float, least: float, most: float) -> float:
+    """A number between two others.
+
+    Raises:
+        InvalidInput: It is not.
+    """
+    wrong = not isinstance(value, int | float) or isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if wrong or not least <= value <= most:
+        raise InvalidInput(f"{name} must be a number from {least:g} to {most:g}, not {value!r}.")
+    return value
+
+
+def check_path(name: str, value: "str | os.PathLike[str]") -> Path:
+    """The path of a file.
+
+    Raises:
+        InvalidInput: It is no path.
+    """
+    if not isinstance(value, str | os.PathLike) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"{name} must be the path of a file, not {value!r}.")
+    return Path(value)
 
 
 def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
@@ -114,7 +196,8 @@ def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: It is one text, or holds what is none.
     """
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):  # pyright: ignore[reportUnnecessaryIsInstance]
+    several = isinstance(values, Sequence | Set) and not isinstance(values, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not several or not all(isinstance(value, str) for value in values):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f'{name} must be a list of texts, such as ["ski"], not {values!r}.')
     return tuple(values)
 
@@ -125,7 +208,8 @@ def check_limit(limit: int) -> int:
     Raises:
         InvalidInput: It is not a whole number from 1 to 1,000.
     """
-    if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:  # pyright: ignore[reportUnnecessaryIsInstance]
+    whole = isinstance(limit, int) and not isinstance(limit, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not whole or not 1 <= limit <= MAX_LIMIT:
         raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}.")
     return limit
 
@@ -144,24 +228,15 @@ def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_importance(type: str, importance: float | None) -> float:
-    if type not in DEFAULT_IMPORTANCE:
-        raise InvalidInput(f"unknown type {type!r}: choose from {', '.join(DEFAULT_IMPORTANCE)}.")
-    if importance is None:
-        return DEFAULT_IMPORTANCE[type]
-    if not isinstance(importance, int | float) or not 0 <= importance <= 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"importance must be a number from 0 to 1, not {importance!r}.")
-    return float(importance)
-
-
-def check_known(what: str, names: Sequence[str], choices: Sequence[str]) -> None:
-    """Check names against those that exist.
+    """The importance of a memory of some type; None: that of the type.
 
     Raises:
-        InvalidInput: One of them does not.
+        InvalidInput: The type is unknown, or the importance is not 0 to 1.
     """
-    for name in names:
-        if name not in choices:
-            raise InvalidInput(f"unknown {what} {name!r}: choose from {', '.join(choices)}.")
+    check_choice("type", type, DEFAULT_IMPORTANCE)
+    if importance is None:
+        return DEFAULT_IMPORTANCE[type]
+    return float(check_number("importance", importance, 0, 1))
 
 
 def check_metadata(given: Metadata) -> dict[str, MetadataValue]:

@@ -28,6 +28,8 @@ from hippocampe.protocols import Vector, Vectors
 from hippocampe.store.derived import HALF, WORD_IDS
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.schema import memory, message, note, turn, vector
+from hippocampe.text import fold, is_about_speaker, is_to_somebody
+from hippocampe.text import words as spoken_words
 from hippocampe.topics import topics_of
 from hippocampe.windows import TimeWindow
 from hippocampe.words import Texts
@@ -48,6 +50,7 @@ class _Row(NamedTuple):
     next_id: str | None
     importance: float | None
     uses: int | None
+    teller: str | None
     dense: bytes
     words: bytes
     traits: int
@@ -109,6 +112,7 @@ def load(
     kinds: dict[str, str],
     bm25: dict[str, float],
     same: Mapping[int, int],
+    asker: frozenset[str] = frozenset(),
 ) -> Evidence:
     """Fetch what is measured of candidates and of the turns around them.
 
@@ -118,6 +122,7 @@ def load(
         kinds: The kind of each.
         bm25: Scores of those that the search by words found.
         same: Word ids to read as another one's.
+        asker: The folded names of the asker, for a question about them.
     """
     model = parts.embedder.model
     own: dict[str, _Row] = {}
@@ -154,6 +159,7 @@ def load(
         at=np.array([row.at / 1e6 for row in rows]),
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
+        of_other=_of_other(connection, rows, kinds, asker) if asker else None,
     )
     own_kinds = [kinds[id] for id in listed]
     return Evidence(listed, own_kinds, vectors[: len(rows)], measures)
@@ -175,10 +181,14 @@ def _statement(table: Any, columns: tuple[Any, ...], dense: Any = vector.c.dense
     )
 
 
+def _said(id: Any, author: Any, content: Any) -> Any:
+    return select(id, author, content).where(id.in_(bindparam("ids", expanding=True)))
+
+
 _NONE = literal(None)
 _OF_TURN = (
     *(turn.c.id, turn.c.author, type_coerce(turn.c.at, BigInteger), turn.c.channel),
-    *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE),
+    *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE, turn.c.author),
 )
 # What was forgotten lends nothing to the turns beside it either.
 _NOT_FORGOTTEN = turn.c.forgotten_at.is_(None)
@@ -191,6 +201,7 @@ _STATEMENTS: dict[str, Any] = {
             _NONE,
             type_coerce(func.coalesce(memory.c.occurred_at, memory.c.created_at), BigInteger),
             *(memory.c.channel, _NONE, _NONE, _NONE, memory.c.importance, memory.c.access_count),
+            memory.c.user,
         ),
     ),
     "turn": _statement(turn, _OF_TURN).where(_NOT_FORGOTTEN),
@@ -200,17 +211,56 @@ _STATEMENTS: dict[str, Any] = {
         message,
         (
             *(message.c.id, message.c.author, type_coerce(message.c.at, BigInteger)),
-            *(message.c.channel, _NONE, _NONE, _NONE, _NONE, _NONE),
+            *(message.c.channel, _NONE, _NONE, _NONE, _NONE, _NONE, message.c.author),
         ),
     ),
     "note": _statement(
         note,
         (
             *(note.c.id, _NONE, type_coerce(note.c.modified_at, BigInteger)),
-            *(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE),
+            *(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE, _NONE),
         ),
     ),
 }
+
+
+_SAID: dict[str, Any] = {
+    "memory": _said(memory.c.id, memory.c.user, memory.c.content),
+    "live": _said(message.c.id, message.c.author, message.c.content),
+    # The reply in a turn speaks of the companion.
+    "turn": _said(message.c.turn_id, message.c.author, message.c.content).where(
+        message.c.role.is_distinct_from("assistant")
+    ),
+}
+
+
+def _of_other(
+    connection: Connection, rows: Sequence[_Row], kinds: Mapping[str, str], asker: frozenset[str]
+) -> NDArray[np.bool_]:
+    """Shape (candidates,): whether someone else says it of themselves alone.
+
+    "My dog" of another user is another dog. What names the asker, or speaks to somebody, may still
+    answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
+    """
+    of_others = [row for row in rows if row.teller and fold(row.teller) not in asker]
+    found: set[str] = set()
+    for kind, statement in _SAID.items():
+        tellers = {row.id: row.teller for row in of_others if kinds[row.id] == kind}
+        said = read_by_ids(connection, statement, list(tellers)) if tellers else ()
+        found.update(
+            id
+            for id, author, content in said
+            if author == tellers[id]
+            and is_about_speaker(content)
+            and not is_to_somebody(content)
+            and not _names(content, asker)
+        )
+    return np.array([row.id in found for row in rows], bool)
+
+
+def _names(content: str, names: Collection[str]) -> bool:
+    said = frozenset(spoken_words(content))
+    return any(said.issuperset(spoken_words(name)) for name in names)
 
 
 def _beside(rows: Collection[_Row], known: Collection[str]) -> list[str]:

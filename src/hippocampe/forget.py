@@ -7,18 +7,27 @@ from pathlib import Path
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe import journal, maintain, settings
-from hippocampe.checks import clean
+from hippocampe import journal, maintain, relations, settings, statement, text
+from hippocampe.checks import check_flag, check_text, clean
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.index import bm25
 from hippocampe.parts import Parts
 from hippocampe.points import memory_text, turn_text
-from hippocampe.protocols import Filter
+from hippocampe.protocols import KINDS, Filter
 from hippocampe.recall import recall
 from hippocampe.revise import hide
-from hippocampe.store import derived, erasing, memories, schema, talk
+from hippocampe.store import erasing, memories, schema, talk
+from hippocampe.store.erasing import Selection
 from hippocampe.store.store import Store
 from hippocampe.text import STOP_WORDS, content_words, words
-from hippocampe.types import MEMORY_COLLECTIONS, Memory, Receipt, Recollection, Scope
+from hippocampe.types import (
+    MEMORY_COLLECTIONS,
+    Memory,
+    Receipt,
+    ReceiptItem,
+    Recollection,
+    Scope,
+)
 
 RELEVANT = 0.5
 """Relevance from which something found is taken to be about the topic (seed 003, section 4)."""
@@ -37,6 +46,7 @@ def forget(parts: Parts, topic: str, *, scope: Scope, dry_run: bool) -> Receipt:
         InvalidInput: The topic is empty.
     """
     topic = clean(topic, what="topic", limit=1_000)
+    check_flag("dry_run", dry_run)
     found = _about(parts, topic, scope)
     if not dry_run:
         _hide(parts, found, scope, f"forgotten: {topic}")
@@ -47,7 +57,7 @@ def forget(parts: Parts, topic: str, *, scope: Scope, dry_run: bool) -> Receipt:
     return Receipt(counts, tuple(item.id for item in found), dry_run, tuple(found))
 
 
-def _about(parts: Parts, topic: str, scope: Scope) -> list[Recollection]:
+def _about(parts: Parts, topic: str, scope: Scope) -> list[ReceiptItem]:
     everywhere = (*MEMORY_COLLECTIONS, "turn", "live")
     space = Scope(space=scope.space)
     by_meaning = recall(
@@ -60,10 +70,15 @@ def _about(parts: Parts, topic: str, scope: Scope) -> list[Recollection]:
         explain=True,
     )
     wanted = {word for word in content_words(topic) if word not in STOP_WORDS}
-    found = {item.id: replace(item, why=()) for item in by_meaning if _meets_most(item)}
+    found: dict[str, ReceiptItem] = {}
+    for hit in filter(_meets_most, by_meaning):
+        at = hit.at or parts.now()
+        found[hit.id] = ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
     if wanted:
         for item in _holding(parts, topic, wanted, scope.space):
-            found.setdefault(item.id, item)
+            known = found.get(item.id)
+            before = known.matched if known else ()
+            found[item.id] = replace(known or item, matched=(*before, *item.matched))
     return list(found.values())
 
 
@@ -73,7 +88,7 @@ def _meets_most(item: Recollection) -> bool:
     return any(signal.name == "soft" and signal.value > 0.5 for signal in item.why)
 
 
-def _holding(parts: Parts, topic: str, wanted: set[str], space: str) -> Iterable[Recollection]:
+def _holding(parts: Parts, topic: str, wanted: set[str], space: str) -> Iterable[ReceiptItem]:
     """What holds all of the words, whatever its relevance."""
     now = parts.now()
     with parts.store.read() as connection:
@@ -88,28 +103,28 @@ def _holding(parts: Parts, topic: str, wanted: set[str], space: str) -> Iterable
             if kind == "memory":
                 for memory in memories.get(connection, space, ids).values():
                     if wanted <= set(words(memory_text(memory))):
-                        yield _of_memory(memory)
+                        yield _of_memory(memory, "words")
             elif kind == "turn":
                 for turn in talk.turns(connection, space, ids).values():
                     if wanted <= set(words(turn_text(turn))):
-                        yield Recollection(turn.id, "turn", turn.content, 1.0, at=turn.at)
+                        yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
             else:
                 for message in talk.find_messages(connection, schema.message.c.id.in_(ids)):
                     if wanted <= set(words(message.content)):
-                        yield Recollection(message.id, "live", message.content, 1.0, at=message.at)
+                        at = message.at
+                        yield ReceiptItem(message.id, "live", message.content, at, ("words",))
         keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
         for memory in memories.find(connection, *keyed):
             if wanted <= set(words((memory.key or "").replace("_", " "))):
-                yield _of_memory(memory)
+                yield _of_memory(memory, "key")
 
 
-def _of_memory(memory: Memory) -> Recollection:
-    return Recollection(
-        memory.id, memory.collection, memory.content, 1.0, memory, at=memory.created_at
-    )
+def _of_memory(memory: Memory, matched: str) -> ReceiptItem:
+    at = memory.created_at
+    return ReceiptItem(memory.id, memory.collection, memory.content, at, (matched,), memory)
 
 
-def _hide(parts: Parts, found: Collection[Recollection], scope: Scope, reason: str) -> None:
+def _hide(parts: Parts, found: Collection[ReceiptItem], scope: Scope, reason: str) -> None:
     now = parts.now()
     with parts.change() as change:
         ids = [item.id for item in found if item.memory is not None]
@@ -131,7 +146,7 @@ def expire(parts: Parts, *, space: str | None = None) -> Receipt:
     conditions = [memories.CURRENT, schema.memory.c.expires_at <= now]
     if space is not None:
         conditions.append(schema.memory.c.space == space)
-    hidden: list[str] = []
+    hidden: list[ReceiptItem] = []
     while True:
         with parts.store.read() as connection:
             if not memories.find(connection, *conditions, limit=1):
@@ -139,8 +154,9 @@ def expire(parts: Parts, *, space: str | None = None) -> Receipt:
         with parts.change() as change:
             for memory in memories.find(change.connection, *conditions, limit=_BATCH):
                 hide(change, memory, now, "expired")
-                hidden.append(memory.id)
-    return Receipt({"memory": len(hidden)}, tuple(hidden), False)
+                hidden.append(_of_memory(memory, "expired"))
+    ids = tuple(item.id for item in hidden)
+    return Receipt({"memory": len(hidden)}, ids, False, tuple(hidden))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +169,9 @@ class _Order:
     subject: str | None
     whole_space: bool
 
-    def select(self, connection: Connection) -> "_Doomed":
+    def select(self, connection: Connection) -> Selection:
         """Everything of one database that it means."""
-        found = erasing.select(
+        return erasing.select(
             connection,
             self.space,
             id=self.id,
@@ -163,40 +179,16 @@ class _Order:
             subject=self.subject,
             whole_space=self.whole_space,
         )
-        return _Doomed(*found)
 
-    def remove(self, connection: Connection, doomed: "_Doomed") -> None:
+    def remove(self, connection: Connection, selection: Selection) -> None:
         """Remove it from one database."""
         erasing.remove(
             connection,
             self.space,
-            memory_ids=doomed.memories,
-            turn_ids=doomed.turns,
-            message_ids=doomed.messages,
-            piece_ids=doomed.pieces,
+            selection=selection,
             user=self.user,
             subject=self.subject,
             whole_space=self.whole_space,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Doomed:
-    """What an erasure removes, by id."""
-
-    memories: set[str]
-    turns: set[str]
-    messages: set[str]
-    pieces: set[str]
-
-    @property
-    def ids(self) -> set[str]:
-        return self.memories | self.turns | self.messages | self.pieces
-
-    def of_kinds(self) -> tuple[tuple[str, set[str]], ...]:
-        return (
-            *(("memory", self.memories), ("turn", self.turns)),
-            *(("live", self.messages), ("note", self.pieces)),
         )
 
 
@@ -212,9 +204,11 @@ def erase(
 ) -> Receipt:
     """Remove physically, everywhere: rows, history, full text, vectors, words, index, backups.
 
-    Exactly one of `id`, `user`, `subject` and `whole_space` says what. Versions that superseded an
-    erased memory, or that it superseded, go with it; so does the whole turn of an erased message.
-    Of notes the indexed pieces go; the files are the user's, and are read again while they are there.
+    Exactly one of `id`, `user`, `subject` and `whole_space` says what. A subject is matched as a tag,
+    an alias, a key or a source, and in texts as a name: with its capital (see `ProperName`).
+    Versions that superseded an erased memory, or that it superseded, go with it; so does the whole
+    turn of an erased message. Of notes the indexed pieces go; the files are the user's, and are read
+    again while they are there. Settings stay; the receipt says which ones name the subject.
     If the rows cannot be removed, nothing is changed but the backups; after that, what a failure or a
     kill leaves in the files is removed at the next opening.
 
@@ -222,53 +216,66 @@ def erase(
         InvalidInput: None or several of them are given.
         NotFound: The space has nothing of this id.
     """
+    for name, value in (("id", id), ("user", user), ("subject", subject)):
+        check_text(name, value)
+    check_flag("whole_space", whole_space)
+    check_flag("dry_run", dry_run)
     given = [name for name in (id, user, subject) if name is not None]
     if len(given) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(clean(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
     order = _Order(scope.space, id, user, subject, whole_space)
-    with parts.rebuilding, parts.store.exclusive():
-        parts.check_serving()
-        with parts.store.read() as connection:
-            doomed = order.select(connection)
-        if id is not None and not doomed.ids:
-            raise NotFound(f"space {scope.space!r} has nothing of id {id!r}: nothing was erased.")
+    with parts.rebuilding:
+        with parts.store.exclusive():
+            parts.check_serving()
+            with parts.store.read() as connection:
+                doomed = order.select(connection)
+                items = erasing.describe(connection, doomed)
+                named = subject and erasing.settings_naming(connection, scope.space, subject)
+            if id is not None and not doomed.ids:
+                raise NotFound(
+                    f"space {scope.space!r} has nothing of id {id!r}: nothing was erased."
+                )
+            if not dry_run:
+                with parts.store.copying:
+                    _erase(parts, order, doomed)
         if not dry_run:
-            with parts.store.copying:
-                _erase(parts, order, doomed)
-    counts = {
-        "memory": len(doomed.memories),
-        "turn": len(doomed.turns),
-        "message": len(doomed.messages),
-    }
-    if doomed.pieces:
-        counts["note"] = len(doomed.pieces)
-    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run)
+            # Other writers go on meanwhile.
+            maintain.finish_erasure(parts)
+    counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
+    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named or ())
 
 
-def _erase(parts: Parts, order: _Order, doomed: _Doomed) -> None:
+def _erase(parts: Parts, order: _Order, doomed: Selection) -> None:
     journal.write(parts)
-    parts.store.remove_partial_backups()
     # Backups first: once the rows are gone, nobody could tell what was to go from them.
+    parts.store.remove_partial_backups()
     for path in parts.store.backups():
         _scrub_backup(path, order, doomed)
     with parts.change() as change:
-        for kind, ids in doomed.of_kinds():
+        for table, ids in doomed.of_tables().items():
             for each in ids:
-                change.unindex(kind, each, order.space)
+                change.unindex("live" if table == "message" else table, each, order.space)
+        kinds = erasing.kinds_of(change.connection, doomed.ids)
+        if order.subject is not None:
+            # Their points may have named it before they were edited.
+            kinds |= {"memory", "note"}
+        elif order.whole_space:
+            kinds.update(KINDS)
+        maintain.mark_erasure(change.connection, kinds)
         order.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
         erasing.leave_note(change.connection, str(uuid7()), order.space, parts.now(), note)
-        derived.set_meta(change.connection, maintain.ERASING, "1")
     settings.refresh(parts, order.space)
     parts.lexicon.forget()
     parts.given.forget(order.space)
+    for module in (text, statement, relations, bm25):
+        module.clear_caches()
     parts.changes += 1
-    maintain.finish_erasure(parts)
 
 
-def _scrub_backup(path: Path, order: _Order, doomed: _Doomed) -> None:
+def _scrub_backup(path: Path, order: _Order, doomed: Selection) -> None:
     """Erase from a backup too; one of another schema cannot be searched, so it is deleted whole."""
     copy = Store(path, path.parent)
     try:
@@ -277,14 +284,7 @@ def _scrub_backup(path: Path, order: _Order, doomed: _Doomed) -> None:
             return
         with copy.write() as connection:
             # It may hold what was edited or erased since under other words.
-            older = order.select(connection)
-            both = _Doomed(
-                older.memories | doomed.memories,
-                older.turns | doomed.turns,
-                older.messages | doomed.messages,
-                older.pieces | doomed.pieces,
-            )
-            order.remove(connection, both)
+            order.remove(connection, order.select(connection) | doomed)
         copy.scrub()
     finally:
         copy.close()

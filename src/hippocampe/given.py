@@ -5,7 +5,7 @@ In memory only, and bounded: a restart forgets it, and something may then be sai
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -35,7 +35,7 @@ class _Said:
 
 @dataclass(slots=True)
 class Channel:
-    """One channel. Hold `lock` from `begin` to `end` of a turn.
+    """One channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
 
     Attributes:
         turn: How many turns were served.
@@ -52,6 +52,7 @@ class Channel:
     _before: deque[_Said] = field(default_factory=deque[_Said])
     _now: deque[_Said] = field(default_factory=deque[_Said])
     _compared: tuple[list[_Said], Vectors] | None = None
+    _given_now: set[str] = field(default_factory=set[str])
     _out_of_sight: int = 0
 
     def begin(self, at: datetime, *, depth: int, session: timedelta) -> None:
@@ -104,6 +105,7 @@ class Channel:
     def give(self, item: Recollection, vector: Vector | None, most: int) -> None:
         """Note that an item is given in this turn; of at most `most` texts the vector is kept."""
         self._note(item.id)
+        self._given_now.add(item.id)
         if vector is not None and most:
             # A copy, since a vector is a view of those of everything that was found.
             self._now.append(_Said(item.id, self.turn, item.content, vector.copy()))
@@ -113,16 +115,23 @@ class Channel:
 
     def end(self, no_room: Sequence[Recollection]) -> None:
         """End a turn: what found no room was not given after all."""
+        self._end({item.id for item in no_room})
+
+    def give_up(self) -> None:
+        """End a turn that failed: nothing was given in it."""
+        self._end(set(self._given_now))
+
+    def _end(self, not_given: Set[str]) -> None:
         self._compared = None
-        ids = {item.id for item in no_room}
-        for id in ids:
+        for id in not_given:
             self.last_given.pop(id, None)
         self._before += (
             replace(said, vector=said.vector.astype(np.float16))
             for said in self._now
-            if said.id not in ids
+            if said.id not in not_given
         )
         self._now.clear()
+        self._given_now.clear()
 
     def heard(self, id: str, at: datetime) -> None:
         """Note a turn of talk that the channel itself has just had. Takes the lock."""

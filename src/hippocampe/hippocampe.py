@@ -1,7 +1,8 @@
 """The one door of the library: every verb, each a few lines that call the step that does the work."""
 
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,11 +19,13 @@ from hippocampe import (
     recall,
     rederivation,
     remember,
+    remember_many,
     revise,
     transfer,
 )
 from hippocampe import forget as forget_step
 from hippocampe import settings as settings_step
+from hippocampe.checks import check_id, check_path, check_scope
 from hippocampe.config import Config
 from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.notebook import Notebook, open_notebook
@@ -45,6 +48,7 @@ from hippocampe.types import (
     Page,
     Receipt,
     Recollection,
+    Reindexed,
     Remembered,
     Retrieval,
     Review,
@@ -60,6 +64,7 @@ T = TypeVar("T")
 When = datetime | str | None
 _TRACED: dict[Callable[..., Any], Operation] = {
     remember.remember: "upsert_memory",
+    remember_many.store_batch: "upsert_memory",
     revise.edit: "update_memory",
     recall.recall: "search_memory",
     inject.before_turn: "search_memory",
@@ -152,8 +157,9 @@ class Hippocampe:
         return self._follow is not None
 
     def _do(self, step: Callable[Concatenate[Parts, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        operation, scope = _TRACED.get(step), kwargs.get("scope")
-        if operation is None or not isinstance(scope, Scope):
+        operation = _TRACED.get(step)
+        scope = check_scope(kwargs["scope"]) if "scope" in kwargs else None  # pyright: ignore[reportArgumentType]
+        if operation is None or scope is None:
             return self._serve(step, *args, **kwargs)
         verb = step.__name__
         with self._parts.tracer.span(operation, verb=verb, space=scope.space) as span:
@@ -191,8 +197,8 @@ class Hippocampe:
         content: str,
         *,
         scope: Scope,
-        type: str = "fact",
-        collection: str = "memory",
+        type: str | None = None,
+        collection: str | None = None,
         category: str | None = None,
         key: str | None = None,
         subjects: Sequence[str] = (),
@@ -206,15 +212,19 @@ class Hippocampe:
     ) -> Remembered:
         """Store one durable statement; what it corrects becomes history.
 
+        A statement that corrects another keeps its type, importance, subjects, category and
+        collection where they are not given. The importance of the old type gives way to that of a
+        new type.
+
         Args:
             content: The statement, 1 to 100,000 characters. Secrets in it are masked.
             scope: Whose memory, and where it was said.
-            type: One of `hippocampe.types.DEFAULT_IMPORTANCE`.
-            collection: `memory`, `self`, `goal` or `summary`.
+            type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; of a new memory `fact`, if not given.
+            collection: `memory` (of a new memory, if not given), `self`, `goal` or `summary`.
             category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
             key: A unique name in the space; writing it again replaces the value.
-            subjects: Flat tags.
-            importance: 0 to 1; default: that of the type.
+            subjects: Flat tags; none is the same as not given.
+            importance: 0 to 1; of a new memory that of the type, if not given.
             ttl: How long it holds: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
             occurred_at: When it happened, if that is not now.
             source: Where it comes from.
@@ -248,6 +258,40 @@ class Hippocampe:
             metadata=metadata,
         )
 
+    def remember_many(
+        self,
+        items: Iterable[Mapping[str, Any]],
+        *,
+        scope: Scope,
+        progress: Progress | None = None,
+    ) -> list[Remembered]:
+        """Store many statements by the rules of `remember`, each as if it came after the one before.
+
+        Much faster than `remember` one by one. All items are checked before the first is stored;
+        they are then stored in transactions of 128, in order.
+
+        Args:
+            items: Mappings with the arguments of `remember`: `content`, and any of the others.
+            scope: Whose memories, and where they were said.
+            progress: Called after each transaction with how many items are stored for good.
+
+        Returns:
+            One result for each item, in order.
+
+        Raises:
+            InvalidInput: An item cannot be used; the message has its number, counted from 1.
+            NotFound: An id in `replaces` is not a current memory of the space. As with any error
+                after the check, what `progress` has reported stays stored, and nothing else.
+        """
+        drafts = self._do(remember_many.read_items, items, scope=scope)
+        results: list[Remembered] = []
+        while len(results) < len(drafts):
+            # One step per transaction: only what is not stored yet may be tried again.
+            results += self._do(remember_many.store_batch, drafts, start=len(results), scope=scope)
+            if progress is not None:
+                progress("remembering", len(results), len(drafts))
+        return results
+
     def recall(
         self,
         query: str,
@@ -261,6 +305,8 @@ class Hippocampe:
         metadata: Metadata | None = None,
         since: When = None,
         until: When = None,
+        user: str | None = None,
+        channel: str | None = None,
         min_score: float | None = None,
         mode: Mode = "hybrid",
         explain: bool = False,
@@ -278,6 +324,8 @@ class Hippocampe:
             metadata: Only memories that hold all these pairs, equal in value and type.
             since: Only what happened at or after this.
             until: Only what happened before this.
+            user: Only what this user said: told a memory, opened a turn, wrote a message.
+            channel: Only what was said in this channel.
             min_score: Only what is at least this relevant, 0 to 1.
             mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
             explain: Fill `Recollection.why`.
@@ -297,6 +345,8 @@ class Hippocampe:
             metadata=metadata,
             since=since,
             until=until,
+            user=user,
+            channel=channel,
             min_score=min_score,
             mode=mode,
             explain=explain,
@@ -417,11 +467,14 @@ class Hippocampe:
     ) -> Memory:
         """Change fields of a current memory in place; what is not given stays.
 
-        `metadata` replaces all of the memory's pairs; `{}` removes them.
+        `metadata` replaces all of the memory's pairs; `{}` removes them. A new statement supersedes the
+        memories that it contradicts, as in `remember`. A new type brings its importance, unless the
+        memory had one of its own.
 
         Raises:
             NotFound: The space has no current memory of this id.
-            InvalidInput: A value cannot be used; nothing was changed.
+            InvalidInput: A value cannot be used, or another current memory states the same; nothing
+                was changed.
         """
         return self._do(
             revise.edit,
@@ -449,9 +502,12 @@ class Hippocampe:
     def restore(self, id: str, *, scope: Scope) -> Memory | Recollection:
         """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
 
+        The rule is that of `remember`: what the memory contradicts, and what holds its key, becomes
+        history; a pair that no rule is sure of is listed for review.
+
         Raises:
             NotFound: The space has no memory and no turn of this id.
-            InvalidInput: It is current already.
+            InvalidInput: It is current already, or another current memory states the same.
         """
         return self._do(revise.restore, id, scope=scope)
 
@@ -482,7 +538,8 @@ class Hippocampe:
         return self._do(revise.reviews, scope=scope)
 
     def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
-        """Take a pair off the review list; the one in `keep`, if given, supersedes the other.
+        """Take a pair off the review list; the one in `keep`, if given, supersedes the other, and
+        takes its key if it has none.
 
         Raises:
             NotFound: The space lacks one of the memories.
@@ -500,7 +557,7 @@ class Hippocampe:
         Raises:
             InvalidInput: The key or the value cannot be stored.
         """
-        return self._do(remember.remember, value, scope=scope, key=key)
+        return self._do(remember.remember, value, scope=scope, key=check_id(key, name="key"))
 
     def delete_fact(self, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
         """Hide a fact.
@@ -544,9 +601,35 @@ class Hippocampe:
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
+        begun = self._begin_turn(message, scope=scope, role=role)
+        if isinstance(begun, Injection):
+            return begun
+        time.sleep(begun.wait_seconds)
+        return self._end_turn(begun, scope=scope)
+
+    def _begin_turn(
+        self, message: inject.Message | Sequence[inject.Message], *, scope: Scope, role: str
+    ) -> Injection | inject.Burst:
+        """Serve a turn, or say how long to wait for the rest of its burst."""
         return self._do(
             inject.before_turn, message, scope=scope, role=role, notebook=self._notebook
         )
+
+    def _end_turn(self, burst: inject.Burst, *, scope: Scope) -> Injection:
+        """Serve a burst that was waited for."""
+        messages = burst.take()
+        if messages is None:
+            return inject.joined_to_a_later_message()
+        served = self._do(
+            inject.before_turn,
+            messages,
+            scope=scope,
+            role="user",
+            notebook=self._notebook,
+            joined=True,
+        )
+        assert isinstance(served, Injection)
+        return served
 
     def after_turn(
         self,
@@ -585,6 +668,8 @@ class Hippocampe:
         query: str,
         *,
         scope: Scope,
+        user: str | None = None,
+        channel: str | None = None,
         since: When = None,
         until: When = None,
         limit: int = 20,
@@ -593,11 +678,27 @@ class Hippocampe:
 
         Quoted words match as a phrase, and a word that ends in `*` as a prefix.
 
+        Args:
+            query: The words.
+            scope: Where to look: its channel only, if it names one.
+            user: Only messages that this user wrote.
+            channel: Only messages of this channel, whatever the scope's.
+            since: Only what was said at or after this.
+            until: Only what was said before this.
+            limit: At most this many, 1 to 1,000.
+
         Raises:
-            InvalidInput: The query is empty.
+            InvalidInput: An argument cannot be used.
         """
         return self._do(
-            listen.search_text, query, scope=scope, since=since, until=until, limit=limit
+            listen.search_text,
+            query,
+            scope=scope,
+            user=user,
+            channel=channel,
+            since=since,
+            until=until,
+            limit=limit,
         )
 
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
@@ -610,6 +711,7 @@ class Hippocampe:
         Raises:
             NotesUnavailable: With `refresh`: they cannot be read now.
         """
+        check_scope(scope)
         if self._notebook is None:
             return []
         if refresh:
@@ -656,7 +758,7 @@ class Hippocampe:
 
     def expire(self, *, scope: Scope) -> Receipt:
         """Hide the memories of the space whose time is over; they never were recalled after it."""
-        return self._do(forget_step.expire, space=scope.space)
+        return self._do(forget_step.expire, space=check_scope(scope).space)
 
     # Turns
 
@@ -710,8 +812,10 @@ class Hippocampe:
         """
         return self._do(maintain.verify, absent=absent)
 
-    def reindex(self, *, embedder: str | None = None, progress: Progress | None = None) -> None:
-        """Build the index anew from the store while reading goes on.
+    def reindex(
+        self, *, embedder: str | None = None, progress: Progress | None = None
+    ) -> Reindexed:
+        """Build the index again from the store, with its graphs, while reading goes on.
 
         What older rules derived from the stored texts is derived again first.
 
@@ -724,9 +828,8 @@ class Hippocampe:
         """
         self._do(rederivation.rederive)
         if embedder is None:
-            self._do(maintain.reindex, progress)
-            return
-        self._do(maintain.change_embedder, embedder, progress, self._take_over)
+            return self._do(maintain.reindex, progress)
+        return self._do(maintain.change_embedder, embedder, progress, self._take_over)
 
     def _take_over(self, parts: Parts) -> None:
         self._parts = parts
@@ -741,10 +844,11 @@ class Hippocampe:
             overwrite: Replace a file that exists; a failure leaves it as it was.
 
         Raises:
-            InvalidInput: The file exists, or is one of the data folder's own.
+            InvalidInput: The file exists, or is one of the data folder's own; or `target` is no path.
             StoreError: The copy cannot be written.
         """
-        return self._do(maintain.backup, Path(target) if target else None, overwrite=overwrite)
+        copy = None if target is None else check_path("target", target)
+        return self._do(maintain.backup, copy, overwrite=overwrite)
 
     def export_to(
         self, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
@@ -759,10 +863,12 @@ class Hippocampe:
             overwrite: Replace a file that exists; a failure leaves it as it was.
 
         Raises:
-            InvalidInput: The file exists, or is one of the data folder's own.
+            InvalidInput: The file exists, or is one of the data folder's own; or `path` is no path.
             StoreError: The file cannot be written.
         """
-        return self._do(transfer.export_to, Path(path), scope=scope, overwrite=overwrite)
+        return self._do(
+            transfer.export_to, check_path("path", path), scope=scope, overwrite=overwrite
+        )
 
     def import_from(
         self,
@@ -789,7 +895,7 @@ class Hippocampe:
         """
         return self._do(
             transfer.import_from,
-            Path(path),
+            check_path("path", path),
             scope=scope,
             format=format,
             timezone=timezone,

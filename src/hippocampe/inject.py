@@ -5,12 +5,12 @@ trace and counted. Two paths run side by side: what matters whatever is asked (i
 recency) and what the message itself brings to mind. What the channel was already given is left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from time import sleep
+from functools import partial
 from typing import TypedDict, cast, overload
 
 from sqlalchemy import Connection
@@ -28,6 +28,7 @@ from hippocampe.parts import Parts, Retired
 from hippocampe.points import fold_subjects
 from hippocampe.protocols import Vector
 from hippocampe.render import render
+from hippocampe.standing import Stands
 from hippocampe.store import derived, memories, talk
 from hippocampe.store.retrievals import Line
 from hippocampe.text import words
@@ -42,7 +43,7 @@ from hippocampe.types import (
     Signal,
     Trace,
 )
-from hippocampe.warming import warm
+from hippocampe.warming import wait_until_loaded
 from hippocampe.windows import TimeWindow, read_window
 
 FOUND = 20
@@ -59,6 +60,34 @@ _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 
 
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """A turn that waits for more messages of its speaker: serve it after `wait_seconds`.
+
+    Attributes:
+        wait_seconds: How long to wait.
+        channel: Where it waits.
+        speaker: Whose messages may follow.
+        messages: The speaker's messages so far; later ones are added to it.
+        count: How many of them there were when this turn began.
+    """
+
+    wait_seconds: float
+    channel: Channel
+    speaker: str | None
+    messages: list[str]
+    count: int
+
+    def take(self) -> list[str] | None:
+        """The messages of the burst; None when a later turn takes these along."""
+        with self.channel.lock:
+            if self.channel.waiting.get(self.speaker) is not self.messages:
+                return None
+            if len(self.messages) != self.count:
+                return None
+            return self.channel.waiting.pop(self.speaker)
+
+
 def before_turn(
     parts: Parts,
     message: Message | Sequence[Message],
@@ -66,20 +95,29 @@ def before_turn(
     scope: Scope,
     role: str,
     notebook: Notebook | None,
-) -> Injection:
+    joined: bool = False,
+) -> Injection | Burst:
     """Choose what to put in front of the model for one turn, within the deadline of the settings.
+
+    The deadline runs once what a turn needs is loaded: the first turn of a process waits for that.
 
     Args:
         message: What was said, or several messages of a burst; each a text, or a mapping with
             `content` and perhaps `role`.
         role: Of messages that do not say; `system` ones are not served.
         notebook: Where notes come from, if anywhere.
+        joined: The messages are a whole burst: do not wait for more.
+
+    Returns:
+        The injection; or the burst that the message may be part of, to be taken after a while and
+        served by another call.
     """
     try:
-        if not parts.config.background:
-            warm(parts.embedder)
+        waited = wait_until_loaded(parts, scope.space)
         laps = Laps()
-        injection = _serve(parts, message, scope, role, notebook, laps)
+        if waited:
+            laps.spent["loading"] = waited
+        injection = _serve(parts, message, scope, role, notebook, laps, joined)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
@@ -90,6 +128,11 @@ def before_turn(
     return injection
 
 
+def joined_to_a_later_message() -> Injection:
+    """What a turn gets whose messages a later turn takes along."""
+    return _nothing(Laps(), "joined to a later message")
+
+
 def _serve(
     parts: Parts,
     message: Message | Sequence[Message],
@@ -97,7 +140,8 @@ def _serve(
     role: str,
     notebook: Notebook | None,
     laps: Laps,
-) -> Injection:
+    joined: bool,
+) -> Injection | Burst:
     said, skipped = read_messages(message, role, longest=recall.MAX_QUERY_CHARACTERS)
     chosen, down = _settings(parts, scope, laps)
     if not chosen.auto_retrieve_enabled:
@@ -107,14 +151,20 @@ def _serve(
         journal.note(parts, injection, (), scope=scope, message=" ".join(said))
         return injection
     channel = parts.given.channel(scope)
-    if chosen.coalesce_ms:
-        joined = _burst(channel, said, scope, chosen.coalesce_ms)
-        if joined is None:
-            return _nothing(laps, "joined to a later message")
-        said, laps = joined, Laps()
-    text = cut(" ".join(said), recall.MAX_QUERY_CHARACTERS)
-    turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
-    injection, considered = turn.serve(channel)
+    if chosen.coalesce_ms and not joined:
+        return _burst(channel, said, scope, chosen.coalesce_ms)
+    place = parts.turns.enter(laps.started + chosen.hook_timeout_ms / 1000)
+    if place is None:
+        parts.outages.refused()
+        return _nothing(laps, "overloaded")
+    try:
+        laps.end("queue")
+        text = cut(" ".join(said), recall.MAX_QUERY_CHARACTERS)
+        turn = _Turn(parts, text, scope, chosen, parts.now(), notebook, laps, missing=down)
+        injection, considered = turn.serve(channel)
+    finally:
+        parts.turns.leave(place)
+    parts.outages.served()
     journal.note(parts, injection, considered, scope=scope, message=text)
     return injection
 
@@ -132,7 +182,7 @@ def _settings(parts: Parts, scope: Scope, laps: Laps) -> tuple[Settings, list[st
         return found, []
     except Late:
         reading.cancel()
-        parts.outages.failed("settings", f"no answer within {otherwise.hook_timeout_ms} ms")
+        parts.outages.late("settings", f"no answer within {otherwise.hook_timeout_ms} ms")
         return otherwise, ["settings late"]
     except StoreError as exc:
         parts.outages.failed("settings", exc)
@@ -144,17 +194,12 @@ def _left(chosen: Settings, laps: Laps) -> float:
     return max(chosen.hook_timeout_ms - laps.total(), 0) / 1000
 
 
-def _burst(channel: Channel, said: list[str], scope: Scope, wait_ms: int) -> list[str] | None:
-    """Wait for more messages of the same speaker; None when a later one takes these along."""
+def _burst(channel: Channel, said: list[str], scope: Scope, wait_ms: int) -> Burst:
+    """Have messages wait for more of the same speaker."""
     with channel.lock:
         waiting = channel.waiting.setdefault(scope.user, [])
         waiting += said
-        before = len(waiting)
-    sleep(wait_ms / 1000)
-    with channel.lock:
-        if channel.waiting.get(scope.user) is not waiting or len(waiting) != before:
-            return None
-        return channel.waiting.pop(scope.user)
+        return Burst(wait_ms / 1000, channel, scope.user, waiting, len(waiting))
 
 
 def _nothing(laps: Laps, skipped: str) -> Injection:
@@ -165,8 +210,8 @@ def _nothing(laps: Laps, skipped: str) -> Injection:
 class _Candidate:
     """A recollection on its way into an injection."""
 
-    item: Recollection
     path: Path
+    item: Recollection
     vector: Vector | None
     outcome: Outcome = "injected"
     why: Callable[[str], tuple[Signal, ...]] | None = None
@@ -210,6 +255,23 @@ class _Told(Sequence[Considered]):
         return len(self._candidates if self._told is None else self._told)
 
 
+class _LeftBehind(Exception):
+    """The turn no longer waits for this search."""
+
+
+class _SearchLaps(Laps):
+    """Ends a search between two stages once it is left behind: it would only delay other turns."""
+
+    def __init__(self, left: Collection[str]) -> None:
+        super().__init__()
+        self._left = left
+
+    def end(self, stage: str) -> None:
+        super().end(stage)
+        if "search" in self._left:
+            raise _LeftBehind
+
+
 @dataclass(frozen=True, slots=True)
 class _Gathered:
     """What one path found, how long each stage of it took, and what it had to do without."""
@@ -249,13 +311,16 @@ class _Turn:
         """The injection, and the lines of the log on what was considered for it."""
         searching = self.parts.searching.submit(self._search)
         self._read()
-        standing = self.parts.reading.submit(self._standing)
+        stands, standing = self._kept_standing(), None
+        if stands is None:
+            standing = self.parts.reading.submit(self._standing)
         found = self._result("search", searching)
-        stands = self._result("standing", standing)
+        if standing is not None:
+            stands = self._result("standing", standing)
         if self.asked is not None and self.asked.is_open:
-            candidates = [*stands, *found]
+            candidates = [*(stands or ()), *found]
         else:
-            candidates = [*found, *stands]
+            candidates = [*found, *(stands or ())]
         ordered = _once_each([*candidates, *self._context()], self.chosen.auto_retrieve_min_score)
         self.laps.end("gather")
         with channel.lock:
@@ -264,16 +329,20 @@ class _Turn:
                 depth=self.chosen.context_window_depth,
                 session=timedelta(minutes=self.chosen.session_timeout_minutes),
             )
-            picked = self._pick(channel, ordered)
-            self.laps.end("choose")
-            rendered = render(
-                [each.item for each in picked],
-                language=self.chosen.language,
-                now=self.now,
-                timezone=self.chosen.timezone,
-                budget=self.chosen.injection_token_budget,
-                count=tokens.count,
-            )
+            try:
+                picked = self._pick(channel, ordered)
+                self.laps.end("choose")
+                rendered = render(
+                    [each.item for each in picked],
+                    language=self.chosen.language,
+                    now=self.now,
+                    timezone=self.chosen.timezone,
+                    budget=self.chosen.injection_token_budget,
+                    count=tokens.count,
+                )
+            except BaseException:
+                channel.give_up()
+                raise
             channel.end(rendered.no_room)
         no_room = {item.id for item in rendered.no_room}
         for each in ordered:
@@ -306,9 +375,10 @@ class _Turn:
         try:
             error = path.exception(timeout=_left(self.chosen, self.laps))
         except Late:
-            path.cancel()
             self.left.add(name)
-            outages.failed(name, f"no answer within {self.chosen.hook_timeout_ms} ms")
+            outages.late(name, f"no answer within {self.chosen.hook_timeout_ms} ms")
+            if not path.cancel():
+                path.add_done_callback(partial(self._answered_late, name))
             self.missing.append(f"{name} late")
             return []
         if isinstance(error, Retired):
@@ -326,28 +396,39 @@ class _Turn:
         self.stages |= gathered.stages
         return gathered.candidates
 
+    def _answered_late(self, name: str, path: Future[_Gathered]) -> None:
+        """A path that answers after the deadline is slow, not down."""
+        if path.exception() is None or isinstance(path.exception(), _LeftBehind):
+            self.parts.outages.works(name)
+
+    def _kept_standing(self) -> list[_Candidate] | None:
+        """Who is who, what is important, what is recent, if it was read just now and is all that is
+        wanted."""
+        if self.asked is not None or self._person() is not None:
+            return None
+        found = self.parts.standing.get(self._standing_key(), self.parts.changes, self.now)
+        return None if found is None else [_Candidate(*each) for each in found]
+
     def _standing(self) -> _Gathered:
         """Who is who, what is important, what is recent; and what answers an open question."""
         laps = Laps()
         name = self._person()
-        plain = name is None and self.asked is None
         changes = self.parts.changes
-        key = (
+        found = self._read_standing(name)
+        if name is None and self.asked is None:
+            self.parts.standing.keep(self._standing_key(), changes, self.now, found)
+        laps.end("standing")
+        return _Gathered([_Candidate(*each) for each in found], laps.spent)
+
+    def _standing_key(self) -> Hashable:
+        return (
             self.scope.space,
             self._channel(),
             self.chosen.important_threshold,
             self.chosen.recent_hours,
         )
-        found = self.parts.standing.get(key, changes, self.now) if plain else None
-        if found is None:
-            found = self._read_standing(name)
-            if plain:
-                self.parts.standing.keep(key, changes, self.now, found)
-        candidates = [_Candidate(item, path, vector) for path, item, vector in found]
-        laps.end("standing")
-        return _Gathered(candidates, laps.spent)
 
-    def _read_standing(self, name: str | None) -> list[tuple[Path, Recollection, Vector | None]]:
+    def _read_standing(self, name: str | None) -> list[Stands]:
         is_open = self.asked is not None and self.asked.is_open
         since = self.now - timedelta(hours=self.chosen.recent_hours)
         if is_open:
@@ -415,7 +496,7 @@ class _Turn:
 
     def _known_of_person(self, connection: Connection, name: str) -> list[Recollection]:
         names = set(fold_subjects([name]))
-        others = memories.aliases(connection, self.scope.space)
+        others = self.parts.aliases(self.scope.space)
         names |= {other for each in names for other in others.get(each, ())}
         found = memories.known_of(
             connection,
@@ -441,7 +522,7 @@ class _Turn:
             collections=tuple(kept),
             channel=self._channel(),
         )
-        outages, laps = self.parts.outages, Laps()
+        outages, laps = self.parts.outages, _SearchLaps(self.left)
         missing: list[str] = []
         try:
             try:
@@ -461,7 +542,7 @@ class _Turn:
             return _Gathered([], laps.spent, (*missing, "index down"))
         candidates = [
             _Candidate(
-                item, "search", found.vectors.get(item.id), why=found.why, packed=found.packed
+                "search", item, found.vectors.get(item.id), why=found.why, packed=found.packed
             )
             for item in found.items
         ]
@@ -481,7 +562,7 @@ class _Turn:
             self.chosen.obsidian_context_tag,
             space=self.scope.space,
         )
-        return [_Candidate(item, "context", None) for item in named]
+        return [_Candidate("context", item, None) for item in named]
 
     def _pick(self, channel: Channel, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Those that go in, the most useful first; each candidate learns what became of it."""

@@ -9,6 +9,7 @@ only make them a little old, and they only weigh words.
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -56,17 +57,26 @@ class NewWords(NamedTuple):
     placed: NDArray[np.float32]
 
 
+class Known(NamedTuple):
+    """The words that were known at one moment; an erasure that comes later leaves it as it is."""
+
+    ids: Mapping[str, int]
+    vectors: WordVectors
+
+
 class Prepared(NamedTuple):
     """A text, embedded, whose new words are not stored yet.
 
     `dense` is float32 of shape (dimensions,), `words` are its words in order, `traits` the bits of
-    `text.traits`, and `new` the new words of all texts that were embedded together.
+    `text.traits`, and `new` the new words of all texts that were embedded together; `known` holds
+    the others.
     """
 
     dense: Vector
     words: list[str]
     traits: int
     new: NewWords
+    known: Known
 
 
 @dataclass(slots=True)
@@ -88,6 +98,12 @@ class Lexicon:
     _topics: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    counting: threading.Lock = field(default_factory=threading.Lock)
+    """Held by a writer from its commit until it has counted, so that whoever begins to read counts
+    sees both or neither. Taken before `_lock`."""
+    _loading: threading.Lock = field(default_factory=threading.Lock)
+    _meanwhile: tuple[str, list[tuple[NDArray[np.int32], int]]] | None = None
+    """The space whose counts are being read, and what was counted since the reading began."""
 
     def __post_init__(self) -> None:
         sample = np.ones((1, self.embedder.dimensions), np.float32)
@@ -187,9 +203,26 @@ class Lexicon:
         self.vectors_of(words)
         return self._topics[words]
 
-    def unknown(self, texts: Iterable[str]) -> list[str]:
-        """The distinct words among these that have no vector yet."""
-        return [word for word in dict.fromkeys(texts) if word not in self._ids]
+    def known(self) -> Known:
+        """The words that are known now."""
+        # The vectors first: `forget` drops the ids before it replaces the vectors.
+        vectors = self._vectors
+        return Known(self._ids, vectors)
+
+    def unknown(self, texts: Iterable[str], known: Known | None = None) -> list[str]:
+        """The distinct words among these that have no vector, now or in `known`."""
+        ids = self._ids
+        if known is not None:
+            rows = len(known.vectors)
+            return [w for w in dict.fromkeys(texts) if known.ids.get(w, rows) >= rows]
+        return [word for word in dict.fromkeys(texts) if word not in ids]
+
+    def erased_since(self, prepared: Prepared, fresh: Mapping[str, int] = _NONE) -> NewWords:
+        """The words of a text that were known when it was embedded, and are no more."""
+        distinct = dict.fromkeys(prepared.words)
+        texts = [word for word in distinct if word not in self._ids and word not in fresh]
+        rows = np.array([prepared.known.ids[word] for word in texts], np.int32)
+        return NewWords(texts, prepared.known.vectors[rows])
 
     def ids(self, texts: Sequence[str], fresh: Mapping[str, int] = _NONE) -> NDArray[np.int32]:
         """The ids of known words, and of `fresh` ones; unknown ones are left out."""
@@ -243,53 +276,92 @@ class Lexicon:
     def count(self, space: str, words: NDArray[np.int32], by: int) -> None:
         """Count an item's words in (`by` 1) or out (-1)."""
         with self._lock:
-            counts = self._counts.get(space)
-            if counts is None:
-                return
-            if len(words) and int(words.max()) >= len(counts.of_word):
-                grown = np.zeros(max(len(self._vectors), int(words.max()) + 1), np.int32)
-                grown[: len(counts.of_word)] = counts.of_word
-                counts.of_word = grown
-            counts.of_word[list(set(words.tolist()))] += by
-            counts.items += by
+            if self._meanwhile is not None and self._meanwhile[0] == space:
+                self._meanwhile[1].append((words, by))
+            if (counts := self._counts.get(space)) is not None:
+                self._add(counts, words, by)
+
+    def _add(self, counts: _Counts, words: NDArray[np.int32], by: int) -> None:
+        if len(words) and int(words.max()) >= len(counts.of_word):
+            grown = np.zeros(max(len(self._vectors), int(words.max()) + 1), np.int32)
+            grown[: len(counts.of_word)] = counts.of_word
+            counts.of_word = grown
+        counts.of_word[list(set(words.tolist()))] += by
+        counts.items += by
 
     def frequencies(self, space: str, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
-        """In how many items of a space each word occurs, and how many items there are."""
-        with self._lock:
-            counts = self._counted(space)
-            of_word = counts.of_word
-            known = np.where(words < len(of_word), words, 0)
-            found = np.where(words < len(of_word), of_word[known], 0) if len(of_word) else words * 0
-            return found.astype(np.int32), counts.items
+        """In how many items of a space each word occurs, and how many items there are.
 
-    def _counted(self, space: str) -> _Counts:
-        counts = self._counts.pop(space, None) or self._load(space)
-        self._counts[space] = counts
-        while len(self._counts) > 1 and len(self._counts) * counts.of_word.nbytes > COUNTS_BYTES:
+        The first question about a space reads all of its word lists; writers go on meanwhile.
+        """
+        while True:
+            with self._lock:
+                if (counts := self._counts.pop(space, None)) is not None:
+                    # The space asked last is dropped last.
+                    self._counts[space] = counts
+                    of_word = counts.of_word
+                    self._drop_oldest(of_word.nbytes)
+                    known = np.where(words < len(of_word), words, 0)
+                    found = np.where(words < len(of_word), of_word[known], 0)
+                    return found.astype(np.int32), counts.items
+            self._load(space)
+
+    def is_counted(self, space: str) -> bool:
+        """Whether the words of a space are counted, so that asking about them is fast."""
+        return space in self._counts
+
+    def _load(self, space: str) -> None:
+        with self._loading:
+            if space in self._counts:
+                return
+            before, meanwhile = self._counts, list[tuple[NDArray[np.int32], int]]()
+            try:
+                with self.store.read(whole=True) as connection:
+                    with self.counting:
+                        # The first rows pin what is read to this moment.
+                        lists = derived.word_lists(connection, self.embedder.model, space)
+                        first = next(lists, list[bytes]())
+                        self._meanwhile = space, meanwhile
+                    counts = _counted(chain((first,), lists), max(len(self._vectors), 1))
+                with self._lock:
+                    for words, by in meanwhile:
+                        self._add(counts, words, by)
+                    # If all was forgotten meanwhile, what was read is outdated.
+                    if self._counts is before:
+                        self._counts[space] = counts
+                    self._meanwhile = None
+            finally:
+                self._meanwhile = None
+
+    def _drop_oldest(self, each: int) -> None:
+        while len(self._counts) > 1 and len(self._counts) * each > COUNTS_BYTES:
             del self._counts[next(iter(self._counts))]
-        return counts
-
-    def _load(self, space: str) -> _Counts:
-        width = max(len(self._vectors), 1)
-        counts = _Counts(0, np.zeros(width, np.int32))
-        with self.store.read(whole=True) as connection:
-            for lists in derived.word_lists(connection, self.embedder.model, space):
-                joined = np.frombuffer(b"".join(lists), derived.WORD_IDS)
-                lengths = [len(words) // derived.WORD_IDS.itemsize for words in lists]
-                owners = np.repeat(np.arange(len(lists)), lengths)
-                distinct = np.unique(owners * width + joined) % width
-                counts.of_word += np.bincount(distinct, minlength=width).astype(np.int32)
-                counts.items += len(lists)
-        return counts
 
     def forget(self) -> None:
         """Drop everything in RAM; it is read again from the store."""
         with self._lock:
             self._ids = {}
-            self._counts.clear()
+            # Another one, by which counts that are being read are known to be outdated.
+            self._counts = {}
             self._last = 0
             # As large as before: who reads meanwhile still finds a row for every id.
             empty = np.zeros_like(self._vectors.steps)
             self._vectors = WordVectors(empty, np.zeros_like(self._vectors.scales))
             self._topics = np.zeros_like(self._topics)
             self.refresh()
+
+
+def _counted(batches: Iterable[Sequence[bytes]], width: int) -> _Counts:
+    """The counts of word lists; ids are below `width`, or the counts grow."""
+    counts = _Counts(0, np.zeros(width, np.int32))
+    for lists in batches:
+        joined = np.frombuffer(b"".join(lists), derived.WORD_IDS)
+        width = max(len(counts.of_word), int(joined.max(initial=0)) + 1)
+        lengths = [len(words) // derived.WORD_IDS.itemsize for words in lists]
+        owners = np.repeat(np.arange(len(lists)), lengths)
+        distinct = np.unique(owners * width + joined) % width
+        of_word = np.bincount(distinct, minlength=width).astype(np.int32)
+        of_word[: len(counts.of_word)] += counts.of_word
+        counts.of_word = of_word
+        counts.items += len(lists)
+    return counts

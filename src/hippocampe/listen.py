@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe import rebuild
-from hippocampe.checks import check_limit, clean, is_injection, own, safe
+from hippocampe.checks import check_limit, check_text, clean, is_injection, own, safe
 from hippocampe.lexicon import Prepared
 from hippocampe.parts import Parts
 from hippocampe.points import (
@@ -127,6 +128,7 @@ def after_turn(
         InvalidInput: A message cannot be stored; nothing was.
     """
     when = as_utc(at, name="at") or parts.now()
+    check_text("assistant", assistant)
     spoken = [(user_message, scope.user, "user")]
     if reply is not None:
         spoken.append((reply, assistant, "assistant"))
@@ -178,21 +180,27 @@ def observe(
         external_id=external_id,
         live=True,
     )
-    if external_id is not None:
-        with parts.store.read() as connection:
-            known = talk.find_messages(
-                connection,
-                schema.message.c.space == scope.space,
-                schema.message.c.channel == (scope.channel or ""),
-                schema.message.c.external_id == external_id,
-            )
-        if known:
-            return known[0]
     with parts.change() as change:
+        # In the same transaction, so that two calls with one external id store one message.
+        if known := _already_stored(change.connection, message):
+            return known
         talk.add_messages(change.connection, [message], parts.now(), [None])
         change.index_later("live", message.id, scope.space)
     rebuild.embed_soon(parts)
     return message
+
+
+def _already_stored(connection: Connection, message: Message) -> Message | None:
+    """The stored message of the same channel with the same external id, if it has one."""
+    if message.external_id is None:
+        return None
+    known = talk.find_messages(
+        connection,
+        schema.message.c.space == message.space,
+        schema.message.c.channel == (message.channel or ""),
+        schema.message.c.external_id == message.external_id,
+    )
+    return known[0] if known else None
 
 
 def messages(
@@ -222,18 +230,22 @@ def search_text(
     query: str,
     *,
     scope: Scope,
+    user: str | None,
+    channel: str | None,
     since: datetime | str | None,
     until: datetime | str | None,
     limit: int,
 ) -> list[Message]:
     """Messages that hold all the words of a query, newest first."""
+    said = Scope(user=user, channel=channel)
     query = clean(query, what="query")[:4_000]
     with parts.store.read() as connection:
         return talk.search_text(
             connection,
             scope.space,
             query,
-            channel=scope.channel,
+            author=said.user,
+            channel=said.channel or scope.channel,
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
             limit=check_limit(limit),

@@ -4,7 +4,7 @@ import hashlib
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,8 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from hippocampe import journal, rebuild, rederivation
-from hippocampe.absence import found_in_files
+from hippocampe.absence import found_in_files, spellings
+from hippocampe.checks import check_list, check_text
 from hippocampe.embed import open_embedder
 from hippocampe.errors import (
     HippocampeError,
@@ -29,14 +30,17 @@ from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.rebuild import Progress
 from hippocampe.store import counting, derived, memories
+from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
 from hippocampe.store.store import Store, translated
 from hippocampe.text import STOP_WORDS
-from hippocampe.types import Scope, Stats, Verification
+from hippocampe.types import Reindexed, Scope, Stats, Verification
 from hippocampe.words import WordSpace, fit, shipped
 
 ERASING = "erasing"
-"""The `meta` that says that what was erased may still be read in the files."""
+"""The `meta` that names the kinds of the index whose files may still hold what was erased."""
+ERASED_NOTHING = "-"
+"""Its value when no kind is affected, but the database is."""
 MOST_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
 
@@ -135,14 +139,14 @@ def catch_up(parts: Parts, progress: Progress | None = None) -> None:
     parts.applied = parts.flushed = acknowledged
     if marked > acknowledged or (acknowledged and not marked):
         log.warning("the index does not belong to this state of the store: building it anew")
-        reindex(parts, progress)
+        reindex(parts, progress, graphs=False)
         return
     rebuild.replay(parts)
     if unembedded:
         rebuild.embed_imported(parts, progress)
     if not _agree_in_number(parts):
         log.warning("the index has lost or kept points it should not have: building it anew")
-        reindex(parts, progress)
+        reindex(parts, progress, graphs=False)
 
 
 def _agree_in_number(parts: Parts) -> bool:
@@ -156,11 +160,15 @@ def _agree_in_number(parts: Parts) -> bool:
         )
 
 
-def reindex(parts: Parts, progress: Progress | None = None) -> None:
-    """Build the whole index anew from the store; reading goes on meanwhile."""
+def reindex(parts: Parts, progress: Progress | None = None, *, graphs: bool = True) -> Reindexed:
+    """Build the whole index again from the store; reading goes on meanwhile.
+
+    Args:
+        graphs: With the graphs of large kinds, which takes minutes; else maintenance builds them.
+    """
     with parts.rebuilding:
         parts.check_serving()
-        rebuild.refill(parts, progress)
+        without = rebuild.refill(parts, progress, graphs=graphs)
         with parts.store.exclusive():
             with parts.store.read() as connection:
                 position = derived.position(connection)
@@ -170,24 +178,38 @@ def reindex(parts: Parts, progress: Progress | None = None) -> None:
             parts.applied = max(parts.applied, position, acknowledged)
             parts.flushed = 0
             flush(parts)
+    return Reindexed(parts.embedder.model, without)
 
 
 def finish_erasure(parts: Parts) -> None:
     """Make what was erased unreadable in the files too, if an erasure, or a process that died in
     one, left it there."""
     with parts.store.read() as connection:
-        if not derived.get_meta(connection, ERASING):
-            return
-    for kind in KINDS:
-        if not (isinstance(parts.index, EdgeIndex) and parts.index.is_unused(kind)):
-            rebuild.new_generation(parts, kind, graph=False)
-    parts.index.flush()
-    with parts.store.write() as connection:
-        # The outbox named what is gone; the new generations hold everything else.
-        derived.acknowledge(connection, parts.applied)
-    parts.store.scrub()
-    with parts.store.write() as connection:
-        derived.set_meta(connection, ERASING, "")
+        marked = derived.get_meta(connection, ERASING)
+    if not marked:
+        return
+    with parts.rebuilding:
+        for kind in _marked_kinds(marked):
+            if not (isinstance(parts.index, EdgeIndex) and parts.index.is_unused(kind)):
+                # Without its graph, which maintenance builds: an erasure is waited for.
+                rebuild.new_generation(parts, kind, graph=False)
+        # The outbox names what is gone.
+        flush(parts)
+        parts.store.scrub()
+        with parts.store.write() as connection:
+            derived.set_meta(connection, ERASING, "")
+
+
+def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
+    """Note, in the transaction that erases, which kinds `finish_erasure` must build again."""
+    before = _marked_kinds(derived.get_meta(connection, ERASING) or "")
+    marked = sorted({*before, *kinds})
+    derived.set_meta(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
+
+
+def _marked_kinds(marked: str) -> tuple[str, ...]:
+    # Earlier versions wrote "1" for all kinds.
+    return KINDS if marked == "1" else tuple(kind for kind in KINDS if kind in marked.split())
 
 
 def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
@@ -196,7 +218,7 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
     Raises:
         InvalidInput: `absent` is one text, or holds an empty one.
     """
-    if isinstance(absent, str) or not all(absent):
+    if not all(check_list("absent", absent)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
     if parts.waiting:
         rebuild.embed_or_wait(parts)
@@ -218,7 +240,7 @@ def verify(parts: Parts, *, absent: Sequence[str] = ()) -> Verification:
         with parts.store.read() as connection:
             pending = derived.pending_count(connection)
         database = parts.store.integrity()
-        present = found_in_files(parts.config.folder, absent)
+        present = _places(parts, absent)
     ok = not missing and not unknown and not present and database == "ok"
     return Verification(ok, checked, missing, unknown, pending, database, present)
 
@@ -237,6 +259,24 @@ def _unembedded(parts: Parts, connection: Connection, kind: str, missing: set[st
     # The process that owns the folder knows which; this one, only that some do.
     waits = any(derived.get_meta(connection, name) for name in (rebuild.UNEMBEDDED, WAITING))
     return missing if waits else set()
+
+
+def _places(parts: Parts, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Where texts are found: settings, which erasing a subject leaves alone, then files."""
+    in_files = found_in_files(parts.config.folder, texts)
+    with parts.store.read() as connection:
+        stored = settings_rows.everything(connection)
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        forms = spellings(text)
+        named = tuple(
+            f"setting {name} of space {space}"
+            for space, name, value in stored
+            if any(form in str(value) for form in forms)
+        )
+        if places := (*named, *in_files.get(text, ())):
+            found[text] = places
+    return found
 
 
 def stats(parts: Parts, *, scope: Scope) -> Stats:
@@ -286,7 +326,7 @@ def _grow_graph(parts: Parts, kind: str) -> None:
 
 def change_embedder(
     parts: Parts, name: str, progress: Progress | None, take_over: Callable[[Parts], None]
-) -> None:
+) -> Reindexed:
     """Re-embed everything with another embedder while the old one serves.
 
     Args:
@@ -298,12 +338,12 @@ def change_embedder(
         InvalidInput: Its name is not known.
         Retired: Another change of embedder came first.
     """
+    check_text("embedder", name)
     embedder = open_embedder(
         name, url=parts.config.embedder_url, timeout=parts.config.embedder_timeout
     )
     if embedder.model == parts.embedder.model:
-        reindex(parts, progress)
-        return
+        return reindex(parts, progress)
     with parts.rebuilding:
         parts.check_serving()
         folder = index_folder(parts.config.folder, embedder.model)
@@ -318,7 +358,7 @@ def change_embedder(
         )
         parts.keep_outbox = True
         try:
-            _fill_and_switch(parts, new, progress)
+            without = _fill_and_switch(parts, new, progress)
         except BaseException:
             parts.retired = False
             close_index(new)
@@ -329,12 +369,13 @@ def change_embedder(
         close_index(parts)
         shutil.rmtree(index_folder(parts.config.folder, parts.embedder.model), ignore_errors=True)
     flush(new)
+    return Reindexed(new.embedder.model, without)
 
 
-def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> None:
+def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> tuple[str, ...]:
     with old.store.exclusive():
         start = old.applied
-    rebuild.refill(new, progress)
+    without = rebuild.refill(new, progress, graphs=True)
     with old.store.exclusive():
         # What was written meanwhile is little, and nothing can come between any more.
         rebuild.embed_missing(new, progress)
@@ -345,6 +386,7 @@ def _fill_and_switch(old: Parts, new: Parts, progress: Progress | None) -> None:
             derived.set_meta(connection, "embedder", new.config.embedder or "local")
             derived.set_meta(connection, "model", new.embedder.model)
             derived.remove_other_models(connection, new.embedder.model)
+    return without
 
 
 class Maintenance:
@@ -415,7 +457,7 @@ def close_index(parts: Parts) -> None:
 
 def close(parts: Parts) -> None:
     """Flush and close the index, then the store."""
-    for pool in (parts.searching, parts.reading):
+    for pool in (parts.searching, parts.reading, parts.loading):
         pool.shutdown(wait=False, cancel_futures=True)
     parts.embedder_thread.shutdown()
     if not parts.store.read_only:

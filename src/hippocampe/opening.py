@@ -170,7 +170,7 @@ def _assemble(
     )
     try:
         if damaged:
-            maintain.reindex(parts, progress)
+            maintain.reindex(parts, progress, graphs=False)
         else:
             maintain.catch_up(parts, progress)
         _finish_erasure(parts)

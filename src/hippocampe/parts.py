@@ -9,9 +9,9 @@ outbox rows stay and are replayed later.
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -21,14 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from hippocampe.admission import Admission
 from hippocampe.config import Config
+from hippocampe.embed import is_remote
 from hippocampe.errors import IndexUnavailable
 from hippocampe.given import Given
 from hippocampe.health import Outages
 from hippocampe.lexicon import Lexicon, NewWords, Prepared, spoken, text_words
-from hippocampe.protocols import Embedder, Index, Point
+from hippocampe.protocols import Embedder, Filter, Index, Point, Vector
 from hippocampe.standing import Standing
-from hippocampe.store import derived
+from hippocampe.store import derived, memories
 from hippocampe.store.derived import Embedded, Words
 from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
@@ -38,6 +40,15 @@ from hippocampe.types import Settings
 
 MOST_NOTED = 500
 """Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
+
+
+MOST_SPACES = 1_000
+"""Spaces of which the aliases are kept in memory."""
+Aliases = Mapping[str, frozenset[str]]
+TURN_THREADS = 8
+"""Threads in which turns search, and as many in which they read the store."""
+TURNS_AT_ONCE = 2
+"""Turns that run at once with an embedder in this process: they share its one interpreter lock."""
 
 
 @dataclass(slots=True)
@@ -56,7 +67,8 @@ class Change:
     """The words that the transaction adds."""
     _fresh: dict[str, int] = field(default_factory=dict[str, int])
     _written: NewWords | None = None
-    _rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _rows: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """Embeddings to store, by the id of their row."""
 
     @property
     def model(self) -> str:
@@ -67,12 +79,18 @@ class Change:
         """A text with the ids of its words, which are stored if they are new."""
         if prepared.new is not self._written:
             self._written = prepared.new
-            if added := self.lexicon.add(self.connection, prepared.new, self._fresh):
-                self.learnt = added
-                pairs = (zip(new.texts, new.ids, strict=True) for new in added)
-                self._fresh = dict(chain.from_iterable(pairs))
+            self._add(prepared.new)
         words = self.lexicon.ids(prepared.words, self._fresh)
+        if len(words) < len(prepared.words):
+            self._add(self.lexicon.erased_since(prepared, self._fresh))
+            words = self.lexicon.ids(prepared.words, self._fresh)
         return Embedded(prepared.dense, words, prepared.traits)
+
+    def _add(self, new: NewWords) -> None:
+        if added := self.lexicon.add(self.connection, new, self._fresh):
+            self.learnt = added
+            pairs = (zip(words.texts, words.ids, strict=True) for words in added)
+            self._fresh = dict(chain.from_iterable(pairs))
 
     def index(self, kind: str, point: Point, prepared: Prepared | None = None) -> None:
         """Put a point in the index; with `prepared`, its embedding is new and is stored too."""
@@ -81,8 +99,32 @@ class Change:
         if prepared is not None:
             embedded = self.embedded(prepared)
             row = derived.vector_row(point.id, self.model, kind, point.space, embedded)
-            self._rows.append(row)
+            self._rows[point.id] = row
             self.counted.append((point.space, embedded.words, 1))
+
+    def dense(self, kind: str, id: str) -> Vector | None:
+        """The vector of a row: that of this transaction, else the stored one."""
+        point = self.points.get((kind, id))
+        if point is not None:
+            return point.dense
+        stored = derived.vectors(self.connection, self.model, [id]).get(id)
+        return None if stored is None else stored.dense
+
+    def near(self, kind: str, dense: Vector, where: Filter) -> dict[str, float]:
+        """The cosines of the points of this transaction that `where` lets through, by id."""
+        found = [
+            point
+            for (of, _), point in self.points.items()
+            if of == kind
+            and point.space == where.space
+            and point.collection in where.collections
+            and where.category in (None, point.category)
+            and (point.expires_at is None or point.expires_at > where.now)
+        ]
+        if not found:
+            return {}
+        cosines = np.stack([point.dense for point in found]) @ dense
+        return dict(zip((point.id for point in found), cosines.tolist(), strict=True))
 
     def unindex(self, kind: str, id: str, space: str) -> None:
         """Take a point out of the index; its stored embedding stays."""
@@ -95,12 +137,16 @@ class Change:
 
     def finish(self) -> int:
         """Write the embeddings and the outbox rows; return the last outbox position."""
-        derived.put_vectors(self.connection, self._rows)
+        derived.put_vectors(self.connection, list(self._rows.values()))
         queued = [(kind, point.id, point.space) for (kind, _), point in self.points.items()]
         gone_or_late = [*self.removed.items(), *self.later.items()]
         queued += [(kind, id, space) for (kind, id), space in gone_or_late]
         derived.queue(self.connection, queued)
         return derived.position(self.connection) if queued else 0
+
+    def may_touch_memories(self) -> bool:
+        """Whether memories were changed, as far as can be told: an import only indexes them later."""
+        return "memory" in self.kinds() or not (self.kinds() or self.later)
 
     def kinds(self) -> set[str]:
         return {kind for kind, _ in (*self.points, *self.removed)}
@@ -147,6 +193,10 @@ class Parts:
     """How often this process has changed memories: what was read before may be old after."""
     standing: Standing = field(default_factory=Standing)
     """What stands whatever is asked."""
+    known_aliases: dict[str, tuple[int, Aliases]] = field(
+        default_factory=dict[str, tuple[int, Aliases]]
+    )
+    """By space: `changes` when they were read, and what the aliases are."""
     settings: dict[str, tuple[float, Settings]] = field(
         default_factory=dict[str, tuple[float, Settings]]
     )
@@ -160,24 +210,46 @@ class Parts:
     given: Given = field(default_factory=Given)
     """What each channel was already given."""
     searching: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-search")
+        default_factory=lambda: ThreadPoolExecutor(
+            TURN_THREADS, thread_name_prefix="hippocampe-search"
+        )
     )
     """Where turns search, so that a search that is late can be left behind."""
     reading: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(8, thread_name_prefix="hippocampe-read")
+        default_factory=lambda: ThreadPoolExecutor(
+            TURN_THREADS, thread_name_prefix="hippocampe-read"
+        )
     )
     """Where turns read the store: apart, so that searches that hang do not hold this up."""
+    loading: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-load")
+    )
+    """Where what the first turn of a space needs is loaded."""
+    loads: dict[str, tuple[Future[None], float]] = field(
+        default_factory=dict[str, tuple[Future[None], float]]
+    )
+    """By space, what is being loaded for it, and since when on `time.perf_counter`."""
+    warm: bool = False
+    """Whether the embedder and the rules are loaded."""
+    turns: Admission = field(init=False)
+    """Which turns run at once: more when each waits for an embedding service."""
     waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Stored rows that wait to be embedded and indexed: kind and id, and their space. Changed
     while the store is held."""
     embedding: threading.Lock = field(default_factory=threading.Lock)
     """Held by whoever embeds what waits; taken before the store's own lock."""
+    embedded: threading.Condition = field(default_factory=threading.Condition)
+    """Notified when less waits to be embedded, or it was tried in vain."""
     embedder_thread: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-waiting")
     )
     """Where what waits is embedded."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
+
+    def __post_init__(self) -> None:
+        waits = is_remote(self.config.embedder or "local")
+        self.turns = Admission(TURN_THREADS if waits else TURNS_AT_ONCE)
 
     def now(self) -> datetime:
         return self.clock()
@@ -192,19 +264,21 @@ class Parts:
         """A transaction whose effects reach the index before the next writer starts."""
         with self.store.exclusive():
             self.check_serving()
-            with self.store.write() as connection:
-                change = Change(connection, self.lexicon)
-                yield change
-                position = change.finish()
-                if change.later:
-                    # Read at the next open, should this process not live to index them.
-                    derived.set_meta(connection, WAITING, "1")
-                    self.waiting.update(change.later)
-            if "memory" in change.kinds():
+            with ExitStack() as committing:
+                with self.store.write() as connection:
+                    change = Change(connection, self.lexicon)
+                    yield change
+                    position = change.finish()
+                    if change.later:
+                        # Read at the next open, should this process not live to index them.
+                        derived.set_meta(connection, WAITING, "1")
+                    committing.enter_context(self.lexicon.counting)
+                self.lexicon.take(change.learnt)
+                for space, words, by in change.counted:
+                    self.lexicon.count(space, words, by)
+            self.waiting.update(change.later)
+            if change.may_touch_memories():
                 self.changes += 1
-            self.lexicon.take(change.learnt)
-            for space, words, by in change.counted:
-                self.lexicon.count(space, words, by)
             if position:
                 self._apply(change, position)
 
@@ -235,23 +309,31 @@ class Parts:
         """
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
-        unknown = self.lexicon.unknown(word for words in word_lists for word in words)
+        known = self.lexicon.known()
+        unknown = self.lexicon.unknown((word for words in word_lists for word in words), known)
         vectors = self.embedder.embed([*texts, *spoken(unknown)])
         new = NewWords(unknown, self.lexicon.place(unknown, vectors[len(texts) :]))
         return [
-            Prepared(vectors[number], words, traits(contents[number]), new)
+            Prepared(vectors[number], words, traits(contents[number]), new, known)
             for number, words in enumerate(word_lists)
         ]
 
-    def catch_up_with_talk(self) -> None:
-        """Wait until what waited to be embedded has been: who just stored it wants to find it.
+    def aliases(self, space: str) -> Aliases:
+        """The other names of each name of a space, as `memories.aliases` gives them.
 
-        For a second at most, and not at all while the embedder is down.
+        Read again only once this process, which owns the database, has changed memories.
         """
-        if self.waiting and self.config.background:
-            # The thread does one thing after the other, so this ends after what was asked before.
-            with suppress(TimeoutError):
-                self.embedder_thread.submit(int).result(timeout=1.0)
+        # As it was before reading: a change that comes in between makes them old.
+        changes = self.changes
+        known = self.known_aliases.get(space)
+        if known is not None and known[0] == changes:
+            return known[1]
+        with self.store.read() as connection:
+            found = memories.aliases(connection, space)
+        if len(self.known_aliases) >= MOST_SPACES:
+            self.known_aliases.clear()
+        self.known_aliases[space] = changes, found
+        return found
 
     def note_access(self, ids: Iterable[str]) -> None:
         """Count recalls; they reach the store with the next flush. A read-only process counts none."""

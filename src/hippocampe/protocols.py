@@ -40,7 +40,8 @@ class Point:
 class Filter:
     """Which points may be found. An empty `space` or an empty `collections` matches nothing.
 
-    `types` and `subjects` match any of the given values; `since` (inclusive) and `until`
+    `types` and `subjects` match any of the given values; `category`, `user` and `channel` match
+    exactly; `since` (inclusive) and `until`
     (exclusive) are seconds since the epoch; points whose `expires_at` is at or before `now`
     are never found; `ids` leaves only these points.
     """
@@ -51,6 +52,7 @@ class Filter:
     types: tuple[str, ...] | None = None
     subjects: tuple[str, ...] | None = None
     category: str | None = None
+    user: str | None = None
     channel: str | None = None
     since: float | None = None
     until: float | None = None
@@ -59,9 +61,8 @@ class Filter:
     @property
     def narrowed(self) -> bool:
         """Whether more than space, collections and time of expiry restricts it."""
-        others = (self.types, self.subjects, self.category, self.channel, self.since, self.until)
-        others = (*others, self.ids)
-        return any(each is not None for each in others)
+        others = (self.types, self.subjects, self.category, self.user, self.channel)
+        return any(each is not None for each in (*others, self.since, self.until, self.ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from hippocampe import allocator, child
 from hippocampe.errors import EmbedderError, IndexUnavailable, StoreError
+from hippocampe.health import log
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.parts import WAITING, Parts, Retired
 from hippocampe.points import (
@@ -148,6 +149,35 @@ def embed_soon(parts: Parts) -> None:
         embed_or_wait(parts)
 
 
+def catch_up_with_talk(parts: Parts) -> None:
+    """Wait until the talk that is stored by now can be found: whoever stored it expects that.
+
+    Not for what is stored later, and not while the embedder or the store is down: that is in the
+    log, and what waits is found once it is back.
+    """
+    stored = list(parts.waiting)
+    if not stored or not parts.config.background:
+        return
+    try:
+        attempt = parts.embedder_thread.submit(embed_or_wait, parts)
+    except RuntimeError:
+        # The data folder is being closed.
+        return
+    attempt.add_done_callback(lambda _: _tell_waiting(parts))
+
+    def over() -> bool:
+        down = any(parts.outages.is_down(name) for name in ("embedder", "store"))
+        return down or attempt.done() or not any(each in parts.waiting for each in stored)
+
+    with parts.embedded:
+        parts.embedded.wait_for(over)
+
+
+def _tell_waiting(parts: Parts) -> None:
+    with parts.embedded:
+        parts.embedded.notify_all()
+
+
 def embed_or_wait(parts: Parts) -> None:
     """Embed and index the talk that was stored and waits for it; when that is not possible it waits
     on, and the outage is noted."""
@@ -163,6 +193,8 @@ def embed_or_wait(parts: Parts) -> None:
         except Retired:
             # The parts that took over embed it with their own embedder.
             return
+        finally:
+            _tell_waiting(parts)
 
 
 def _embed_waiting(parts: Parts) -> None:
@@ -182,6 +214,7 @@ def _embed_waiting(parts: Parts) -> None:
             if not parts.waiting:
                 with parts.store.write() as connection:
                     derived.set_meta(connection, WAITING, "")
+        _tell_waiting(parts)
 
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -246,18 +279,47 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
         yield ids[start : start + BATCH]
 
 
-def refill(parts: Parts, progress: Progress | None = None) -> None:
-    """Build every kind anew from the store in this process, without a graph, and swap it in.
+def refill(
+    parts: Parts, progress: Progress | None = None, *, graphs: bool = False
+) -> tuple[str, ...]:
+    """Build every kind again from the store and swap it in.
 
     Reading goes on with the old generation meanwhile. A kind that nothing is of has none: each takes
     some 35 MB of memory.
+
+    Args:
+        graphs: Build the kinds above the graph threshold with their graphs, in a child process.
+
+    Returns:
+        The kinds above the threshold that have no graph now.
     """
     embed_missing(parts, progress)
+    without: list[str] = []
     for kind in TABLES:
         with parts.store.read(whole=True) as connection:
             kept = count_shown(connection, kind)
-        if kept or parts.index.count(kind):
+        large = kept >= parts.config.graph_threshold
+        if large and not (graphs and _built_with_graph(parts, kind, kept, progress)):
+            without.append(kind)
+        if kind in without or (not large and (kept or parts.index.count(kind))):
             new_generation(parts, kind, graph=False, progress=progress)
+    return tuple(without)
+
+
+def _built_with_graph(parts: Parts, kind: str, total: int, progress: Progress | None) -> bool:
+    what = f"indexing {kind} with its graph"
+    if progress:
+        progress(what, 0, total)
+    try:
+        new_generation(parts, kind, graph=True)
+    except IndexUnavailable as exc:
+        if parts.closing:
+            raise
+        log.warning("%s", exc)
+        return False
+    if progress:
+        progress(what, total, total)
+    return True
 
 
 def new_generation(

@@ -12,8 +12,16 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from hippocampe import evidence, rank, relevance
-from hippocampe.checks import check_limit, check_list, check_metadata, clean
+from hippocampe import evidence, rank, rebuild, relevance
+from hippocampe.checks import (
+    check_choice,
+    check_limit,
+    check_list,
+    check_metadata,
+    check_number,
+    check_text,
+    clean,
+)
 from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput
 from hippocampe.laps import Laps
@@ -74,6 +82,7 @@ class Wanted:
     until: datetime | None = None
     min_score: float | None = None
     mode: Mode = "hybrid"
+    user: str | None = None
     channel: str | None = None
     at_least: int = 0
     ids: frozenset[str] | None = None
@@ -96,6 +105,7 @@ class Wanted:
             types=self.types,
             subjects=self.subjects,
             category=self.category,
+            user=self.user,
             channel=self.channel,
             since=self.since.timestamp() if self.since else None,
             until=self.until.timestamp() if self.until else None,
@@ -116,6 +126,8 @@ def recall(
     metadata: Metadata | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
+    user: str | None = None,
+    channel: str | None = None,
     min_score: float | None = None,
     mode: Mode = "hybrid",
     explain: bool = False,
@@ -126,6 +138,7 @@ def recall(
         InvalidInput: An argument cannot be used.
     """
     query = clean(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
+    said = Scope(user=user, channel=channel)
     wanted = _checked(
         Wanted(
             scope=scope,
@@ -133,9 +146,11 @@ def recall(
             collections=check_list("collections", collections),
             types=None if types is None else check_list("types", types),
             subjects=None if subjects is None else fold_subjects(check_list("subjects", subjects)),
-            category=category,
+            category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
+            user=said.user,
+            channel=said.channel,
             min_score=min_score,
             mode=mode,
         )
@@ -144,7 +159,7 @@ def recall(
         with parts.store.read() as connection:
             ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
         wanted = replace(wanted, ids=ids)
-    parts.catch_up_with_talk()
+    rebuild.catch_up_with_talk(parts)
     found = search(parts, query, wanted, explain=explain)
     parts.note_access([item.id for item in found if item.memory is not None])
     return found
@@ -152,21 +167,12 @@ def recall(
 
 def _checked(wanted: Wanted) -> Wanted:
     for name in wanted.collections:
-        if name not in RECALL_COLLECTIONS:
-            raise InvalidInput(
-                f"unknown collection {name!r}: choose from {', '.join(RECALL_COLLECTIONS)}."
-            )
+        check_choice("collection", name, RECALL_COLLECTIONS)
     for name in wanted.types or ():
-        if name not in DEFAULT_IMPORTANCE:
-            raise InvalidInput(
-                f"unknown type {name!r}: choose from {', '.join(DEFAULT_IMPORTANCE)}."
-            )
-    if wanted.mode not in get_args(Mode):
-        raise InvalidInput(
-            f"unknown mode {wanted.mode!r}: choose from {', '.join(get_args(Mode))}."
-        )
-    if wanted.min_score is not None and not 0 <= wanted.min_score <= 1:
-        raise InvalidInput(f"min_score must be from 0 to 1, not {wanted.min_score}.")
+        check_choice("type", name, DEFAULT_IMPORTANCE)
+    check_choice("mode", wanted.mode, get_args(Mode))
+    if wanted.min_score is not None:
+        check_number("min_score", wanted.min_score, 0, 1)
     if wanted.since and wanted.until and wanted.since >= wanted.until:
         raise InvalidInput("since must be before until.")
     return wanted
@@ -202,8 +208,7 @@ def search(
 def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
     """Search, and keep what tells why; `laps` is told when each stage ends."""
     now = parts.now()
-    with parts.store.read() as connection:
-        aliases = memories.aliases(connection, wanted.scope.space)
+    aliases = parts.aliases(wanted.scope.space)
     embed = wanted.mode != "text"
     question = understand(parts, query, wanted.scope, aliases, now, embed=embed)
     laps.end("understand")
@@ -222,6 +227,7 @@ def find(parts: Parts, query: str, wanted: Wanted, laps: Laps) -> Found:
             hits.kinds,
             hits.scores["words"],
             question.same,
+            question.asker,
         )
         laps.end("evidence")
         if not candidates.ids:
@@ -291,7 +297,14 @@ def _fuse(
     weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
     best = [id for id in rank.fuse(hits.rankings, weights)[:BESIDE] if hits.kinds[id] == "turn"]
     if best:
-        beside = talk.beside(connection, best, since=wanted.since, until=wanted.until)
+        beside = talk.beside(
+            connection,
+            best,
+            author=wanted.user,
+            channel=wanted.channel,
+            since=wanted.since,
+            until=wanted.until,
+        )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
     return rank.fuse(hits.rankings, weights)[: max(rank.CANDIDATES, wanted.limit)]
@@ -304,8 +317,7 @@ def _of_memories(
     starts = [
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
-    reached = associations.reach(connection, wanted.scope.space, starts, 2)
-    linked = reached[len(set(starts)) :][:LINKED]
+    linked = associations.near(connection, wanted.scope.space, starts, 2, most=LINKED)
     rows = memories.get(connection, wanted.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
     collections = wanted.kinds()["memory"]
@@ -331,6 +343,7 @@ def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
         and (memory.expires_at is None or memory.expires_at > now)
         and (wanted.types is None or memory.type in wanted.types)
         and (wanted.category is None or memory.category == wanted.category)
+        and (wanted.user is None or memory.user == wanted.user)
         and (wanted.channel is None or memory.channel == wanted.channel)
         and (wanted.ids is None or memory.id in wanted.ids)
         and (wanted.since is None or at >= wanted.since)

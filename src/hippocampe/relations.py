@@ -110,6 +110,11 @@ def relations(statement: Statement) -> tuple[Relation, ...]:
     return tuple(_relations(statement))
 
 
+def clear_caches() -> None:
+    """Drop the cached statements of the process: an erased one must not stay."""
+    relations.cache_clear()
+
+
 def _relations(statement: Statement) -> Iterator[Relation]:
     if statement.question or statement.unclear or not 0 < len(statement.core) <= _LONGEST_READ:
         return

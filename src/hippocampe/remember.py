@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from heapq import nlargest
+from typing import Any, TypedDict, Unpack
 
 from uuid6 import uuid7
 
 from hippocampe.checks import (
-    check_drawer,
+    check_collection,
     check_importance,
     check_list,
     check_metadata,
@@ -25,7 +27,7 @@ from hippocampe.decide import Decision, Verdict, compare, relation_of, subjects_
 from hippocampe.errors import IndexUnavailable, NotFound
 from hippocampe.language.lexicon import together
 from hippocampe.lexicon import Prepared
-from hippocampe.parts import Change, Parts
+from hippocampe.parts import Aliases, Change, Parts
 from hippocampe.points import fold_subjects, memory_embedding_text, memory_point, memory_text
 from hippocampe.protocols import Filter
 from hippocampe.statement import OneNames, read
@@ -34,6 +36,7 @@ from hippocampe.store.memories import Known
 from hippocampe.text import fold, is_first_person, keywords
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
     MAX_LABEL_CHARACTERS,
     Association,
     Memory,
@@ -54,22 +57,86 @@ _ALIAS = re.compile(
 )
 
 
+class Details(TypedDict, total=False):
+    """The optional arguments of `remember`."""
+
+    type: str | None
+    collection: str | None
+    category: str | None
+    key: str | None
+    subjects: Sequence[str]
+    importance: float | None
+    ttl: str | timedelta | None
+    occurred_at: datetime | str | None
+    source: str
+    replaces: Sequence[str]
+    evidence: Sequence[str]
+    metadata: Metadata | None
+
+
+KEPT = ("type", "importance", "subjects", "category", "collection")
+"""Fields that an update takes from the superseded memory unless the caller gives them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A checked statement, not stored yet."""
+    """A checked statement that is not stored yet.
+
+    Attributes:
+        memory: The statement; fields that were not given have their defaults.
+        names: The subjects found in its words.
+        replaces: Ids of memories that it supersedes by order of the caller.
+        given: Those of `KEPT` that the caller gave.
+    """
 
     memory: Memory
     names: tuple[str, ...]
-    replaces: tuple[str, ...]
+    replaces: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset(KEPT)
 
 
-def remember(
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a statement is to the current memories.
+
+    At most one of `same`, `replaced` and `related` is filled.
+
+    Attributes:
+        same: The memory that already states it.
+        replaced: The memories it supersedes.
+        related: Ids of memories that look alike, each with why and whether to list the pair for
+            review.
+        reason: Which rule decided.
+        similarity: The cosine with the nearest memory that was compared, if any was.
+    """
+
+    same: Memory | None = None
+    replaced: tuple[Memory, ...] = ()
+    related: tuple[tuple[str, str, bool], ...] = ()
+    reason: str = "new"
+    similarity: float | None = None
+
+
+def remember(parts: Parts, content: str, *, scope: Scope, **details: Unpack[Details]) -> Remembered:
+    """Store one statement by the decision table.
+
+    Raises:
+        InvalidInput: An argument cannot be used; nothing was changed.
+        NotFound: An id in `replaces` is not a current memory of the space.
+    """
+    new = draft(parts, content, scope=scope, **details)
+    (prepared,) = prepare(parts, [new])
+    with parts.change() as change:
+        return decide_and_store(parts, change, new, prepared)
+
+
+def draft(
     parts: Parts,
     content: str,
     *,
     scope: Scope,
-    type: str = "fact",
-    collection: str = "memory",
+    type: str | None = None,
+    collection: str | None = None,
     category: str | None = None,
     key: str | None = None,
     subjects: Sequence[str] = (),
@@ -80,12 +147,11 @@ def remember(
     replaces: Sequence[str] = (),
     evidence: Sequence[str] = (),
     metadata: Metadata | None = None,
-) -> Remembered:
-    """Store one statement by the decision table.
+) -> Draft:
+    """Check the arguments of `remember`.
 
     Raises:
-        InvalidInput: An argument cannot be used; nothing was changed.
-        NotFound: An id in `replaces` is not a current memory of the space.
+        InvalidInput: One of them cannot be used.
     """
     now = parts.now()
     lifetime = parse_ttl(ttl)
@@ -93,12 +159,12 @@ def remember(
         id=str(uuid7()),
         space=scope.space,
         content=safe(own(clean(content)), refuse=parts.config.refuse_secrets),
-        collection=collection,
-        type=type,
+        collection="memory" if collection is None else collection,
+        type="fact" if type is None else type,
         category=category,
         key=None if key is None else clean(key, what="key", limit=MAX_LABEL_CHARACTERS),
         subjects=check_subjects(subjects),
-        importance=check_importance(type, importance),
+        importance=check_importance("fact" if type is None else type, importance),
         source=clean(source, what="source", limit=MAX_LABEL_CHARACTERS),
         user=scope.user,
         channel=scope.channel,
@@ -111,27 +177,75 @@ def remember(
             {} if metadata is None else metadata, refuse=parts.config.refuse_secrets
         ),
     )
-    check_drawer(memory)
-    draft = Draft(memory, tuple(subjects_of(memory.content)), check_list("replaces", replaces))
-    prepared = parts.prepare([memory_embedding_text(memory)], [memory_text(memory)])[0]
-    with parts.change() as change:
-        return _decide_and_store(parts, change, draft, prepared)
+    # A category that was not given may come from the memory that is superseded.
+    check_collection(memory, complete=False)
+    values = (type, importance, memory.subjects or None, category, collection)
+    given = (name for name, value in zip(KEPT, values, strict=True) if value is not None)
+    names = tuple(subjects_of(memory.content))
+    return Draft(memory, names, check_list("replaces", replaces), frozenset(given))
 
 
-def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Prepared) -> Remembered:
+def prepare(parts: Parts, drafts: Sequence[Draft]) -> list[Prepared]:
+    """Embed statements."""
+    new = [draft.memory for draft in drafts]
+    return parts.prepare(
+        [memory_embedding_text(memory) for memory in new], [memory_text(memory) for memory in new]
+    )
+
+
+def decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Prepared) -> Remembered:
+    """Store a checked statement by the decision table, in a transaction.
+
+    Raises:
+        InvalidInput: It needs a category, and supersedes nothing that has one.
+        NotFound: An id in `replaces` is not a current memory of the space.
+    """
+    judgement = judge(parts, change, draft, prepared)
+    if judgement.same is not None:
+        return _reinforce(change, draft, prepared, judgement.same, judgement)
+    memory = draft.memory
+    if judgement.replaced:
+        memory = _updated(draft, judgement.replaced)
+    check_collection(memory)
+    insert(change, memory, draft.names, prepared)
+    supersede_and_link(change, memory, judgement)
+    return Remembered(
+        memory,
+        "updated" if judgement.replaced else "inserted",
+        tuple(old.id for old in judgement.replaced),
+        judgement.similarity,
+        judgement.reason,
+    )
+
+
+def judge(
+    parts: Parts,
+    change: Change,
+    draft: Draft,
+    prepared: Prepared,
+    *,
+    successor: str | None = None,
+) -> Judgement:
+    """Decide by rule what a statement is to the other current memories; change nothing.
+
+    Args:
+        successor: The memory that had superseded the statement. If it says the same in more words,
+            it is replaced.
+
+    Raises:
+        NotFound: An id in `replaces` is not a current memory of the space.
+    """
     memory, connection = draft.memory, change.connection
     named = _named_to_replace(change, draft)
     if named:
-        reason = (
-            "same key"
-            if any(old.key == memory.key and memory.key for old in named)
-            else "replaced by id"
-        )
-        return _update(change, draft, prepared, named, reason, None)
-    same = memories.same_statement(connection, memory)
-    if same is not None and _same_voice(memory, same):
-        return _reinforce(change, draft, prepared, same, "same statement", 1.0)
-    aliases = memories.aliases(connection, memory.space)
+        same_key = any(old.key == memory.key and memory.key for old in named)
+        return Judgement(replaced=tuple(named), reason="same key" if same_key else "replaced by id")
+    same = double_of(change, memory)
+    if same is not None:
+        return Judgement(same=same, reason="same statement", similarity=1.0)
+    # What this transaction has written only shows in its own connection.
+    written = bool(change.kinds())
+    aliases = memories.aliases(connection, memory.space) if written else parts.aliases(memory.space)
     related: list[tuple[str, str, bool]] = []
     updated: list[str] = []
     reason = "new"
@@ -141,29 +255,51 @@ def _decide_and_store(parts: Parts, change: Change, draft: Draft, prepared: Prep
     statement = read(memory.content, subjects=memory.subjects, names=names)
     for old, cosine in nominated:
         decision = compare(statement, read(old.content, subjects=old.subjects, names=names))
-        if decision.verdict is Verdict.REINFORCED and not updated:
+        verdict = decision.verdict
+        if verdict is Verdict.REINFORCED and old.id == successor:
+            verdict = Verdict.UPDATED
+        if verdict is Verdict.REINFORCED and not updated:
             same = memories.get(connection, memory.space, [old.id])[old.id]
-            return _reinforce(change, draft, prepared, same, decision.reason, cosine)
-        if decision.verdict is Verdict.UPDATED and not (updated and _is_vague(decision)):
+            return Judgement(same=same, reason=decision.reason, similarity=cosine)
+        if verdict is Verdict.UPDATED and not (updated and _is_vague(decision)):
             reason = reason if updated else decision.reason
             updated.append(old.id)
-        elif decision.verdict is Verdict.RELATED:
+        elif verdict is Verdict.RELATED:
             related.append((old.id, decision.reason, False))
-        elif decision.verdict is Verdict.UNSURE and cosine is not None:
+        elif verdict is Verdict.UNSURE and cosine is not None:
             related.append((old.id, decision.reason, True))
     if updated:
         found = memories.get(connection, memory.space, updated)
-        replaced = [found[id] for id in updated]
-        return _update(change, draft, prepared, replaced, reason, nearest)
-    insert(change, draft.memory, draft.names, prepared)
-    edges = [
-        (Association(memory.id, old, "related_to", why, memory.created_at), review)
-        for old, why, review in related[:MAX_RELATED]
-    ]
-    associations.add(connection, memory.space, edges)
-    return Remembered(
-        memory, "inserted", similarity=nearest, reason=related[0][1] if related else "new"
+        replaced = tuple(found[id] for id in updated)
+        return Judgement(replaced=replaced, reason=reason, similarity=nearest)
+    return Judgement(
+        related=tuple(related[:MAX_RELATED]),
+        reason=related[0][1] if related else "new",
+        similarity=nearest,
     )
+
+
+def double_of(change: Change, memory: Memory) -> Memory | None:
+    """Another current memory that states the same up to case, accents, punctuation and spaces."""
+    same = memories.same_statement(change.connection, memory)
+    return same if same is not None and _same_voice(memory, same) else None
+
+
+def supersede_and_link(change: Change, memory: Memory, judgement: Judgement) -> None:
+    """Supersede what a stored statement replaces, and link it to what it resembles."""
+    at = memory.updated_at
+    for old in judgement.replaced:
+        memories.supersede(change.connection, old, memory.id, at)
+        change.unindex("memory", old.id, old.space)
+    edges = [
+        (Association(memory.id, old.id, "updates", judgement.reason, at), False)
+        for old in judgement.replaced
+    ]
+    edges += [
+        (Association(memory.id, old, "related_to", why, at), review)
+        for old, why, review in judgement.related
+    ]
+    associations.add(change.connection, memory.space, edges)
 
 
 def _is_vague(decision: Decision) -> bool:
@@ -190,7 +326,7 @@ def _named_to_replace(change: Change, draft: Draft) -> list[Memory]:
             )
     if memory.key is not None:
         holder = memories.holder_of_key(change.connection, memory.space, memory.key)
-        if holder is not None:
+        if holder is not None and holder.id != memory.id:
             named[holder.id] = holder
     return list(named.values())
 
@@ -200,7 +336,7 @@ def _nominate(
     change: Change,
     draft: Draft,
     prepared: Prepared,
-    aliases: dict[str, frozenset[str]],
+    aliases: Aliases,
 ) -> list[tuple[Known, float | None]]:
     """Memories worth comparing, those near by vector first, each with its cosine if known."""
     memory, connection = draft.memory, change.connection
@@ -208,16 +344,23 @@ def _nominate(
         space=memory.space,
         collections=(memory.collection,),
         category=memory.category,
-        now=memory.created_at.timestamp(),
+        now=memory.updated_at.timestamp(),
     )
     cosines: dict[str, float] = {}
     try:
-        hits = parts.index.nearest("memory", prepared.dense, limit=NOMINATED_BY_VECTOR, where=where)
-        cosines = {hit.id: hit.score for hit in hits if hit.score >= parts.embedder.dedup_threshold}
+        # What this transaction removed is still in the index.
+        limit = NOMINATED_BY_VECTOR + len(change.removed)
+        hits = parts.index.nearest("memory", prepared.dense, limit=limit, where=where)
+        cosines = {hit.id: hit.score for hit in hits if ("memory", hit.id) not in change.removed}
         parts.outages.works("index")
     except IndexUnavailable as exc:
         # Compared by subject only.
         parts.outages.failed("index", exc)
+    cosines |= change.near("memory", prepared.dense, where)
+    near = [
+        (cosine, id) for id, cosine in cosines.items() if cosine >= parts.embedder.dedup_threshold
+    ]
+    cosines = {id: cosine for cosine, id in nlargest(NOMINATED_BY_VECTOR, near)}
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
     where_known = (connection, memory.space, memory.collection)
@@ -234,10 +377,11 @@ def _nominate(
     comparable = [
         old
         for old in found.values()
-        if (memory.category is None or old.category == memory.category)
+        if old.id != memory.id
+        and (memory.category is None or old.category == memory.category)
         and (memory.key is None or old.key is None)
         and _same_voice(memory, old)
-        and (old.expires_at is None or old.expires_at > memory.created_at)
+        and (old.expires_at is None or old.expires_at > memory.updated_at)
     ]
     comparable.sort(key=lambda old: (-cosines.get(old.id, -1.0), old.id))
     return [(old, cosines.get(old.id)) for old in comparable]
@@ -270,33 +414,36 @@ def _alias(memory: Memory) -> tuple[str, str] | None:
     return (name, other) if name != other else None
 
 
-def _update(
-    change: Change,
-    draft: Draft,
-    prepared: Prepared,
-    replaced: Sequence[Memory],
-    reason: str,
-    similarity: float | None,
-) -> Remembered:
-    memory = draft.memory
-    subjects = dict.fromkeys(
-        (*memory.subjects, *(name for old in replaced for name in old.subjects))
-    )
-    key = memory.key or next((old.key for old in replaced if old.key), None)
-    memory = replace(
-        memory, subjects=tuple(subjects), key=key, metadata=_joined_metadata([*replaced, memory])
-    )
-    insert(change, memory, draft.names, prepared)
-    for old in replaced:
-        memories.supersede(change.connection, old, memory.id, memory.created_at)
-        change.unindex("memory", old.id, old.space)
-    edges = [
-        (Association(memory.id, old.id, "updates", reason, memory.created_at), False)
-        for old in replaced
-    ]
-    associations.add(change.connection, memory.space, edges)
-    ids = tuple(old.id for old in replaced)
-    return Remembered(memory, "updated", ids, similarity, reason)
+def _updated(draft: Draft, replaced: Sequence[Memory]) -> Memory:
+    """The new statement with what the caller did not give, as the superseded memories have it.
+
+    Of several, the most important one counts; the new statement has the subjects of all.
+    """
+    memory, given = draft.memory, draft.given
+    old = max(replaced, key=lambda each: each.importance)
+    collection = memory.collection if "collection" in given else old.collection
+    kept: dict[str, Any] = {
+        "collection": collection,
+        "key": memory.key or next((each.key for each in replaced if each.key), None),
+        "metadata": _joined_metadata([*replaced, memory]),
+    }
+    if "type" not in given:
+        kept["type"] = old.type
+    if "importance" not in given:
+        kept["importance"] = kept_importance(old, kept.get("type", memory.type))
+    if "subjects" not in given:
+        names = (name for each in replaced for name in each.subjects)
+        kept["subjects"] = tuple(dict.fromkeys(names))
+    if "category" not in given and collection == old.collection:
+        kept["category"] = old.category
+    return replace(memory, **kept)
+
+
+def kept_importance(old: Memory, type: str) -> float:
+    """The importance of a memory whose type changes: its own, unless it was that of its type."""
+    if old.importance == DEFAULT_IMPORTANCE[old.type]:
+        return check_importance(type, None)
+    return old.importance
 
 
 def _joined_metadata(versions: Sequence[Memory]) -> Metadata:
@@ -307,17 +454,14 @@ def _joined_metadata(versions: Sequence[Memory]) -> Metadata:
 
 
 def _reinforce(
-    change: Change,
-    draft: Draft,
-    prepared: Prepared,
-    old: Memory,
-    reason: str,
-    similarity: float | None,
+    change: Change, draft: Draft, prepared: Prepared, old: Memory, judgement: Judgement
 ) -> Remembered:
     new = draft.memory
     ends = [each.expires_at for each in (old, new)]
     later = None if None in ends else max(end for end in ends if end is not None)
-    importance = max(old.importance, new.importance)
+    importance = old.importance
+    if not draft.given.isdisjoint(("type", "importance")):
+        importance = max(importance, new.importance)
     stronger = replace(
         old,
         # A tenth of what is missing to 1, so that it rises for ever and never arrives.
@@ -335,7 +479,7 @@ def _reinforce(
         rewrite(change, stronger, prepared)
     else:
         rewrite(change, stronger)
-    return Remembered(stronger, "reinforced", (), similarity, reason)
+    return Remembered(stronger, "reinforced", (), judgement.similarity, judgement.reason)
 
 
 def rewrite(change: Change, memory: Memory, prepared: Prepared | None = None) -> None:
@@ -347,6 +491,6 @@ def rewrite(change: Change, memory: Memory, prepared: Prepared | None = None) ->
         derived.remove_vectors(change.connection, [memory.id])
         change.index("memory", memory_point(memory, prepared.dense, names), prepared)
         return
-    stored = derived.vectors(change.connection, change.model, [memory.id]).get(memory.id)
-    if stored is not None:
-        change.index("memory", memory_point(memory, stored.dense, names))
+    dense = change.dense("memory", memory.id)
+    if dense is not None:
+        change.index("memory", memory_point(memory, dense, names))

@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hippocampe.language.lexicon import words
+from hippocampe.language.lexicon import words as words_of
 from hippocampe.quote import BULLET, CLOSING, OPENING, quote, quote_label
-from hippocampe.text import Language
+from hippocampe.text import Language, is_first_person, words
 from hippocampe.times import clock_label, relative_time
 from hippocampe.translation import translate
-from hippocampe.types import Recollection
+from hippocampe.types import Memory, Recollection
 
 Count = Callable[[str], int]
 
@@ -34,7 +34,7 @@ MOST_CHARACTERS = 6
 is longer than that many times the budget only the beginning is read."""
 
 # A full stop ends no sentence after an initial or a title, nor before a small letter.
-_TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(words("titles")))
+_TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(words_of("titles")))
 _SENTENCE_END = re.compile(
     rf"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.{_TITLES})"""
     r"""[)»”"']*(?=\s+(?![a-zà-ÿ])\S)|(?= / )"""
@@ -194,13 +194,26 @@ def _write(
         names = (item.author, item.channel if item.kind != "live" else None)
         head = ", ".join(filter(None, (quote_label(name) for name in names if name)))
         if item.kind == "live" and at is not None:
-            when = clock_label(at, timezone, language)
+            when = clock_label(at, timezone, language, now=now)
         if head:
             who = f"{head} ({when})" if when else head
             return BULLET + translate("{who}: {said}", language).format(who=who, said=content)
+    if memory is not None and (speaker := _speaker(memory)):
+        content = translate("{who}: {said}", language).format(who=speaker, said=content)
     if memory is not None and memory.key is not None and item.kind in ("memory", "summary"):
         content = f"{quote_label(memory.key)} = {content}"
     return f"{BULLET}{content} ({when})" if when else BULLET + content
+
+
+def _speaker(memory: Memory) -> str:
+    """Who says "I" in a memory; empty if nobody does, or it names them first itself.
+
+    The companion, not the user, speaks in the other collections.
+    """
+    if memory.collection != "memory" or not memory.user or not is_first_person(memory.content):
+        return ""
+    name = words(memory.user)
+    return "" if words(memory.content)[: len(name)] == name else quote_label(memory.user)
 
 
 def _fit(

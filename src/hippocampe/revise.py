@@ -5,16 +5,21 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hippocampe.checks import (
-    check_drawer,
+    check_choice,
+    check_collection,
+    check_id,
     check_importance,
     check_limit,
     check_subjects,
+    check_text,
     clean,
     own,
     safe,
     safe_metadata,
 )
+from hippocampe.decide import subjects_of
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.lexicon import Prepared
 from hippocampe.parts import Change, Parts
 from hippocampe.points import (
     memory_embedding_text,
@@ -24,12 +29,21 @@ from hippocampe.points import (
     turn_text,
 )
 from hippocampe.recall import of_turn
-from hippocampe.remember import rewrite
+from hippocampe.remember import (
+    Draft,
+    Judgement,
+    double_of,
+    judge,
+    kept_importance,
+    rewrite,
+    supersede_and_link,
+)
 from hippocampe.store import associations, derived, memories, schema, talk
 from hippocampe.store.talk import Turn
 from hippocampe.times import as_utc, parse_ttl
 from hippocampe.types import (
     ASSOCIATIONS,
+    DEFAULT_IMPORTANCE,
     Association,
     History,
     Memory,
@@ -53,6 +67,7 @@ def get(parts: Parts, id: str, *, scope: Scope) -> Memory:
     Raises:
         NotFound: The space has no memory of this id.
     """
+    check_id(id)
     with parts.store.read() as connection:
         return _one(memories.get(connection, scope.space, [id]), id, scope)
 
@@ -91,6 +106,7 @@ def history(parts: Parts, id: str, *, scope: Scope) -> History:
     Raises:
         NotFound: The space has no memory of this id.
     """
+    check_id(id)
     with parts.store.read() as connection:
         versions = memories.versions(connection, scope.space, id)
         if not versions:
@@ -115,9 +131,13 @@ def edit(
 ) -> Memory:
     """Change fields of a current memory in place; what is not given stays.
 
+    A new statement supersedes the memories that it contradicts, as in `remember`. A new type brings
+    its importance, unless the memory had one of its own.
+
     Raises:
         NotFound: The space has no current memory of this id.
-        InvalidInput: A value cannot be used; nothing was changed.
+        InvalidInput: A value cannot be used, or another current memory states the same; nothing
+            was changed.
     """
     now = parts.now()
     old = _current(parts, id, scope)
@@ -129,14 +149,16 @@ def edit(
         type=old.type if type is None else type,
         category=old.category if category is None else category,
         subjects=old.subjects if subjects is None else check_subjects(subjects),
-        importance=old.importance if importance is None else importance,
         metadata=old.metadata
         if metadata is None
         else safe_metadata(metadata, refuse=parts.config.refuse_secrets),
         updated_at=now,
     )
-    check_importance(new.type, new.importance)
-    check_drawer(new)
+    check_choice("type", new.type, DEFAULT_IMPORTANCE)
+    if importance is None:
+        importance = kept_importance(old, new.type)
+    new = replace(new, importance=check_importance(new.type, importance))
+    check_collection(new)
     if not isinstance(ttl, Unset):
         lifetime = parse_ttl(ttl)
         new = replace(new, expires_at=now + lifetime if lifetime else None)
@@ -146,8 +168,52 @@ def edit(
     with parts.change() as change:
         if _one_current(change, id, scope).updated_at != old.updated_at:
             raise NotFound(f"memory {id!r} was changed meanwhile: look at it again.")
+        if new.content != old.content:
+            _take_its_place(parts, change, new, prepared)
         rewrite(change, new, prepared)
     return new
+
+
+def _take_its_place(
+    parts: Parts,
+    change: Change,
+    memory: Memory,
+    prepared: Prepared,
+    *,
+    successor: Memory | None = None,
+) -> None:
+    """Ask the rule of `remember` before a stored memory states something else, or again.
+
+    What it contradicts is superseded. What no rule is sure of is listed for review, as is the
+    `successor` that had superseded it if it stays current.
+
+    Raises:
+        InvalidInput: Another current memory states the same.
+    """
+    draft = Draft(memory, tuple(subjects_of(memory.content)))
+    same = double_of(change, memory)
+    judgement = Judgement(same=same, reason="same statement")
+    if same is None:
+        undone = successor.id if successor else None
+        judgement = judge(parts, change, draft, prepared, successor=undone)
+    if judgement.same is not None:
+        raise InvalidInput(
+            f"memory {judgement.same.id!r} is current and states the same ({judgement.reason}): "
+            "edit or delete that one first."
+        )
+    replaced = {old.id for old in judgement.replaced}
+    related = {id: (id, why, review) for id, why, review in judgement.related}
+    if successor is not None and successor.id not in replaced:
+        why = related.get(successor.id, ("", "had superseded it", True))[1]
+        related[successor.id] = (successor.id, why, True)
+    for edge in associations.touching(change.connection, memory.space, [memory.id]):
+        if edge.kind == "related_to":
+            # Known to be alike: a person may have settled it.
+            related.pop(edge.source_id, None)
+            related.pop(edge.target_id, None)
+        elif edge.kind == "updates" and edge.target_id in replaced:
+            associations.remove(change.connection, edge)
+    supersede_and_link(change, memory, replace(judgement, related=tuple(related.values())))
 
 
 def _current(parts: Parts, id: str, scope: Scope) -> Memory:
@@ -172,6 +238,7 @@ def delete(parts: Parts, id: str, *, scope: Scope, reason: str) -> Memory:
         NotFound: The space has no current memory of this id.
         InvalidInput: The reason is empty.
     """
+    check_id(id)
     reason = clean(reason, what="reason", limit=1_000)
     with parts.change() as change:
         memory = _one_current(change, id, scope)
@@ -187,15 +254,16 @@ def hide(change: Change, memory: Memory, at: datetime, reason: str) -> Memory:
 
 
 def restore(parts: Parts, id: str, *, scope: Scope) -> Memory | Recollection:
-    """Make a forgotten or superseded memory current again, or a forgotten turn of talk.
+    """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
 
-    A memory that had replaced it stays; both are then current, unless they hold the same key: the
-    newer one then becomes history.
+    The rule is that of `remember`: what the memory contradicts, and what holds its key, is
+    superseded; a pair that no rule is sure of is listed for review.
 
     Raises:
         NotFound: The space has no memory and no turn of this id.
-        InvalidInput: It is current already.
+        InvalidInput: It is current already, or another current memory states the same.
     """
+    check_id(id)
     now = parts.now()
     with parts.store.read() as connection:
         turn = talk.turns(connection, scope.space, [id]).get(id)
@@ -218,13 +286,22 @@ def restore(parts: Parts, id: str, *, scope: Scope) -> Memory | Recollection:
             expires_at=None if expired else memory.expires_at,
             updated_at=now,
         )
-        if memory.key is not None:
-            holder = memories.holder_of_key(change.connection, scope.space, memory.key)
-            if holder is not None and holder.id != id:
-                memories.supersede(change.connection, holder, id, now)
-                change.unindex("memory", holder.id, holder.space)
+        successor = _successor(change, memory)
+        _take_its_place(parts, change, back, prepared, successor=successor)
         rewrite(change, back, prepared)
     return back
+
+
+def _successor(change: Change, memory: Memory) -> Memory | None:
+    """The current memory that took the place of a superseded one, over any number of updates."""
+    seen: set[str] = set()
+    while memory.superseded_by is not None and memory.superseded_by not in seen:
+        seen.add(memory.superseded_by)
+        found = memories.get(change.connection, memory.space, [memory.superseded_by])
+        if memory.superseded_by not in found:
+            return None
+        memory = found[memory.superseded_by]
+    return memory if seen and memory.current else None
 
 
 def _restore_turn(parts: Parts, turn: Turn) -> Recollection:
@@ -248,8 +325,11 @@ def associate(
         InvalidInput: The kind does not exist, or both ends are the same memory.
         NotFound: The space lacks one of the memories.
     """
-    if kind not in ASSOCIATIONS:
-        raise InvalidInput(f"unknown association {kind!r}: choose from {', '.join(ASSOCIATIONS)}.")
+    check_id(source_id, name="source_id")
+    check_id(target_id, name="target_id")
+    check_choice("association", kind, ASSOCIATIONS)
+    if reason is not None:
+        reason = clean(reason, what="reason", limit=1_000)
     if source_id == target_id:
         raise InvalidInput("a memory cannot be associated with itself.")
     edge = Association(source_id, target_id, kind, reason, parts.now())
@@ -270,8 +350,9 @@ def neighbours(
         NotFound: The space has no memory of this id.
         InvalidInput: `depth` is not 1 to 5.
     """
-    if not 1 <= depth <= 5:
-        raise InvalidInput(f"depth must be 1 to 5, not {depth}.")
+    check_id(id)
+    if not isinstance(depth, int) or not 1 <= depth <= 5:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"depth must be a whole number from 1 to 5, not {depth!r}.")
     with parts.store.read() as connection:
         _one(memories.get(connection, scope.space, [id]), id, scope)
         reached, edges = associations.walk(connection, scope.space, [id], depth)
@@ -292,7 +373,10 @@ def delete_fact(parts: Parts, key: str, *, scope: Scope, reason: str) -> Memory:
 
     Raises:
         NotFound: No current memory of the space holds this key.
+        InvalidInput: The key is no text, or the reason is empty.
     """
+    check_id(key, name="key")
+    reason = clean(reason, what="reason", limit=1_000)
     with parts.change() as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:
@@ -314,12 +398,15 @@ def reviews(parts: Parts, *, scope: Scope) -> list[Review]:
 
 
 def settle(parts: Parts, id: str, other_id: str, *, scope: Scope, keep: str | None) -> None:
-    """Take a pair off the review list; with `keep`, that one supersedes the other.
+    """Take a pair off the review list; with `keep`, that one supersedes the other, key and all.
 
     Raises:
         NotFound: The space lacks one of the memories, or with `keep`, one is not current.
         InvalidInput: `keep` is neither of them, or they are one.
     """
+    check_id(id)
+    check_id(other_id, name="other_id")
+    check_text("keep", keep)
     if id == other_id or keep not in (None, id, other_id):
         raise InvalidInput(f"give two memories, and keep one of them or none: not {keep!r}.")
     with parts.change() as change:
@@ -335,3 +422,5 @@ def settle(parts: Parts, id: str, other_id: str, *, scope: Scope, keep: str | No
             change.unindex("memory", lost.id, lost.space)
             edge = Association(keep, lost.id, "updates", "settled by hand", parts.now())
             associations.associate(change.connection, scope.space, edge, review=False)
+            if lost.key is not None and found[keep].key is None:
+                rewrite(change, replace(found[keep], key=lost.key, updated_at=parts.now()))

@@ -402,6 +402,12 @@ def spelling(text: str) -> str:
     return _NOT_BETWEEN_DIGITS.sub("", " ".join(kept))
 
 
+def clear_caches() -> None:
+    """Drop the cached texts of the process: an erased one must not stay."""
+    for cached in (split, _read, _language, spelling):
+        cached.cache_clear()
+
+
 def is_hedged(words: Sequence[Word]) -> bool:
     """Whether the words hold a wish, a guess, a condition or another's claim."""
     return lexicon().holds("hedges", [word.norm for word in words]) or any(

@@ -162,19 +162,21 @@ class IndexContract:
         assert self.found(index, replace(HERE, subjects=("ski", "david"))) == {0, 1, 3}
         assert self.found(index, replace(HERE, subjects=("skis",))) == set()
 
-    def test_category_and_channel_match_exactly(self, index: Index) -> None:
+    def test_category_user_and_channel_match_exactly(self, index: Index) -> None:
         index.apply(
             "memory",
             [
-                replace(point(0), category="capability", channel="lobby"),
-                replace(point(1), category="limitation", channel="lobby"),
-                replace(point(2), category="capability"),
+                replace(point(0), category="capability", channel="lobby", user="ana"),
+                replace(point(1), category="limitation", channel="lobby", user="Ana"),
+                replace(point(2), category="capability", user="bob"),
                 point(3),
             ],
         )
         assert self.found(index, replace(HERE, category="capability")) == {0, 2}
         assert self.found(index, replace(HERE, channel="lobby")) == {0, 1}
         assert self.found(index, replace(HERE, category="capability", channel="lobby")) == {0}
+        assert self.found(index, replace(HERE, user="ana")) == {0}
+        assert self.found(index, replace(HERE, user="bob", channel="lobby")) == set()
 
     def test_window_includes_since_and_excludes_until(self, index: Index) -> None:
         index.apply("memory", [replace(point(n), at=NOW - 10.0 + n) for n in range(5)])

@@ -35,6 +35,8 @@ ELIDED: Final = "|".join(mapping("elided"))
 _ELISION: Final = re.compile(
     rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'(?:{'|'.join(mapping('clitics'))})\b"
 )
+_ELISION_ANY_CASE: Final = re.compile(_ELISION.pattern, re.IGNORECASE)
+_APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
 _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
 _LONGEST_WORD: Final = 24
 
@@ -68,6 +70,12 @@ def _ligature(match: re.Match[str]) -> str:
 
 _fold_word = lru_cache(maxsize=20_000)(_fold)
 _fold_text = lru_cache(maxsize=16)(_fold)  # a text is folded several times in a row
+
+
+def clear_caches() -> None:
+    """Drop the cached texts of the process: an erased one must not stay."""
+    for cached in (_fold_word, _fold_text):
+        cached.cache_clear()
 
 
 def _stated_dates() -> re.Pattern[str]:
@@ -117,6 +125,10 @@ _OPENS_QUESTION: Final = re.compile(
     rf"^(?:(?:{'|'.join(_QUESTIONS['fillers'].split())}) )*[,\s]*(?:{'|'.join(_QUESTIONS['openers'])})\b"
 )
 _FIRST_PERSON: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('first_person')))})\b")
+_SPEAKER: Final = re.compile(rf"\b(?:{'|'.join(together('words')['one_speaker'])})\b")
+_ADDRESSEE: Final = re.compile(rf"\b(?:{'|'.join(together('words')['addressee'])})\b")
+_REQUEST: Final = re.compile(rf"\b(?:{'|'.join(_QUESTIONS['requests'])})\b")
+"""Words by which a question asks to be answered: they do not make it one about the asker."""
 _NOT_FIRST_PERSON: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('not_first_person')))})\b")
 _IDIOMS: Final = tuple(
     (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meant)
@@ -145,6 +157,12 @@ def words(text: str) -> list[str]:
             folded = _NEGATION.sub(r"\1 not", folded)
         folded = _ELISION.sub(" ", folded)
     return _WORD.findall(folded)
+
+
+def written_words(text: str) -> list[str]:
+    """The words of `text` in order, as they are written; elisions and clitics are dropped."""
+    composed = _APOSTROPHE.sub("'", unicodedata.normalize("NFC", text))
+    return _WORD.findall(_ELISION_ANY_CASE.sub(" ", composed))
 
 
 def plain(question: str) -> str:
@@ -216,6 +234,16 @@ def embedding_text(content: str, author: str | None = None, at: datetime | None 
 def is_first_person(text: str) -> bool:
     """Whether `text` speaks of its speaker: "je", "mon", "I", "we"."""
     return _FIRST_PERSON.search(fold(_NOT_FIRST_PERSON.sub("", text))) is not None
+
+
+def is_about_speaker(text: str) -> bool:
+    """Whether `text` speaks of its one speaker: "my dog", "j'ai", but not "our dog" or "tell me"."""
+    return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
+
+
+def is_to_somebody(text: str) -> bool:
+    """Whether `text` speaks of the one it is said to: "you", "ton"."""
+    return _ADDRESSEE.search(fold(text)) is not None
 
 
 def traits(text: str) -> int:

@@ -81,6 +81,11 @@ def as_utc(value: datetime | str | None, *, name: str) -> datetime | None:
                 f"{name} {value!r} is not an ISO 8601 instant: write it like"
                 " 2026-01-17T10:23:00+01:00"
             ) from exc
+    if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(
+            f"{name} must be an aware datetime or ISO 8601 text, not {type(value).__name__}: write it"
+            " like 2026-01-17T10:23:00+01:00"
+        )
     if value.utcoffset() is None:
         raise InvalidInput(
             f"{name} {value.isoformat()} has no timezone: give a timezone, as in"
@@ -100,6 +105,8 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
     """
     if isinstance(timezone, ZoneInfo):
         return timezone
+    if not isinstance(timezone, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"timezone must be text, not {type(timezone).__name__}.")
     try:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
@@ -167,16 +174,22 @@ def _ago(gap: timedelta, unit: Literal["day", "hour", "minute"], language: Langu
     return format_timedelta(gap, unit, threshold=99, add_direction=True, locale=language)
 
 
-def clock_label(at: datetime, timezone: str | ZoneInfo, language: Language = "fr") -> str:
+def clock_label(
+    at: datetime, timezone: str | ZoneInfo, language: Language = "fr", *, now: datetime
+) -> str:
     """The day, month and hour of a moment where it is read: ``"17/01 10:23"``, ``"Jan 17, 10:23"``.
+
+    A moment of another year has its year: ``"17/01/2025 10:23"``, ``"Jan 17, 2025, 10:23"``.
 
     Raises:
         InvalidInput: a naive datetime, or an unknown timezone.
     """
-    there = _local(as_utc(at, name="at"), as_zone(timezone))
-    clock: str = of(language, "time")["said"]["clock"]
-    if "MMM" not in clock:
-        return there.strftime(clock)
+    zone = as_zone(timezone)
+    there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
+    said: Mapping[str, str] = of(language, "time")["said"]
+    clock = said["clock" if there.year == here.year else "clock_of_year"]
+    if "%" in clock:
+        return there.strftime(clock.format(year=f"{there.year:04}"))
     from babel.dates import format_datetime
 
     return format_datetime(there, clock, locale=language)

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hippocampe import archive, listen
+from hippocampe.checks import check_text
 from hippocampe.errors import HippocampeError
 from hippocampe.formats import Problem, TalkMessage, detect_format, read_talk
 from hippocampe.listen import Said
 from hippocampe.parts import Parts
 from hippocampe.rebuild import Progress
 from hippocampe.store import talk
+from hippocampe.times import as_zone
 from hippocampe.types import Imported, Message, Scope
 
 BATCH = 512
@@ -32,6 +34,8 @@ def import_from(
         UnreadableFile: The file cannot be read as what it claims to be.
         InvalidInput: The format or the timezone is not known.
     """
+    check_text("format", format)
+    as_zone(timezone)
     if format == archive.FORMAT or (format is None and archive.is_archive(path)):
         return archive.read(parts, path, scope, progress)
     format = format or detect_format(path)

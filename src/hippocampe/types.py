@@ -236,13 +236,42 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiptItem:
+    """One item of a receipt, as it was before.
+
+    Attributes:
+        id: Its id.
+        kind: Its collection, `turn`, `live`, `message` or `note`.
+        content: What it says; of a piece of a note, after its path and heading.
+        at: When it was said or learnt; of a note, when it was written.
+        matched: Why it is in the receipt. For `forget`: `meaning`, `words`, `key`. For `erase`: `id`,
+            `user`, `space`; `tag`, `alias`, `key`, `source`, `metadata`, `path`, `heading`, `name` (in the
+            text); `version` (of a memory that matched), `turn` (a message of a turn that matched),
+            `message` (a turn with a message that matched). For `expire`: `expired`.
+        memory: The memory, for `forget` and `expire`.
+    """
+
+    id: str
+    kind: str
+    content: str
+    at: datetime
+    matched: tuple[str, ...]
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """What `forget` or `erase` touched: counts by kind, and the ids."""
+    """What `forget`, `erase` or `expire` touched, or would touch in a dry run.
+
+    `counts` is by kind, where `forget` counts memories with a key as `fact`. `settings` names the
+    settings of the space that still name the erased subject: they are the user's to change.
+    """
 
     counts: Mapping[str, int]
     ids: tuple[str, ...]
     dry_run: bool
-    items: tuple[Recollection, ...] = ()
+    items: tuple[ReceiptItem, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +288,8 @@ class Verification:
     """The comparison of store and index: ids that one has and the other lacks, by kind.
 
     `pending` counts changes that the index does not hold durably yet, which is no error; `present`
-    holds those texts that were to be absent and were found in a file.
+    holds those texts that were to be absent and were found, each with where: paths in the data
+    folder, and settings as `setting companion_names of space default`.
     """
 
     ok: bool
@@ -268,7 +298,20 @@ class Verification:
     unknown_to_store: Mapping[str, tuple[str, ...]]
     pending: int
     database: str = "ok"
-    present: tuple[str, ...] = ()
+    present: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What `reindex` built.
+
+    `embedder` is the model of the vectors. `without_graph` names the kinds that are large enough for
+    a graph but have none, because its process failed: they are searched by a scan, until the
+    maintenance of a program that keeps the folder open builds it.
+    """
+
+    embedder: str
+    without_graph: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

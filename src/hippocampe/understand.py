@@ -8,10 +8,10 @@ import numpy as np
 
 from hippocampe import evidence, rank, settings
 from hippocampe.lexicon import MAX_WORD_CHARACTERS, spoken, text_words
-from hippocampe.parts import Parts
+from hippocampe.parts import Aliases, Parts
 from hippocampe.points import fold_subjects
 from hippocampe.protocols import Vector
-from hippocampe.text import is_first_person, plain, words
+from hippocampe.text import is_about_speaker, is_first_person, plain, words
 from hippocampe.types import Scope
 from hippocampe.windows import TimeWindow, read_window
 
@@ -23,7 +23,8 @@ class Question:
     """A query as understood.
 
     `text` has the other names of those it names added; `window` is the time it speaks of; `same`
-    holds word ids to read as another one's: those of the other names.
+    holds word ids to read as another one's: those of the other names; `asker` holds the folded
+    names of the asker where the question is about them.
     """
 
     text: str
@@ -31,13 +32,14 @@ class Question:
     ranked: rank.Query
     window: TimeWindow | None
     same: Mapping[int, int]
+    asker: frozenset[str] = frozenset()
 
 
 def understand(
     parts: Parts,
     query: str,
     scope: Scope,
-    aliases: dict[str, frozenset[str]],
+    aliases: Aliases,
     now: datetime,
     *,
     embed: bool = True,
@@ -73,7 +75,15 @@ def understand(
         ranked=evidence.query(parts, scope.space, listed, unknown, fresh, asks, window),
         window=window,
         same=_same_words(parts, groups),
+        asker=_asker(query, scope, aliases),
     )
+
+
+def _asker(query: str, scope: Scope, aliases: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    if not scope.user or not is_about_speaker(query):
+        return frozenset()
+    names = fold_subjects([scope.user])
+    return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
 
 def _known_first(parts: Parts, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,9 +1,13 @@
 """What takes up to a second the first time, loaded ahead, so that no turn waits for it."""
 
+import time
+from concurrent.futures import wait
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from threading import Event
+
+import numpy as np
 
 from hippocampe import allocator, asking, recall, relevance, tokens
 from hippocampe.embed.local import LocalEmbedder
@@ -19,6 +23,8 @@ from hippocampe.windows import read_window
 EVERYWHERE = ("memory", "turn", "live", "note")
 SPACES = 20
 """How many spaces are rehearsed."""
+LOADING_SECONDS = 5.0
+"""How long a turn waits for loading: the bundled model takes a second on a slow disk."""
 
 
 def warm(embedder: Embedder) -> None:
@@ -26,6 +32,29 @@ def warm(embedder: Embedder) -> None:
     if isinstance(embedder, LocalEmbedder):
         _model()
     _rules()
+
+
+def wait_until_loaded(parts: Parts, space: str) -> float:
+    """Wait until the embedder is loaded and the words of a space are counted; return milliseconds.
+
+    For a few seconds at most, from when loading began: a turn is served without what is missing
+    rather than never.
+    """
+    if parts.warm and parts.lexicon.is_counted(space):
+        return 0.0
+    now = time.perf_counter()
+    loading, begun = parts.loads.get(space) or (parts.loading.submit(_load, parts, space), now)
+    if begun == now:
+        parts.loads[space] = loading, begun
+        loading.add_done_callback(lambda _: parts.loads.pop(space, None))
+    wait([loading], timeout=max(0.0, begun + LOADING_SECONDS - now))
+    return (time.perf_counter() - now) * 1000
+
+
+def _load(parts: Parts, space: str) -> None:
+    warm(parts.embedder)
+    parts.lexicon.frequencies(space, np.zeros(0, np.int32))
+    parts.warm = True
 
 
 def rehearse(parts: Parts, ending: Event, *, spaces: int = SPACES) -> None:

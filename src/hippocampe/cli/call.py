@@ -1,6 +1,7 @@
 """What all commands share: where the data is, how they answer, how they fail."""
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,14 @@ from typer.core import TyperGroup
 
 from hippocampe.cli import terminal
 from hippocampe.config import Config
-from hippocampe.errors import FolderInUse, HippocampeError, InvalidInput, NotFound, StoreReadOnly
+from hippocampe.errors import (
+    FolderInUse,
+    HippocampeError,
+    InvalidInput,
+    NotFound,
+    StoreReadOnly,
+    UnreadableFile,
+)
 from hippocampe.folders import data_folder
 from hippocampe.types import Scope
 
@@ -229,3 +237,31 @@ def read_content(content: str) -> str:
         return sys.stdin.read()
     except UnicodeDecodeError as exc:
         raise InvalidInput(f"standard input is not {exc.encoding} text: convert it first.") from exc
+
+
+def read_statements(file: str) -> list[dict[str, Any]]:
+    """The statements of a file, or of standard input for `-`, as the items of `remember_many`.
+
+    A line is a JSON object, or the text of a statement; empty lines are skipped.
+
+    Raises:
+        InvalidInput: A line that begins like a JSON object is none.
+        UnreadableFile: The file cannot be read, or is no text.
+    """
+    try:
+        text = read_content("-") if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UnreadableFile(f"cannot read {file}: {exc}.") from exc
+    items: list[dict[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        statement = line.strip()
+        if not statement.startswith("{"):
+            items += [{"content": statement}] if statement else []
+            continue
+        try:
+            items.append(json.loads(statement))
+        except ValueError as exc:
+            raise InvalidInput(
+                f"line {number} begins like a JSON object and is none: {exc}. Nothing was stored."
+            ) from exc
+    return items

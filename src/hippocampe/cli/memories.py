@@ -1,12 +1,19 @@
 """Commands for memories one by one, the facts among them, and the pairs to review."""
 
 from time import perf_counter
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from hippocampe.cli import options, show
-from hippocampe.cli.call import NOTHING_FOUND, Call, ListFirst, command, read_content
+from hippocampe.cli import options, show, terminal
+from hippocampe.cli.call import (
+    NOTHING_FOUND,
+    Call,
+    ListFirst,
+    command,
+    read_content,
+    read_statements,
+)
 from hippocampe.types import Mode
 
 app = typer.Typer()
@@ -24,10 +31,22 @@ EVERYTHING_SAID = ("memory", "summary", "turn", "live", "note")
 @command(app, "remember", panel=PANEL)
 def remember(
     call: Call,
-    content: Annotated[str, typer.Argument(help="The statement; - reads it from standard input.")],
+    content: Annotated[
+        str | None,
+        typer.Argument(help="The statement; - reads it from standard input.", show_default=False),
+    ] = None,
     *,
-    type: options.Type = "fact",
-    collection: options.Drawer = "memory",
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file",
+            metavar="PATH",
+            help="Many statements, one a line: text, or a JSON object with `content` and any of "
+            "these options; - reads standard input. The options given are those of lines without.",
+        ),
+    ] = None,
+    type: options.Type = None,
+    collection: options.Collection = None,
     category: options.Category = None,
     key: Annotated[
         str | None, typer.Option("--key", help="A unique name; writing it again replaces.")
@@ -50,26 +69,43 @@ def remember(
     ] = None,
     metadata: options.Pairs = None,
 ) -> None:
-    """Store one durable statement; what it corrects becomes history."""
+    """Store one durable statement, or a file of them; what they correct becomes history."""
+    details: dict[str, Any] = {
+        "type": type,
+        "collection": collection,
+        "category": category,
+        "key": key,
+        "subjects": subject or (),
+        "importance": importance,
+        "ttl": ttl,
+        "occurred_at": occurred_at,
+        "source": source,
+        "replaces": replaces or (),
+        "evidence": evidence or (),
+        "metadata": options.read_metadata(metadata),
+    }
+    if (content is None) == (file is None):
+        raise typer.BadParameter("give a statement, or --file with many.")
+    if file is not None:
+        if key or replaces:
+            raise typer.BadParameter("--key and --replaces are of one statement: not with --file.")
+        _remember_file(call, file, details)
+        return
+    details["occurred_at"] = call.moment(occurred_at)
     with call.open() as hippo:
-        result = hippo.remember(
-            read_content(content),
-            scope=call.scope,
-            type=type or "fact",
-            collection=collection,
-            category=category,
-            key=key,
-            subjects=subject or (),
-            importance=importance,
-            ttl=ttl,
-            occurred_at=call.moment(occurred_at),
-            source=source,
-            replaces=replaces or (),
-            evidence=evidence or (),
-            metadata=options.read_metadata(metadata),
-        )
+        result = hippo.remember(read_content(content or ""), scope=call.scope, **details)
         replaced = [hippo.get(id, scope=call.scope) for id in result.replaced]
     call.answer(result, lambda: show.remembered(result, replaced))
+
+
+def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
+    items = [details | item for item in read_statements(file)]
+    for item in items:
+        if isinstance(item["occurred_at"], str):
+            item["occurred_at"] = call.moment(item["occurred_at"])
+    with call.open() as hippo, terminal.progress() as progress:
+        results = hippo.remember_many(items, scope=call.scope, progress=progress)
+    call.answer(results, lambda: show.remembered_many(results))
 
 
 @command(app, "recall", panel=PANEL)
@@ -86,6 +122,8 @@ def recall(
     metadata: options.WithPairs = None,
     since: options.Since = None,
     until: options.Until = None,
+    of_user: options.OfUser = None,
+    of_channel: options.OfChannel = None,
     min_score: Annotated[
         float | None, typer.Option("--min-score", help="Only what is this relevant, 0 to 1.")
     ] = None,
@@ -106,6 +144,8 @@ def recall(
             metadata=options.read_metadata(metadata),
             since=call.moment(since),
             until=call.moment(until),
+            user=of_user,
+            channel=of_channel,
             min_score=min_score,
             explain=explain,
         )

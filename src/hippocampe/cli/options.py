@@ -44,8 +44,8 @@ Types = Annotated[
         autocompletion=_one_of(DEFAULT_IMPORTANCE),
     ),
 ]
-Drawer = Annotated[
-    str,
+Collection = Annotated[
+    str | None,
     typer.Option(
         "--collection",
         help=", ".join(MEMORY_COLLECTIONS),
@@ -103,6 +103,13 @@ WithPairs = Annotated[
     typer.Option(
         "--metadata", metavar="KEY=VALUE", help="Only what holds this pair, as typed; repeatable."
     ),
+]
+OfUser = Annotated[
+    str | None, typer.Option("--of-user", metavar="USER", help="Only what this user said.")
+]
+OfChannel = Annotated[
+    str | None,
+    typer.Option("--of-channel", metavar="CHANNEL", help="Only what was said in this channel."),
 ]
 ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -19,6 +19,12 @@ def _must_not_ask(call: Call, yes: bool, dry_run: bool) -> None:
         raise typer.BadParameter("--json cannot ask: add --yes or --dry-run.")
 
 
+def _answer(call: Call, receipt: "Receipt", verb: str, *, listed: bool = True) -> None:
+    """Show a receipt; its items once, so not again after they were confirmed."""
+    zone = call.config.timezone
+    call.answer(receipt, lambda: show.receipt(receipt, verb, timezone=zone, listed=listed))
+
+
 @command(app, "forget", panel=PANEL)
 def forget(
     call: Call,
@@ -30,19 +36,15 @@ def forget(
     """Hide everything about a topic from recall; `restore` brings it back by its id."""
     _must_not_ask(call, yes, dry_run)
 
-    def answer(receipt: "Receipt") -> None:
-        zone = call.config.timezone
-        call.answer(receipt, lambda: show.receipt(receipt, "forgotten", query=topic, timezone=zone))
-
     with call.read() if dry_run else call.open() as hippo:
-        if not yes:
+        if dry_run or not yes:
             planned = hippo.forget(topic, scope=call.scope, dry_run=True)
-            answer(planned)
+            _answer(call, planned, "forgotten")
             if dry_run or not planned.ids:
                 return
             typer.confirm("Forget these?", abort=True, err=True)
-        done = hippo.forget(topic, scope=call.scope, dry_run=dry_run)
-    answer(done)
+        done = hippo.forget(topic, scope=call.scope)
+    _answer(call, done, "forgotten", listed=yes)
 
 
 @command(app, "erase", panel=PANEL)
@@ -63,9 +65,6 @@ def erase(
     """Remove physically and for ever: rows, history, full text, vectors, index, backups."""
     _must_not_ask(call, yes, dry_run)
 
-    def answer(receipt: "Receipt") -> None:
-        call.answer(receipt, lambda: show.receipt(receipt, "erased"))
-
     with call.read() if dry_run else call.open() as hippo:
 
         def run(dry_run: bool) -> "Receipt":
@@ -78,21 +77,21 @@ def erase(
                 dry_run=dry_run,
             )
 
-        if not yes:
+        if dry_run or not yes:
             planned = run(True)
-            answer(planned)
+            _answer(call, planned, "erased")
             if dry_run or not planned.ids:
                 return
             _confirm_erasure(len(planned.ids))
-        done = run(dry_run)
-    answer(done)
+        done = run(False)
+    _answer(call, done, "erased", listed=yes)
 
 
 def _confirm_erasure(count: int) -> None:
     """Have the count typed: a habit of answering yes does not erase."""
     asked = f"This cannot be undone. Type {count} to erase {count} for ever"
     if typer.prompt(asked, err=True).strip() != str(count):
-        terminal.error("that is another number: nothing was erased.")
+        terminal.error("the number does not match; nothing was erased.")
         raise typer.Exit(1)
 
 
@@ -101,4 +100,4 @@ def expire(call: Call) -> None:
     """Hide the memories whose time is over; they are not recalled after it in any case."""
     with call.open() as hippo:
         done = hippo.expire(scope=call.scope)
-    call.answer(done, lambda: show.receipt(done, "expired"))
+    _answer(call, done, "expired")

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
+from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, plain, sign
 from hippocampe.types import (
+    Action,
     Association,
     Counts,
     History,
@@ -20,6 +22,7 @@ from hippocampe.types import (
     Note,
     Receipt,
     Recollection,
+    Reindexed,
     Remembered,
     Retrieval,
     Review,
@@ -139,6 +142,7 @@ _REASONS = {
     "it is often used": ("use",),
 }
 """Reasons in words, each with the signals that are it."""
+_OF_OTHER = "someone else says it of themselves"
 
 
 def reasons(item: Recollection, most: int = 3) -> str:
@@ -149,6 +153,11 @@ def reasons(item: Recollection, most: int = 3) -> str:
     }
     strongest = sorted(sums, key=lambda reason: -sums[reason])[:most]
     named = [f"{reason} (+{sums[reason]:.1f})" for reason in strongest if sums[reason] >= 0.05]
+    named += [
+        f"but {_OF_OTHER} ({signal.contribution:.1f})"
+        for signal in item.why
+        if signal.name == "of_other" and signal.contribution
+    ]
     return "why: " + "; ".join(named) if named else ""
 
 
@@ -212,6 +221,14 @@ def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableTyp
     if result.action != "inserted":
         lines.append(_text(f"because: {result.reason}"))
     return _lines(*lines, _text(result.memory.id, "dim"))
+
+
+def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
+    """How many statements were inserted, updated an older one, or reinforced one."""
+    counts = Counter(result.action for result in results)
+    told = ", ".join(f"{counts[action]:,} {action}" for action in get_args(Action))
+    read = "1 statement" if len(results) == 1 else f"{len(results):,} statements"
+    return _text(f"{read}: {told}")
 
 
 def state(item: Memory) -> str:
@@ -303,7 +320,7 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     table = _table("when", "channel", "author", "content")
     for each in found:
         table.add_row(
-            clock_label(each.at, timezone),
+            clock_label(each.at, timezone, now=datetime.now(UTC)),
             _text(each.channel or ""),
             _text(each.author or ""),
             _text(each.content),
@@ -317,10 +334,13 @@ def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
 
     if not found:
         return _text("There are no notes.")
+    now = datetime.now(UTC)
     table = _table("written", "path", "tags")
     for each in found:
         tags = " ".join(f"#{tag}" for tag in each.tags)
-        table.add_row(clock_label(each.modified_at, timezone), _text(each.path), _text(tags))
+        table.add_row(
+            clock_label(each.modified_at, timezone, now=now), _text(each.path), _text(tags)
+        )
     return table
 
 
@@ -396,7 +416,7 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
         if each.missing:
             lines.append(_text(f"left out, late or down: {', '.join(each.missing)}", "italic"))
         table.add_row(
-            clock_label(each.created_at, timezone),
+            clock_label(each.created_at, timezone, now=datetime.now(UTC)),
             _text(each.channel or ""),
             f"{each.took_ms:,.1f}",
             f"{each.tokens_added:,}",
@@ -405,19 +425,49 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
     return table
 
 
+_NOUNS = {
+    "memory": ("memory", "memories"),
+    "summary": ("summary", "summaries"),
+    "goal": ("goal", "goals"),
+    "fact": ("fact", "facts"),
+    "turn": ("turn", "turns"),
+    "message": ("message", "messages"),
+    "live": ("live message", "live messages"),
+    "note": ("note", "notes"),
+    "problem": ("problem", "problems"),
+    "line": ("line", "lines"),
+}
+"""What is counted, one and several; what is missing here, such as an outcome, stays as it is."""
+
+
+def count(number: int, kind: str) -> str:
+    """A count in words: `1 memory`, `1,200 memories`."""
+    one, several = _NOUNS.get(kind, (kind, kind))
+    return f"{number:,} {one if number == 1 else several}"
+
+
 def counted(counts: Mapping[str, int]) -> str:
-    """Counts in words: `3 memory, 2 turn`."""
-    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count) or "nothing"
+    """Counts in words: `3 memories, 1 turn`."""
+    return ", ".join(count(number, kind) for kind, number in counts.items() if number) or "nothing"
 
 
 def receipt(
-    done: Receipt, verb: str, *, query: str = "", timezone: str = "UTC"
+    done: Receipt, verb: str, *, timezone: str = "UTC", listed: bool = True
 ) -> "RenderableType":
-    """What was touched, or would be."""
-    head = _text(f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}")
-    if not done.items:
-        return head
-    return _lines(recollections(done.items, query=query, timezone=timezone), head)
+    """What was touched, or would be: every item if `listed`, then the counts."""
+    head = f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}"
+    lines: list[RenderableType] = [_text(head)]
+    if done.items and listed:
+        table = _table("kind", "when", "matched", "content")
+        for item in done.items:
+            entry = _entry(item.content, item.id)
+            at = f"{item.at.astimezone(ZoneInfo(timezone)):%Y-%m-%d %H:%M}"
+            table.add_row(item.kind, at, ", ".join(item.matched), entry)
+        lines.insert(0, table)
+    if done.settings:
+        names = ", ".join(done.settings)
+        lines.append(_text(f"still named in settings: {names} (see hippocampe settings)"))
+    return _lines(*lines)
 
 
 def stats(found: Stats) -> "RenderableType":
@@ -437,17 +487,30 @@ def verification(found: Verification) -> "RenderableType":
     """Whether store and index agree."""
     if found.ok:
         return _text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
-    lines = [f"{sign('✗')} store and index differ"]
+    differ = found.missing_in_index or found.unknown_to_store
+    lines = [f"{sign('✗')} {'store and index differ' if differ else 'problems were found'}"]
     for what, ids in (
         ("missing in the index", found.missing_in_index),
         ("unknown to the store", found.unknown_to_store),
     ):
-        lines += [f"{len(some):,} {kind} {what}" for kind, some in ids.items()]
-    if found.missing_in_index or found.unknown_to_store:
+        lines += [f"{count(len(some), kind)} {what}" for kind, some in ids.items()]
+    if differ:
         lines.append("`hippocampe reindex` builds the index anew")
     if found.database != "ok":
         lines.append(f"the database is damaged: {found.database}")
-    lines += [f"found in a file: {text}" for text in found.present]
+    lines += [f"{text!r} is in: {', '.join(places)}" for text, places in found.present.items()]
+    return _lines(*map(_text, lines))
+
+
+def reindexed(done: Reindexed) -> "RenderableType":
+    """What the index is now."""
+    lines = [f"the index was built again, with {done.embedder}"]
+    if done.without_graph:
+        kinds = ", ".join(done.without_graph)
+        lines.append(
+            f"without the graph of {kinds}: searches scan until a program that keeps the folder open "
+            "has built it, some minutes later"
+        )
     return _lines(*map(_text, lines))
 
 
@@ -455,7 +518,7 @@ def imported(done: Imported) -> "RenderableType":
     """The summary of an import."""
     lines = [
         f"{done.read:,} read, {done.added:,} added, {done.known:,} already there, "
-        f"{done.turns:,} turns, {len(done.problems):,} problems"
+        f"{count(done.turns, 'turn')}, {count(len(done.problems), 'problem')}"
     ]
     lines += [f"line {line}: {problem}" for line, problem in done.problems[:_MOST_PROBLEMS]]
     if len(done.problems) > _MOST_PROBLEMS:
@@ -477,7 +540,7 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
     """The questions with what was found, then the sum of it."""
     parts = [
         _text(
-            f"{report.messages} messages and {report.memories} memories of Camille and Owen, "
+            f"{count(report.messages, 'message')} and {count(report.memories, 'memory')} of Camille and Owen, "
             f"January and February 2026, loaded in {report.load_seconds:.1f} s"
         )
     ]

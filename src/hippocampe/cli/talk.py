@@ -110,6 +110,8 @@ def search_text(
         str, typer.Argument(help='Words; "a phrase" matches as it is, word* by its beginning.')
     ],
     *,
+    of_user: options.OfUser = None,
+    of_channel: options.OfChannel = None,
     since: options.Since = None,
     until: options.Until = None,
     limit: options.Limit = 20,
@@ -119,6 +121,8 @@ def search_text(
         found = hippo.search_text(
             query,
             scope=call.scope,
+            user=of_user,
+            channel=of_channel,
             since=call.moment(since),
             until=call.moment(until),
             limit=limit,
@@ -163,7 +167,9 @@ def export(
     if str(path) != "-":
         with call.read() as hippo:
             lines = hippo.export_to(path, scope=call.scope, overwrite=force)
-        call.answer({"path": str(path), "lines": lines}, lambda: f"{lines:,} lines in {path}")
+        call.answer(
+            {"path": str(path), "lines": lines}, lambda: f"{show.count(lines, 'line')} in {path}"
+        )
         return
     if call.json:
         raise typer.BadParameter("- and --json both want standard output: leave out one.")

@@ -40,8 +40,6 @@ def before_turn(
 ) -> None:
     """Show what a turn would be given, silently, before the model answers."""
     with call.read() as hippo:
-        # Finds nothing, but counts the words of the space, which a program that goes on has done.
-        hippo.recall("?", scope=call.scope, mode="text", min_score=1.0)
         turn = hippo.before_turn(text, scope=call.scope, role=role)
         # What explains it is worked out when it is looked at.
         call.answer(_as_json(turn, explain), lambda: show.injection(turn, explain=explain))

@@ -45,9 +45,8 @@ def reindex(call: Call) -> None:
     """Build the index anew; with --embedder, embed everything anew with that one."""
     # The data is opened with the embedder it has: the one named here is the one to change to.
     with call.open(replace(call.config, embedder=None)) as hippo, terminal.progress() as progress:
-        hippo.reindex(embedder=call.embedder, progress=progress)
-        model = hippo.stats(scope=call.scope).embedder
-    call.answer({"embedder": model}, lambda: f"the index was built anew, with {model}")
+        done = hippo.reindex(embedder=call.embedder, progress=progress)
+    call.answer(done, lambda: show.reindexed(done))
 
 
 @command(app, "backup", panel=PANEL, shared=OF_A_FOLDER)

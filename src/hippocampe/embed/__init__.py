@@ -3,6 +3,13 @@
 from hippocampe.errors import InvalidInput
 from hippocampe.protocols import Embedder
 
+_REMOTE = ("openai", "voyageai")
+
+
+def is_remote(name: str) -> bool:
+    """Whether the embedder of this name is a service that calls wait for."""
+    return name.partition(":")[0] in _REMOTE
+
 
 def open_embedder(name: str, *, url: str | None = None, timeout: float = 10.0) -> Embedder:
     """Make the embedder of this name. Costs nothing: what it needs is loaded at its first use.
@@ -31,7 +38,7 @@ def open_embedder(name: str, *, url: str | None = None, timeout: float = 10.0) -
         from hippocampe.embed.fastembed import FastEmbedder
 
         return FastEmbedder(model)
-    if provider in ("openai", "voyageai") and model:
+    if provider in _REMOTE and model:
         from hippocampe.embed.remote import RemoteEmbedder
 
         return RemoteEmbedder(provider, model, url=url, timeout=timeout)

@@ -69,3 +69,9 @@ def _encoders() -> tuple[Bm25, ...]:
         Bm25(Bm25Config(language=language, ascii_folding=True, stopwords=nothing))
         for language in ("english", "french")
     )
+
+
+def clear_caches() -> None:
+    """Drop the cached texts and words of the process: erased ones must not stay."""
+    for cached in (sparse_query, terms_of):
+        cached.cache_clear()

@@ -21,7 +21,7 @@ from hippocampe.protocols import KINDS, Filter, Point
 log = logging.getLogger("hippocampe")
 
 MANIFEST = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 LARGE_BATCH = 1000
 # Readers wait for the batch that is being written: 100 points take 10-15 ms, 1000 take 200.
 SMALL_BATCH = 100
@@ -60,7 +60,7 @@ _MARK = "search"
 # Space and collection in one, since every condition is checked for every point that a search meets:
 # in one field for what never expires, in another for the rest, whose time is looked at too.
 _LASTING, _PASSING = "lasting", "passing"
-_KEYWORDS = (_LASTING, _PASSING, "type", "category", "subjects", "channel", _MARK)
+_KEYWORDS = (_LASTING, _PASSING, "type", "category", "subjects", "user", "channel", _MARK)
 COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
@@ -208,6 +208,7 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
         "type": point.type,
         "category": point.category,
         "subjects": list(point.subjects),
+        "user": point.user,
         "channel": point.channel,
         "at": point.at,
         "expires_at": point.expires_at,
@@ -284,6 +285,7 @@ def condition(where: Filter) -> engine.Filter | None:
         "type": where.types,
         "subjects": where.subjects,
         "category": None if where.category is None else (where.category,),
+        "user": None if where.user is None else (where.user,),
         "channel": None if where.channel is None else (where.channel,),
     }
     must: list[engine.ConditionType] = []

@@ -43,6 +43,7 @@ class _Items:
     collection: NDArray[np.object_]
     type: NDArray[np.object_]
     category: NDArray[np.object_]
+    user: NDArray[np.object_]
     channel: NDArray[np.object_]
     at: NDArray[np.float64]
     expires_at: NDArray[np.float64]
@@ -71,6 +72,8 @@ class _Items:
             left &= _among(self.ids, about)
         if where.category is not None:
             left &= self.category == where.category
+        if where.user is not None:
+            left &= self.user == where.user
         if where.channel is not None:
             left &= self.channel == where.channel
         if where.since is not None:
@@ -280,7 +283,7 @@ class StoredIndex:
                 column += values
             dense.append(derived.unpack(b"".join(columns[1])).reshape(-1, self._dimensions))
             columns[1].clear()
-        id, _, words, collection, type, category, channel, at, expires_at = columns
+        id, _, words, collection, type, category, user, channel, at, expires_at = columns
         spoken = np.empty(len(id), np.object_)
         for row, packed in enumerate(words):
             spoken[row] = np.frombuffer(packed, derived.WORD_IDS)
@@ -291,6 +294,7 @@ class StoredIndex:
             _objects(collection),
             _objects(type),
             _objects(category),
+            _objects(user),
             _objects(channel),
             np.array(at, np.float64) / 1e6,
             np.array([np.inf if each is None else each for each in expires_at], np.float64) / 1e6,

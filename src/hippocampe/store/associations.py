@@ -13,17 +13,21 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    text,
     update,
 )
 
 from hippocampe.store.driver import read_by_ids, write
-from hippocampe.store.schema import association
+from hippocampe.store.schema import association, instant
 from hippocampe.types import Association
 
 _IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
 _ADD = insert(association)
 _TOUCHING = (
-    select(association)
+    select(
+        *(association.c.space, association.c.source_id, association.c.target_id),
+        *(association.c.kind, association.c.reason, association.c.created_at),
+    )
     .where(or_(association.c.source_id.in_(_IDS), association.c.target_id.in_(_IDS)))
     .order_by(association.c.created_at)
 )
@@ -33,16 +37,39 @@ _ENDS = (
     .order_by(association.c.created_at)
 )
 
+PER_MEMORY = 16
+"""Edges read of each memory in each direction: a hub has thousands, and recall needs a few."""
+# Each subquery ends after PER_MEMORY rows of an index, so no edge of a hub is read in vain.
+_NEAR = text(
+    f"""
+    SELECT edge.space, edge.source_id, edge.target_id
+    FROM json_each(:ids) AS start CROSS JOIN association AS edge
+    WHERE edge.rowid IN (
+        SELECT rowid FROM association WHERE source_id = start.value
+        ORDER BY target_id DESC LIMIT {PER_MEMORY}
+    ) OR edge.rowid IN (
+        SELECT rowid FROM association WHERE target_id = start.value
+        ORDER BY rowid DESC LIMIT {PER_MEMORY}
+    )
+    ORDER BY start.key, edge.review, edge.created_at DESC
+    """
+)
+
 
 def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
     """Add an edge; the same edge again keeps the newer reason."""
+    remove(connection, edge)
+    add(connection, space, [(edge, review)])
+
+
+def remove(connection: Connection, edge: Association) -> None:
+    """Remove an edge, whatever its reason."""
     same = and_(
         association.c.source_id == edge.source_id,
         association.c.target_id == edge.target_id,
         association.c.kind == edge.kind,
     )
     connection.execute(delete(association).where(same))
-    add(connection, space, [(edge, review)])
 
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
@@ -68,8 +95,12 @@ def _edge(row: Row[Any]) -> Association:
 
 def touching(connection: Connection, space: str, ids: Collection[str]) -> list[Association]:
     """The edges that touch any of these memories, oldest first."""
-    rows = connection.execute(_TOUCHING, {"ids": list(ids)})
-    return [_edge(row) for row in rows if row.space == space]
+    rows = read_by_ids(connection, _TOUCHING, list(ids))
+    return [
+        Association(source, target, kind, reason, instant(at))
+        for of, source, target, kind, reason, at in rows
+        if of == space
+    ]
 
 
 def to_review(connection: Connection, space: str) -> list[Association]:
@@ -100,6 +131,27 @@ def reach(connection: Connection, space: str, starts: Sequence[str], depth: int)
         wave = list(dict.fromkeys(id for id in ends if id not in reached))
         reached |= dict.fromkeys(wave)
     return list(reached)
+
+
+def near(
+    connection: Connection, space: str, starts: Sequence[str], depth: int, *, most: int
+) -> list[str]:
+    """At most `most` ids that edges of some memories lead to, the starts left out.
+
+    Nearer ones come before farther ones, those of the first starts before those of the others,
+    and of one memory the sure edges before those to review, then the newest. Of a memory with more
+    edges than `PER_MEMORY` in a direction, the rest is not followed.
+    """
+    passed = set(starts)
+    found: list[str] = []
+    wave = list(starts)
+    for _ in range(depth):
+        rows = read_by_ids(connection, _NEAR, wave)
+        ends = (id for row in rows if row[0] == space for id in row[1:])
+        wave = [id for id in dict.fromkeys(ends) if id not in passed][: most - len(found)]
+        passed.update(wave)
+        found += wave
+    return found
 
 
 def walk(

@@ -1,10 +1,10 @@
 """Rows read and written past the layers above the driver, where most of the time was theirs.
 
 Recall reads some hundreds of rows for each question, and every memory is a handful of inserts.
-SQLAlchemy writes the SQL of a statement once for each size of the list of ids; sizes are powers of
-two, the last id repeated.
+The SQL of each statement is compiled once, whatever the number of ids.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,19 +15,17 @@ from sqlalchemy import ClauseElement, Connection, Dialect, Insert
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.sql.compiler import SQLCompiler
 
-SMALLEST = 8
 TOGETHER = (512, 64)
 """How many rows one statement inserts, where there are as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """SQL for a number of ids. `order` names its parameters, `numbers` those that are ids, and
-    `fixed` holds the values of those that the statement brought with it."""
+    """The SQL of a statement. `order` names its parameters, and `fixed` holds the values of those
+    that the statement brought with it."""
 
     sql: str
     order: tuple[str, ...]
-    numbers: dict[str, int]
     fixed: dict[str, Any]
 
 
@@ -38,23 +36,25 @@ def read_by_ids(
 
     Args:
         statement: Made once; its parameters are an expanding `ids`, and `values`.
-        ids: At least one; repeats do no harm.
+        ids: Any number; repeats do no harm.
     """
-    size = max(SMALLEST, 1 << (len(ids) - 1).bit_length())
-    padded = [*ids, *[ids[-1]] * (size - len(ids))]
-    return list(_cursor(connection, statement, padded, values).fetchall())
+    return list(
+        _cursor(
+            connection, statement, {"ids": json.dumps(ids, ensure_ascii=False), **values}
+        ).fetchall()
+    )
 
 
 def read(connection: Connection, statement: ClauseElement, **values: Any) -> list[Any]:
     """The driver's own tuples of a statement made once: no type is converted."""
-    return list(_cursor(connection, statement, (), values).fetchall())
+    return list(_cursor(connection, statement, values).fetchall())
 
 
 def read_in_batches(
     connection: Connection, statement: ClauseElement, size: int, **values: Any
 ) -> Iterator[list[Any]]:
     """The same, no more than `size` at a time: there may be hundreds of thousands."""
-    cursor = _cursor(connection, statement, (), values)
+    cursor = _cursor(connection, statement, values)
     while rows := cursor.fetchmany(size):
         yield list(rows)
 
@@ -103,28 +103,23 @@ def _several(sql: str, rows: int) -> str:
 
 
 def _cursor(
-    connection: Connection, statement: ClauseElement, ids: Sequence[str], values: dict[str, Any]
+    connection: Connection, statement: ClauseElement, values: dict[str, Any]
 ) -> DBAPICursor:
-    written = _written(statement, len(ids), tuple(values), connection.dialect)
-    given, numbers = written.fixed | values, written.numbers
-    ordered = [ids[numbers[n]] if n in numbers else given[n] for n in written.order]
+    written = _written(statement, tuple(values), connection.dialect)
+    given = written.fixed | values
     cursor = connection.connection.cursor()
-    cursor.execute(written.sql, ordered)
+    cursor.execute(written.sql, [given[name] for name in written.order])
     return cursor
 
 
 @lru_cache(maxsize=256)
-def _written(
-    statement: ClauseElement, size: int, names: tuple[str, ...], dialect: Dialect
-) -> _Written:
-    marks = [f"\0{number}" for number in range(size)]
+def _written(statement: ClauseElement, names: tuple[str, ...], dialect: Dialect) -> _Written:
     compiled = cast("SQLCompiler", statement.compile(dialect=dialect))
-    state = compiled.construct_expanded_state({"ids": marks, **dict.fromkeys(names)})
-    held = cast("dict[str, Any]", state.parameters)
-    at = {mark: number for number, mark in enumerate(marks)}
-    numbers = {name: at[value] for name, value in held.items() if value in at}
-    fixed = {name: value for name, value in held.items() if name not in (*names, *numbers)}
-    return _Written(state.statement, tuple(state.positiontup or held), numbers, fixed)
+    # A list is one JSON parameter, so the same SQL serves a list of any length.
+    sql = compiled.string.replace("__[POSTCOMPILE_ids]", "SELECT value FROM json_each(?)")
+    order = tuple(compiled.positiontup or ())
+    fixed = {name: value for name, value in compiled.params.items() if name not in names}
+    return _Written(sql, order, fixed)
 
 
 @lru_cache(maxsize=64)

@@ -282,7 +282,7 @@ def _age(item: Memory) -> tuple[datetime, str]:
 
 
 def same_statement(connection: Connection, new: Memory) -> Memory | None:
-    """The current memory equal up to case, accents, punctuation and spaces, if there is one.
+    """Another current memory equal up to case, accents, punctuation and spaces, if there is one.
 
     A value under another key is another statement, whatever its words.
     """
@@ -291,9 +291,10 @@ def same_statement(connection: Connection, new: Memory) -> Memory | None:
         "collection": new.collection,
         "equality": equality_digest(new.content),
     }
-    found = get(connection, new.space, [id for (id,) in read(connection, _SAME, **values)])
+    ids = [id for (id,) in read(connection, _SAME, **values) if id != new.id]
+    found = get(connection, new.space, ids)
     for item in sorted(found.values(), key=_age, reverse=True):
-        over = item.expires_at is not None and item.expires_at <= new.created_at
+        over = item.expires_at is not None and item.expires_at <= new.updated_at
         other_key = new.key is not None and item.key not in (None, new.key)
         if not over and not other_key and new.category in (None, item.category):
             return item

@@ -15,6 +15,12 @@ def load(connection: Connection, space: str) -> dict[str, Any]:
     return {row.name: row.value for row in connection.execute(query)}
 
 
+def everything(connection: Connection) -> list[tuple[str, str, Any]]:
+    """All stored values: space, name, value."""
+    query = select(setting.c.space, setting.c.name, setting.c.value)
+    return [(row.space, row.name, row.value) for row in connection.execute(query)]
+
+
 def write(
     connection: Connection, space: str, values: Mapping[str, Any], at: datetime, *, remove: set[str]
 ) -> None:

@@ -36,23 +36,24 @@ _SPACE: BindParameter[str] = bindparam("space")
 _AT = func.coalesce(memory.c.occurred_at, memory.c.created_at)
 _FILTERED: dict[str, tuple[ColumnElement[Any], ...]] = {
     "memory": (
-        *(memory.c.collection, memory.c.type, memory.c.category, memory.c.channel),
+        *(memory.c.collection, memory.c.type, memory.c.category),
+        *(memory.c.user, memory.c.channel),
         *(type_coerce(_AT, BigInteger), type_coerce(memory.c.expires_at, BigInteger)),
     ),
     "turn": (
-        *(literal("turn"), _NONE, _NONE, turn.c.channel),
+        *(literal("turn"), _NONE, _NONE, turn.c.author, turn.c.channel),
         *(type_coerce(turn.c.at, BigInteger), _NONE),
     ),
     "live": (
-        *(literal("live"), _NONE, _NONE, message.c.channel),
+        *(literal("live"), _NONE, _NONE, message.c.author, message.c.channel),
         *(type_coerce(message.c.at, BigInteger), _NONE),
     ),
     "note": (
-        *(literal("note"), _NONE, _NONE, _NONE),
+        *(literal("note"), _NONE, _NONE, _NONE, _NONE),
         *(type_coerce(note.c.modified_at, BigInteger), _NONE),
     ),
 }
-"""Collection, type, category, channel, time and time of expiry of each kind; times in microseconds."""
+"""Collection, type, category, user, channel, time and time of expiry of each kind; times in microseconds."""
 
 
 def _embedded(kind: str, *columns: Any) -> Any:

@@ -155,8 +155,8 @@ class Store:
     def remove_partial_backups(self) -> None:
         """Remove what a process that died left of its backup: an erasure would not reach it."""
         with translated():
-            for path in (self.folder / "backups").glob(f"*{output.PARTIAL}"):
-                output.remove_partial(path)
+            for path in (self.folder / "backups").glob(f"*{output.PARTIAL}*"):
+                path.unlink(missing_ok=True)
 
     def backups(self) -> list[Path]:
         """The backups made in the data folder, oldest first."""

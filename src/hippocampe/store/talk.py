@@ -204,12 +204,15 @@ def said_in(
     table: Table,
     space: str,
     *,
+    author: str | None = None,
     channel: str | None,
     since: datetime | None,
     until: datetime | None,
 ) -> list[ColumnElement[bool]]:
-    """The conditions on turns or messages for where and when they were said; `until` exclusive."""
+    """The conditions on turns or messages for who said them, where and when; `until` exclusive."""
     conditions = [table.c.space == space]
+    if author is not None:
+        conditions.append(table.c.author == author)
     if channel is not None:
         conditions.append(table.c.channel == channel)
     if since is not None:
@@ -290,15 +293,22 @@ _EXTERNAL = (
 _BESIDE = select(turn.c.id, turn.c.previous_id, turn.c.next_id).where(
     turn.c.id.in_(bindparam("ids", expanding=True))
 )
-_SPOKEN = select(turn.c.id, type_coerce(turn.c.at, BigInteger)).where(
-    turn.c.id.in_(bindparam("ids", expanding=True)), turn.c.forgotten_at.is_(None)
-)
+_SPOKEN = select(
+    turn.c.id, type_coerce(turn.c.at, BigInteger), turn.c.author, turn.c.channel
+).where(turn.c.id.in_(bindparam("ids", expanding=True)), turn.c.forgotten_at.is_(None))
 
 
 def beside(
-    connection: Connection, ids: Sequence[str], *, since: datetime | None, until: datetime | None
+    connection: Connection,
+    ids: Sequence[str],
+    *,
+    author: str | None = None,
+    channel: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> list[str]:
-    """The turns just before and after some turns, in the order of these, forgotten ones left out."""
+    """The turns just before and after some turns that pass the filters, in the order of these,
+    forgotten ones left out."""
     rows = {row[0]: row[1:] for row in read_by_ids(connection, _BESIDE, ids)}
     ends = (end for id in ids if id in rows for end in rows[id])
     wanted = list(dict.fromkeys(end for end in ends if end is not None))
@@ -307,8 +317,11 @@ def beside(
     first, last = since and microseconds(since), until and microseconds(until)
     shown = {
         id
-        for id, at in read_by_ids(connection, _SPOKEN, wanted)
-        if (first is None or at >= first) and (last is None or at < last)
+        for id, at, by, there in read_by_ids(connection, _SPOKEN, wanted)
+        if (first is None or at >= first)
+        and (last is None or at < last)
+        and author in (None, by)
+        and channel in (None, there)
     }
     return [id for id in wanted if id in shown]
 
@@ -340,6 +353,7 @@ def search_text(
     space: str,
     query: str,
     *,
+    author: str | None,
     channel: str | None,
     since: datetime | None,
     until: datetime | None,
@@ -350,7 +364,7 @@ def search_text(
     if not parameters["full_text"]:
         return []
     shown = or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None))
-    said = said_in(message, space, channel=channel, since=since, until=until)
+    said = said_in(message, space, author=author, channel=channel, since=since, until=until)
     statement = (
         select(*_MESSAGE)
         .select_from(message.outerjoin(turn, turn.c.id == message.c.turn_id))

@@ -1,0 +1,106 @@
+"""Admission control: how many turns run at once, and which of the waiting ones runs next.
+
+A search holds the interpreter lock, so more than two turns at a time only make each other late. The
+newest waiting turn runs next: first come, first served would start every turn just before its
+deadline once the queue is full, and serve none in time. A turn that can no longer meet its deadline
+is refused at once.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+FIRST_EXPECTED = 0.02
+"""Seconds a turn is expected to run before any has been measured."""
+SMOOTHING = 0.1
+"""Weight of the latest run in the moving average."""
+MAX_GROWTH = 4.0
+"""An outlier counts at most this many times the average: one cold run says little about the next."""
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """The place of one turn; times are seconds on the clock of its `Admission`.
+
+    Attributes:
+        latest: When it can last start to meet its deadline.
+        started: When it started.
+    """
+
+    latest: float
+    state: Literal["waiting", "running", "refused"] = "waiting"
+    started: float = 0.0
+    decided: threading.Event = field(default_factory=threading.Event)
+
+
+class Admission:
+    """Lets a limited number of turns run at once. Thread-safe.
+
+    Args:
+        limit: Turns that run at once.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.limit = limit
+        self.expected = FIRST_EXPECTED
+        """Moving average of the seconds that a turn runs."""
+        self._clock = clock
+        self._running = 0
+        self._waiting: list[Place] = []
+        self._lock = threading.Lock()
+
+    def enter(self, deadline: float) -> Place | None:
+        """Wait for a place; None if the turn can no longer be served by its deadline.
+
+        Whoever is given a place must `leave` it.
+        """
+        place = self.ask(deadline)
+        if place.state == "waiting":
+            place.decided.wait(max(0.0, place.latest - self._clock()))
+            self.give_up(place)
+        return place if place.state == "running" else None
+
+    def ask(self, deadline: float) -> Place:
+        """Take a place, without waiting: running if one is free, else waiting or refused."""
+        now = self._clock()
+        # Half the time is always waited: on a machine that is busy with other things too, runs take
+        # long for a while, and refusing every turn at once would not show when that is over.
+        place = Place(deadline - min(self.expected, (deadline - now) / 2))
+        with self._lock:
+            if self._running < self.limit:
+                self._start(place)
+            elif now <= place.latest:
+                self._waiting.append(place)
+            else:
+                place.state = "refused"
+        return place
+
+    def give_up(self, place: Place) -> None:
+        """Refuse a place that still waits."""
+        with self._lock:
+            if place.state == "waiting":
+                self._waiting.remove(place)
+                place.state = "refused"
+
+    def leave(self, place: Place) -> None:
+        """Free a running place for the newest turn that can still meet its deadline."""
+        with self._lock:
+            took = min(self._clock() - place.started, MAX_GROWTH * self.expected)
+            self.expected += SMOOTHING * (took - self.expected)
+            self._running -= 1
+            now = self._clock()
+            while self._waiting:
+                place = self._waiting.pop()
+                if now <= place.latest:
+                    self._start(place)
+                    return
+                place.state = "refused"
+                place.decided.set()
+
+    def _start(self, place: Place) -> None:
+        self._running += 1
+        place.state, place.started = "running", self._clock()
+        place.decided.set()

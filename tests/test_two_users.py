@@ -1,0 +1,91 @@
+"""Two users of one space: what one says of themselves does not answer the other's "my"."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.cli.show import reasons
+from hippocampe.types import Recollection
+
+ALEX, BEA = Scope(user="alex", channel="desk"), Scope(user="bea", channel="garden")
+SAID = {
+    "Mon chien s'appelle Pistache": "comment s'appelle mon chien ?",
+    "J'ai une allergie aux noisettes": "à quoi ai-je une allergie ? je ne sais plus",
+    "Je m'appelle Béatrice Langlois": "comment je m'appelle ?",
+    "My bicycle is locked behind the bakery": "where is my bicycle locked?",
+    "I have an appointment with the dentist on Monday": "when do I have an appointment?",
+}
+
+
+def demoted(item: Recollection) -> bool:
+    added = {signal.name: signal.contribution for signal in item.why}
+    return added.get("of_other", 0.0) < -5
+
+
+def ask(hippo: Hippocampe, question: str, scope: Scope, kind: str = "memory") -> Recollection:
+    return hippo.recall(question, scope=scope, collections=[kind], explain=True)[0]
+
+
+@pytest.mark.parametrize(("fact", "question"), SAID.items())
+def test_what_another_user_says_of_themselves_is_no_answer(
+    hippo: Hippocampe, fact: str, question: str
+) -> None:
+    hippo.remember(fact, scope=BEA)
+    own, other = ask(hippo, question, BEA), ask(hippo, question, ALEX)
+    assert own.score >= 0.5 > 0.3 > other.score
+    assert demoted(other)
+    assert not demoted(own)
+    nobody = ask(hippo, question, Scope())
+    assert nobody.score >= 0.5
+
+
+def test_the_own_fact_of_the_asker_comes_first(hippo: Hippocampe) -> None:
+    hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
+    hippo.remember("J'ai adopté un chien, il s'appelle Filou", scope=ALEX)
+    found = ask(hippo, "comment s'appelle mon chien ?", ALEX)
+    assert (found.author, found.score >= 0.5) == ("alex", True)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["comment s'appelle le chien de bea ?", "dis-moi comment s'appelle le chien ?"],
+)
+def test_a_question_about_another_is_answered(hippo: Hippocampe, question: str) -> None:
+    hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
+    found = ask(hippo, question, ALEX)
+    assert found.score >= 0.5
+    assert "of_other" not in {signal.name for signal in found.why}
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "J'ai prêté mon vélo à Alex",
+        "Mon vélo et celui de Sacha sont dans la cave",
+        "Le vélo d'Alex est chez le réparateur",
+        "j'ai rangé ton vélo dans la cave",
+    ],
+)
+def test_what_concerns_the_asker_may_answer(hippo: Hippocampe, fact: str) -> None:
+    hippo.remember("alex = Sacha", scope=BEA)
+    hippo.remember(fact, scope=BEA)
+    found = hippo.recall("où est mon vélo ?", scope=ALEX, explain=True)
+    assert not demoted(next(item for item in found if item.content == fact))
+
+
+def test_talk_of_another_user_is_no_answer_either(hippo: Hippocampe) -> None:
+    hippo.after_turn("J'ai mal au dos depuis lundi", "Je le note.", scope=BEA)
+    hippo.after_turn("Il neige sur le col depuis lundi", "Je vois ça.", scope=BEA)
+    hippo.observe("j'ai mal au genou depuis mardi", scope=BEA)
+    back = "depuis quand ai-je mal au dos ? je ne sais plus"
+    assert ask(hippo, back, BEA, "turn").score >= 0.5 > 0.1 > ask(hippo, back, ALEX, "turn").score
+    # The reply's "je" is the companion's.
+    assert not demoted(ask(hippo, "et moi, depuis quand il neige sur le col ?", ALEX, "turn"))
+    assert demoted(ask(hippo, "depuis quand ai-je mal au genou ?", ALEX, "live"))
+
+
+def test_a_person_is_told_why(hippo: Hippocampe) -> None:
+    hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
+    (found,) = hippo.recall("comment s'appelle mon chien ?", scope=ALEX, explain=True)
+    assert reasons(found).endswith("but someone else says it of themselves (-10.0)")
+    (own,) = hippo.recall("comment s'appelle mon chien ?", scope=BEA, explain=True)
+    assert "someone else" not in reasons(own)
