@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, select, update
+from sqlalchemy import Connection, and_, bindparam, func, select, update
 
 from hippocampe import rebuild
 from hippocampe.decide import subjects_of
@@ -33,6 +33,9 @@ BATCH: Final = 25
 """Rows of one transaction: some milliseconds, in which other writers wait."""
 PAUSE: Final = 0.005
 """Seconds between two, so that they come in."""
+
+_END: Final = "\U0010ffff"
+"""Past every id."""
 
 _TRAITS = (
     update(vector)
@@ -57,13 +60,15 @@ def rederive(parts: Parts, stop: Callable[[], bool] = lambda: False) -> bool:
         kind, after = "memory", ""
     kinds = list(TABLES)
     for each in kinds[kinds.index(kind) :]:
-        while True:
+        # What is written from now on comes from today's rules.
+        with parts.store.read() as connection:
+            last = connection.execute(select(func.max(TABLES[each].c.id))).scalar() or ""
+        while after < last:
             if stop():
                 return False
             after = _batch(parts, digest, each, after)
-            if not after:
-                break
             time.sleep(PAUSE)
+        after = ""
     with parts.store.write() as connection:
         derived.set_meta(connection, RULES, digest)
         derived.set_meta(connection, REACHED, "")
@@ -71,15 +76,15 @@ def rederive(parts: Parts, stop: Callable[[], bool] = lambda: False) -> bool:
 
 
 def _batch(parts: Parts, digest: str, kind: str, after: str) -> str:
-    """Derive the next rows of a kind again; return the last id, empty if there were none."""
+    """Derive the next rows of a kind again; return the last id."""
     table = TABLES[kind]
     model = parts.embedder.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table, vector.c.traits).select_from(stored).where(table.c.id > after)
     with parts.change() as change:
         rows = list(change.connection.execute(query.order_by(table.c.id).limit(BATCH)))
-        if not rows:
-            return ""
+        if not rows:  # erased meanwhile
+            return _END
         if kind == "memory":
             for item, equality in [(memories.of_row(row), row.equality) for row in rows]:
                 _rederive_memory(change, item, equality)
