@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, select, update
+from sqlalchemy import Connection, and_, bindparam, func, select, update
 
 from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog
@@ -34,6 +34,9 @@ BATCH: Final = 25
 """Rows of one transaction: some milliseconds, in which other writers wait."""
 PAUSE: Final = 0.005
 """Seconds between two, so that they come in."""
+
+_END: Final = "\U0010ffff"
+"""Past every id."""
 
 _TRAITS = (
     update(vector)
