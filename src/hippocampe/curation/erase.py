@@ -1,5 +1,6 @@
 """Erase for ever, from rows, history, vectors, index and backups."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,12 @@ from uuid6 import uuid7
 from hippocampe.consolidation import relations
 from hippocampe.engine import generations, settings
 from hippocampe.engine.context import Context
+from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.index import bm25
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.language import sentence, text
 from hippocampe.language.text import content_words
-from hippocampe.lifecycle import maintenance
-from hippocampe.lifecycle.maintenance import flush
 from hippocampe.protocols import KINDS
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
@@ -26,6 +26,15 @@ from hippocampe.validation import check_flag, check_text, clean
 
 ERASING = "erasing"
 """The `meta` that names the kinds of the index whose files may still hold what was erased."""
+ERASED_NOTHING = "-"
+"""Its value when no kind is affected, but the database is."""
+
+
+def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
+    """Note, in the transaction that erases, which kinds `finish_erasure` must build again."""
+    before = marked_kinds(meta.get(connection, ERASING) or "")
+    marked = sorted({*before, *kinds})
+    meta.put(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
 
 
 def finish_erasure(context: Context) -> None:
@@ -41,7 +50,7 @@ def finish_erasure(context: Context) -> None:
                 # Without its graph, which maintenance builds: an erasure is waited for.
                 generations.new_generation(context, kind, graph=False)
         # The outbox names what is gone.
-        flush(context)
+        flush_index(context)
         context.store.scrub()
         with context.store.write() as connection:
             meta.put(connection, ERASING, "")
@@ -156,7 +165,7 @@ def _erase(context: Context, order: _Order, doomed: Selection) -> None:
             kinds |= {"memory", "note"}
         elif order.whole_space:
             kinds.update(KINDS)
-        maintenance.mark_erasure(change.connection, kinds)
+        mark_erasure(change.connection, kinds)
         order.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
         erasure.leave_note(change.connection, str(uuid7()), order.space, context.now(), note)

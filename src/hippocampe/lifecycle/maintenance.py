@@ -1,19 +1,15 @@
 """What keeps store and index together: flush, verify, reindex, graphs, change of embedder."""
 
-import hashlib
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
-from sqlalchemy import Connection
-
-from hippocampe.curation.erase import ERASING, marked_kinds
 from hippocampe.embed.word_space import WordSpace, fit, shipped
 from hippocampe.engine import backlog, generations, projection
 from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.durability import acknowledged_mark, count_accesses, flush_index
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.unit_of_work import WAITING
@@ -29,22 +25,15 @@ from hippocampe.language.text import STOP_WORDS
 from hippocampe.lifecycle import rederivation
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.retrieval import log as retrieval_log
-from hippocampe.store import memories, meta, outbox
-from hippocampe.store.store import Store, translated
+from hippocampe.store import meta, outbox
+from hippocampe.store.store import Store
 from hippocampe.types import Reindexed
 
-ERASED_NOTHING = "-"
-"""Its value when no kind is affected, but the database is."""
 LOG_SECONDS = 5.0
 """Between two writings of the log of retrievals, which waits in memory."""
 
 REDERIVING_SECONDS = 1.0
 """Time spent at once on rows of older rules: every few seconds in the background, otherwise at closing."""
-
-
-def index_folder(folder: Path, model: str) -> Path:
-    """Where the index of one embedding model lies."""
-    return folder / "index" / hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
 
 
 def word_space(embedder: Embedder) -> WordSpace:
@@ -74,45 +63,10 @@ def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
 
 
 def flush(context: Context) -> None:
-    """Make the index durable, then drop the outbox rows that this covers; count recalls, log turns."""
-    _count_accesses(context)
+    """Make the index durable; count recalls and log turns in the store."""
+    count_accesses(context)
     retrieval_log.write(context)
-    if context.waiting:
-        backlog.embed_or_wait(context)
-    if context.behind:
-        generations.replay(context)
-    upto = context.applied
-    if upto <= context.flushed or context.keep_outbox:
-        return
-    context.index.flush()
-    with context.store.exclusive():
-        if context.retired or context.keep_outbox:
-            return
-        with context.store.write() as connection:
-            outbox.acknowledge(connection, upto)
-            meta.put(connection, "acknowledged", str(upto))
-        with translated():
-            _mark(context).write_text(str(upto))
-    context.flushed = upto
-
-
-def _count_accesses(context: Context) -> None:
-    with context.accesses_lock:
-        counts = dict(context.accesses)
-        context.accesses.clear()
-    if not counts:
-        return
-    try:
-        # They waited in memory until now: a power cut may as well take them a moment later.
-        with context.store.write(durable=False) as connection:
-            memories.touch(connection, counts, context.now())
-    except BaseException:
-        context.note_access(id for id, more in counts.items() for _ in range(more))
-        raise
-
-
-def _mark(context: Context) -> Path:
-    return index_folder(context.config.folder, context.embedder.model) / "acknowledged"
+    flush_index(context)
 
 
 def catch_up(context: Context, progress: Progress | None = None) -> None:
@@ -125,7 +79,7 @@ def catch_up(context: Context, progress: Progress | None = None) -> None:
         acknowledged = int(meta.get(connection, "acknowledged") or 0)
         unembedded = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
     try:
-        marked = int(_mark(context).read_text())
+        marked = int(acknowledged_mark(context).read_text())
     except (OSError, ValueError):
         marked = 0
     context.applied = context.flushed = acknowledged
@@ -174,13 +128,6 @@ def reindex(
             context.flushed = 0
             flush(context)
     return Reindexed(context.embedder.model, without)
-
-
-def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
-    """Note, in the transaction that erases, which kinds `finish_erasure` must build again."""
-    before = marked_kinds(meta.get(connection, ERASING) or "")
-    marked = sorted({*before, *kinds})
-    meta.put(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
 
 
 def grow_graphs(context: Context) -> None:

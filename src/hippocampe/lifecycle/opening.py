@@ -11,6 +11,7 @@ from threading import Event, Lock, Thread
 from hippocampe.config import Config
 from hippocampe.curation import erase
 from hippocampe.embed import open_embedder
+from hippocampe.engine import durability
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import Progress
@@ -223,7 +224,7 @@ def _local_embedder() -> Embedder:
 
 def _open_index(config: Config, embedder: Embedder) -> tuple[EdgeIndex, bool]:
     """The index, and whether it was damaged and must be filled anew."""
-    folder = maintenance.index_folder(config.folder, embedder.model)
+    folder = durability.index_folder(config.folder, embedder.model)
     try:
         return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), False
     except IndexUnavailable as exc:

@@ -61,13 +61,15 @@ def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool
         kind, after = "memory", ""
     kinds = list(TABLES)
     for each in kinds[kinds.index(kind) :]:
-        while True:
+        # Rows written from now on already follow the current rules.
+        with context.store.read() as connection:
+            last = connection.execute(select(func.max(TABLES[each].c.id))).scalar() or ""
+        while after < last:
             if stop():
                 return False
             after = _batch(context, digest, each, after)
-            if not after:
-                break
             time.sleep(PAUSE)
+        after = ""
     with context.store.write() as connection:
         meta.put(connection, RULES, digest)
         meta.put(connection, REACHED, "")
@@ -75,15 +77,15 @@ def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool
 
 
 def _batch(context: Context, digest: str, kind: str, after: str) -> str:
-    """Derive the next rows of a kind again; return the last id, empty if there were none."""
+    """Derive the next rows of a kind again; return the last id."""
     table = TABLES[kind]
     model = context.embedder.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table, vector.c.traits).select_from(stored).where(table.c.id > after)
     with context.change() as change:
         rows = list(change.connection.execute(query.order_by(table.c.id).limit(BATCH)))
-        if not rows:
-            return ""
+        if not rows:  # erased meanwhile
+            return _END
         if kind == "memory":
             for item, equality in [(memories.of_row(row), row.equality) for row in rows]:
                 _rederive_memory(change, item, equality)

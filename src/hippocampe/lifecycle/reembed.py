@@ -7,9 +7,10 @@ from dataclasses import replace
 from hippocampe.embed import open_embedder
 from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
+from hippocampe.engine.durability import index_folder
 from hippocampe.engine.projection import Progress
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.lifecycle.maintenance import close_index, flush, index_folder, open_lexicon, reindex
+from hippocampe.lifecycle.maintenance import close_index, flush, open_lexicon, reindex
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Reindexed
 from hippocampe.validation import check_text
