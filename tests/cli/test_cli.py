@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import doctor, show, terminal
 from hippocampe.cli.app import app
-from hippocampe.engine.vocabulary import Lexicon
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.ingest import archive
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import sqlite
@@ -203,13 +203,13 @@ class TestBeforeTurn:
         said("le vieux four est chez Nadia")
         run("settings", "set", "recent_hours", "0")
         run("settings", "set", "hook_timeout_ms", "400")
-        load = Lexicon._load  # pyright: ignore[reportPrivateUsage]
+        load = Vocabulary._load  # pyright: ignore[reportPrivateUsage]
 
-        def slow(lexicon: Lexicon, space: str) -> object:
+        def slow(lexicon: Vocabulary, space: str) -> object:
             sleep(0.6)
             return load(lexicon, space)
 
-        monkeypatch.setattr(Lexicon, "_load", slow)
+        monkeypatch.setattr(Vocabulary, "_load", slow)
         turn = run("before-turn", "où est le vieux four ?", "--json").json
         assert turn["trace"]["missing"] == []
 

@@ -274,7 +274,7 @@ def test_words_erased_while_a_text_is_embedded_are_stored_with_it(
     hippo = open_hippo()
     parts = hippo._parts
     old = hippo.remember("Zéphyrine cultive des topinambours", scope=scope).memory
-    lexicon = parts.lexicon
+    lexicon = parts.vocabulary
     content = "Camille cuit des topinambours avec Zéphyrine"
     before = lexicon.vectors_of(ids := lexicon.ids(["topinambours", "zephyrine"]))[ids]
     first, second = parts.prepare([content, "les topinambours"])

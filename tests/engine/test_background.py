@@ -121,7 +121,7 @@ def test_an_unexpected_error_while_embedding_is_noted(
     with monkeypatch.context() as patch:
         patch.setattr(context.embedder, "embed", Twice())
         hippo.after_turn("bonjour le tuba", "salut", scope=scope)
-        context.embedder_thread.submit(int).result()
+        context.pending.worker.submit(int).result()
     assert context.outages.counts == {"embedding": 1}
 
 
@@ -129,7 +129,7 @@ def test_a_turn_stored_while_closing_is_indexed_at_the_next_open(
     open_hippo: Opener, scope: Scope
 ) -> None:
     hippo = open_hippo(embedder="hashed:32", background=True)
-    parts_of(hippo).embedder_thread.shutdown()
+    parts_of(hippo).pending.worker.shutdown()
     id = hippo.after_turn("bonjour le tuba", "salut", scope=scope)
     hippo.close()
     again = open_hippo(embedder="hashed:32")

@@ -490,5 +490,5 @@ def test_one_change_adds_the_words_of_several_calls_once(hippo: Hippocampe) -> N
     )
     with parts.change() as change:
         ids = [change.embedded(each).words.tolist() for each in (first, second, first)]
-    assert ids[0] == ids[2] == parts.lexicon.ids(["rutabaga"]).tolist()
-    assert ids[1] == parts.lexicon.ids(["rutabaga", "panais"]).tolist()
+    assert ids[0] == ids[2] == parts.vocabulary.ids(["rutabaga"]).tolist()
+    assert ids[1] == parts.vocabulary.ids(["rutabaga", "panais"]).tolist()

@@ -855,7 +855,7 @@ class TestFaults:
             parts_of(hippo).settings.clear()
             # What stood a moment ago would still be served.
             assert contents(anew(hippo)) == {"on garde le vieux four"}
-            parts_of(hippo).changes += 1
+            parts_of(hippo).revision.advance()
             parts_of(hippo).settings.clear()
             for _ in range(2):
                 turn = anew(hippo)

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.engine.vocabulary import Lexicon
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import InvalidInput, StoreFull
 from hippocampe.store import embeddings, memories
 from hippocampe.types import Mode, Recollection
@@ -578,10 +578,10 @@ def test_what_is_committed_while_a_space_is_counted_is_counted_once(
     hippo = open_hippo(embedder="hashed:32")
     hippo.remember("le phare est rouge", scope=scope)
     hippo._parts.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
-    count = Lexicon.count
+    count = Vocabulary.count
     with ThreadPoolExecutor(1) as pool:
 
-        def late(self: Lexicon, *given: Any) -> None:
+        def late(self: Vocabulary, *given: Any) -> None:
             # Committed, and not counted yet: whoever asks now must wait or be corrected.
             asked.append(pool.submit(counted, hippo, "phare"))
             wait(asked, timeout=0.3)
@@ -589,7 +589,7 @@ def test_what_is_committed_while_a_space_is_counted_is_counted_once(
 
         asked: list[Future[tuple[int, int]]] = []
         with monkeypatch.context() as patched:
-            patched.setattr(Lexicon, "count", late)
+            patched.setattr(Vocabulary, "count", late)
             hippo.remember("un phare au large", scope=scope)
         assert [each.result() for each in asked] == [(2, 2)]
     assert counted(hippo, "phare") == (2, 2)

@@ -44,7 +44,7 @@ def finish_erasure(context: Context) -> None:
         marked = meta.get(connection, ERASING)
     if not marked:
         return
-    with context.rebuilding:
+    with context.builder.building:
         for kind in marked_kinds(marked):
             if not (isinstance(context.index, EdgeIndex) and context.index.is_unused(kind)):
                 # Without its graph, which maintenance builds: an erasure is waited for.
@@ -128,7 +128,7 @@ def erase(
     if subject is not None and not content_words(clean(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
     order = _Order(scope.space, id, user, subject, whole_space)
-    with context.rebuilding:
+    with context.builder.building:
         with context.store.exclusive():
             context.check_serving()
             with context.store.read() as connection:
@@ -170,11 +170,11 @@ def _erase(context: Context, order: _Order, doomed: Selection) -> None:
         note = {"erased": len(doomed.ids)}
         erasure.leave_note(change.connection, str(uuid7()), order.space, context.now(), note)
     settings.refresh(context, order.space)
-    context.lexicon.forget()
+    context.vocabulary.forget()
     context.given.forget(order.space)
     for module in (text, sentence, relations, bm25):
         module.clear_caches()
-    context.changes += 1
+    context.revision.advance()
 
 
 def _scrub_backup(path: Path, order: _Order, doomed: Selection) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine.context import Context
-from hippocampe.engine.unit_of_work import Change
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.index.documents import (
@@ -130,7 +130,7 @@ def edit(
     occurred_at: datetime | str | Unset | None,
     metadata: Metadata | None,
 ) -> Memory:
-    """Change fields of a current memory in place; what is not given stays.
+    """UnitOfWork fields of a current memory in place; what is not given stays.
 
     A new statement supersedes the memories that it contradicts, as in `remember`. A new type brings
     its importance, unless the memory had one of its own.
@@ -177,7 +177,7 @@ def edit(
 
 def _take_its_place(
     context: Context,
-    change: Change,
+    change: UnitOfWork,
     memory: Memory,
     prepared: Prepared,
     *,
@@ -225,7 +225,7 @@ def _current(context: Context, id: str, scope: Scope) -> Memory:
     return memory
 
 
-def _one_current(change: Change, id: str, scope: Scope) -> Memory:
+def _one_current(change: UnitOfWork, id: str, scope: Scope) -> Memory:
     memory = _one(memories.get(change.connection, scope.space, [id]), id, scope)
     if not memory.current:
         raise NotFound(f"memory {id!r} was changed by someone else meanwhile: look at it again.")
@@ -246,7 +246,7 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
         return hide(change, memory, context.now(), reason)
 
 
-def hide(change: Change, memory: Memory, at: datetime, reason: str) -> Memory:
+def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memory:
     """Mark a memory as forgotten and take it out of the index."""
     hidden = replace(memory, forgotten_at=at, forgotten_reason=reason, updated_at=at)
     memories.replace_row(change.connection, hidden)
@@ -293,7 +293,7 @@ def restore(context: Context, id: str, *, scope: Scope) -> Memory | Recollection
     return back
 
 
-def _successor(change: Change, memory: Memory) -> Memory | None:
+def _successor(change: UnitOfWork, memory: Memory) -> Memory | None:
     """The current memory that took the place of a superseded one, over any number of updates."""
     seen: set[str] = set()
     while memory.superseded_by is not None and memory.superseded_by not in seen:

@@ -76,7 +76,7 @@ def embed_soon(context: Context) -> None:
     if context.config.background:
         # Closing ends the thread, and embeds what waits; what comes later waits for the next open.
         with suppress(RuntimeError):
-            context.embedder_thread.submit(
+            context.pending.worker.submit(
                 context.outages.attempt, "embedding", lambda: embed_or_wait(context)
             )
     else:
@@ -89,11 +89,11 @@ def catch_up_with_talk(context: Context) -> None:
     Not for what is stored later, and not while the embedder or the store is down: that is in the
     log, and what waits is found once it is back.
     """
-    stored = list(context.waiting)
+    stored = list(context.pending.rows)
     if not stored or not context.config.background:
         return
     try:
-        attempt = context.embedder_thread.submit(embed_or_wait, context)
+        attempt = context.pending.worker.submit(embed_or_wait, context)
     except RuntimeError:
         # The data folder is being closed.
         return
@@ -101,22 +101,22 @@ def catch_up_with_talk(context: Context) -> None:
 
     def over() -> bool:
         down = any(context.outages.is_down(name) for name in ("embedder", "store"))
-        return down or attempt.done() or not any(each in context.waiting for each in stored)
+        return down or attempt.done() or not any(each in context.pending.rows for each in stored)
 
-    with context.embedded:
-        context.embedded.wait_for(over)
+    with context.pending.progressed:
+        context.pending.progressed.wait_for(over)
 
 
 def _tell_waiting(context: Context) -> None:
-    with context.embedded:
-        context.embedded.notify_all()
+    with context.pending.progressed:
+        context.pending.progressed.notify_all()
 
 
 def embed_or_wait(context: Context) -> None:
     """Embed and index the talk that was stored and waits for it; when that is not possible it waits
     on, and the outage is noted."""
     # Held until the outcome is noted, so that an old failure never follows a new success.
-    with context.embedding:
+    with context.pending.embedding:
         try:
             _embed_waiting(context)
             context.outages.works("embedder")
@@ -134,8 +134,8 @@ def embed_or_wait(context: Context) -> None:
 def _embed_waiting(context: Context) -> None:
     while True:
         with context.store.exclusive():
-            kind = next(iter(context.waiting), ("", ""))[0]
-            ids = [id for of, id in context.waiting if of == kind][:64]
+            kind = next(iter(context.pending.rows), ("", ""))[0]
+            ids = [id for of, id in context.pending.rows if of == kind][:64]
         if not ids:
             return
         with context.store.read() as connection:
@@ -144,8 +144,8 @@ def _embed_waiting(context: Context) -> None:
             _embed_rows(context, kind, rows, index=True)
         with context.store.exclusive():
             for id in ids:
-                context.waiting.pop((kind, id), None)
-            if not context.waiting:
+                context.pending.rows.pop((kind, id), None)
+            if not context.pending.rows:
                 with context.store.write() as connection:
                     meta.put(connection, WAITING, "")
         _tell_waiting(context)

@@ -21,36 +21,35 @@ def acknowledged_mark(context: Context) -> Path:
 
 def flush_index(context: Context) -> None:
     """Make the index durable, then drop the outbox rows that this covers."""
-    if context.waiting:
+    if context.pending.rows:
         backlog.embed_or_wait(context)
-    if context.behind:
+    if context.position.behind:
         generations.replay(context)
-    upto = context.applied
-    if upto <= context.flushed or context.keep_outbox:
+    upto = context.position.applied
+    if upto <= context.position.flushed or context.position.keep_outbox:
         return
     context.index.flush()
     with context.store.exclusive():
-        if context.retired or context.keep_outbox:
+        if context.retired or context.position.keep_outbox:
             return
         with context.store.write() as connection:
             outbox.acknowledge(connection, upto)
             meta.put(connection, "acknowledged", str(upto))
         with translated():
             acknowledged_mark(context).write_text(str(upto))
-    context.flushed = upto
+    context.position.flushed = upto
 
 
 def count_accesses(context: Context) -> None:
     """Write the recalls counted in memory to the store."""
-    with context.accesses_lock:
-        counts = dict(context.accesses)
-        context.accesses.clear()
+    counts = context.accesses.take()
     if not counts:
         return
     try:
-        # They waited in memory until now: a power cut may as well take them a moment later.
+        # Not durable: they only waited in memory until now.
         with context.store.write(durable=False) as connection:
             memories.touch(connection, counts, context.now())
     except BaseException:
-        context.note_access(id for id, more in counts.items() for _ in range(more))
+        for id, times in counts.items():
+            context.accesses.add([id], times)
         raise

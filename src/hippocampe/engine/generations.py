@@ -6,7 +6,6 @@ because building a graph would freeze the process that serves.
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,8 +46,8 @@ def replay(context: Context, *, after: int = 0) -> int:
                     for point in stored_points(connection, kind, context.embedder.model, batch)
                 }
                 context.index.apply(kind, list(points.values()), sorted(ids - set(points)))
-        context.applied = max(context.applied, last)
-        context.behind = False
+        context.position.applied = max(context.position.applied, last)
+        context.position.behind = False
         context.outages.works("indexing")
     return sum(map(len, touched.values()))
 
@@ -92,7 +91,7 @@ def _built_with_graph(context: Context, kind: str, total: int, progress: Progres
     try:
         new_generation(context, kind, graph=True)
     except IndexUnavailable as exc:
-        if context.closing:
+        if context.builder.stopped:
             raise
         log.warning("%s", exc)
         return False
@@ -156,27 +155,14 @@ def _build_in_child(context: Context, kind: str, target: Path) -> None:
         "target": str(target),
     }
 
-    def started(builder: "subprocess.Popen[str]") -> None:
-        context.builder = builder
-        if context.closing:
-            builder.kill()
-
     try:
-        worker.run(_BUILDER, order, started=started)
+        worker.run(_BUILDER, order, started=context.builder.started)
     except worker.ChildFailed as exc:
         raise IndexUnavailable(
             f"the graph of {kind} could not be built: {exc}. Searching goes on without it."
         ) from exc
     finally:
-        context.builder = None
-
-
-def end_builder(context: Context) -> None:
-    """Give up the graph that is being built, if one is: nobody who closes waits minutes for it."""
-    context.closing = True
-    builder = context.builder
-    if builder is not None:
-        builder.kill()
+        context.builder.process = None
 
 
 def build_from_order(order: dict[str, Any]) -> None:

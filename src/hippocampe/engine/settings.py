@@ -161,25 +161,25 @@ def read(context: Context, *, scope: Scope) -> Settings:
 
 def fresh_ones(context: Context, space: str) -> Settings | None:
     """The settings of a space, if they were read only just now."""
-    known = context.settings.get(space)
+    known = context.settings.spaces.get(space)
     fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
     return known[1] if known is not None and fresh else None
 
 
 def known_ones(context: Context, space: str) -> Settings | None:
     """The settings of a space as they were read last, if ever."""
-    known = context.settings.get(space)
+    known = context.settings.spaces.get(space)
     return known[1] if known is not None else None
 
 
 def refresh(context: Context, space: str) -> Settings:
     """Read the settings of a space from the store."""
     # Held while reading, so that what was read before a change is never kept after it.
-    with context.settings_lock:
+    with context.settings.loading:
         with context.store.read() as connection:
             stored = rows.load(connection, space)
         found = replace(defaults(context.config), **_usable(stored))
-        context.settings[space] = (time.monotonic(), found)
+        context.settings.spaces[space] = (time.monotonic(), found)
     return found
 
 

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from hippocampe.engine.vocabulary import Lexicon, NewWords, Prepared
+from hippocampe.engine.vocabulary import NewWords, Prepared, Vocabulary
 from hippocampe.protocols import Filter, Point, Vector
 from hippocampe.store import embeddings, outbox
 from hippocampe.store.embeddings import Embedded, Words
 
 
 @dataclass(slots=True)
-class Change:
+class UnitOfWork:
     """What one transaction changes, in the store and then in the index."""
 
     connection: Connection
-    lexicon: Lexicon
+    vocabulary: Vocabulary
     points: dict[tuple[str, str], Point] = field(default_factory=dict[tuple[str, str], Point])
     removed: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     counted: list[tuple[str, NDArray[np.int32], int]] = field(
@@ -36,21 +36,21 @@ class Change:
     @property
     def model(self) -> str:
         """The embedder that vectors are stored for."""
-        return self.lexicon.embedder.model
+        return self.vocabulary.embedder.model
 
     def embedded(self, prepared: Prepared) -> Embedded:
         """A text with the ids of its words, which are stored if they are new."""
         if prepared.new is not self._written:
             self._written = prepared.new
             self._add(prepared.new)
-        words = self.lexicon.ids(prepared.words, self._fresh)
+        words = self.vocabulary.ids(prepared.words, self._fresh)
         if len(words) < len(prepared.words):
-            self._add(self.lexicon.erased_since(prepared, self._fresh))
-            words = self.lexicon.ids(prepared.words, self._fresh)
+            self._add(self.vocabulary.erased_since(prepared, self._fresh))
+            words = self.vocabulary.ids(prepared.words, self._fresh)
         return Embedded(prepared.dense, words, prepared.traits)
 
     def _add(self, new: NewWords) -> None:
-        if added := self.lexicon.add(self.connection, new, self._fresh):
+        if added := self.vocabulary.add(self.connection, new, self._fresh):
             self.learnt = added
             pairs = (zip(words.texts, words.ids, strict=True) for words in added)
             self._fresh = dict(chain.from_iterable(pairs))

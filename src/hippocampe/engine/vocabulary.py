@@ -86,7 +86,7 @@ class _Counts:
 
 
 @dataclass(slots=True)
-class Lexicon:
+class Vocabulary:
     """The words of one database, for one embedder. Thread-safe."""
 
     store: Store

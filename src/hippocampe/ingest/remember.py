@@ -14,7 +14,7 @@ from uuid6 import uuid7
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare, relation_of, subjects_of
 from hippocampe.engine.context import Aliases, Context
-from hippocampe.engine.unit_of_work import Change
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable, NotFound
 from hippocampe.index.documents import (
@@ -202,7 +202,7 @@ def prepare(context: Context, drafts: Sequence[Draft]) -> list[Prepared]:
 
 
 def decide_and_store(
-    context: Context, change: Change, draft: Draft, prepared: Prepared
+    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared
 ) -> Remembered:
     """Store a checked statement by the decision table, in a transaction.
 
@@ -230,7 +230,7 @@ def decide_and_store(
 
 def judge(
     context: Context,
-    change: Change,
+    change: UnitOfWork,
     draft: Draft,
     prepared: Prepared,
     *,
@@ -291,13 +291,13 @@ def judge(
     )
 
 
-def double_of(change: Change, memory: Memory) -> Memory | None:
+def double_of(change: UnitOfWork, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
     same = memories.same_statement(change.connection, memory)
     return same if same is not None and _same_voice(memory, same) else None
 
 
-def supersede_and_link(change: Change, memory: Memory, judgement: Judgement) -> None:
+def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement) -> None:
     """Supersede what a stored statement replaces, and link it to what it resembles."""
     at = memory.updated_at
     for old in judgement.replaced:
@@ -327,7 +327,7 @@ def _same_voice(memory: Memory, old: Memory | Known) -> bool:
     return not (is_first_person(memory.content) or is_first_person(old.content))
 
 
-def _named_to_replace(change: Change, draft: Draft) -> list[Memory]:
+def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
     memory = draft.memory
     named = memories.get(change.connection, memory.space, draft.replaces)
     for id in draft.replaces:
@@ -345,7 +345,7 @@ def _named_to_replace(change: Change, draft: Draft) -> list[Memory]:
 
 def _nominate(
     context: Context,
-    change: Change,
+    change: UnitOfWork,
     draft: Draft,
     prepared: Prepared,
     aliases: Aliases,
@@ -399,7 +399,7 @@ def _nominate(
     return [(old, cosines.get(old.id)) for old in comparable]
 
 
-def insert(change: Change, memory: Memory, names: Iterable[str], prepared: Prepared) -> None:
+def insert(change: UnitOfWork, memory: Memory, names: Iterable[str], prepared: Prepared) -> None:
     """Store a new memory with everything derived from its statement, and index it."""
     memories.add(change.connection, [memory])
     memories.add_readings(change.connection, [read_statement(memory, names)])
@@ -466,7 +466,7 @@ def _joined_metadata(versions: Sequence[Memory]) -> Metadata:
 
 
 def _reinforce(
-    change: Change, draft: Draft, prepared: Prepared, old: Memory, judgement: Judgement
+    change: UnitOfWork, draft: Draft, prepared: Prepared, old: Memory, judgement: Judgement
 ) -> Remembered:
     new = draft.memory
     ends = [each.expires_at for each in (old, new)]
@@ -494,7 +494,7 @@ def _reinforce(
     return Remembered(stronger, "reinforced", (), judgement.similarity, judgement.reason)
 
 
-def rewrite(change: Change, memory: Memory, prepared: Prepared | None = None) -> None:
+def rewrite(change: UnitOfWork, memory: Memory, prepared: Prepared | None = None) -> None:
     """Write a memory that exists, and its point; `prepared` when its statement changed."""
     names = subjects_of(memory.content)
     memories.replace_row(change.connection, memory)

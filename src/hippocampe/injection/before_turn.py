@@ -409,14 +409,16 @@ class _Turn:
         wanted."""
         if self.asked is not None or self._person() is not None:
             return None
-        found = self.context.standing.get(self._standing_key(), self.context.changes, self.now)
+        found = self.context.standing.get(
+            self._standing_key(), self.context.revision.number, self.now
+        )
         return None if found is None else [_Candidate(*each) for each in found]
 
     def _standing(self) -> _Gathered:
         """Who is who, what is important, what is recent; and what answers an open question."""
         stopwatch = Stopwatch()
         name = self._person()
-        changes = self.context.changes
+        changes = self.context.revision.number
         found = self._read_standing(name)
         if name is None and self.asked is None:
             self.context.standing.keep(self._standing_key(), changes, self.now, found)

@@ -42,7 +42,7 @@ def wait_until_loaded(context: Context, space: str) -> float:
     For a few seconds at most, from when loading began: a turn is served without what is missing
     rather than never.
     """
-    if context.warm and context.lexicon.is_counted(space):
+    if context.warm and context.vocabulary.is_counted(space):
         return 0.0
     now = time.perf_counter()
     loading, begun = context.loads.get(space) or (
@@ -58,7 +58,7 @@ def wait_until_loaded(context: Context, space: str) -> float:
 
 def _load(context: Context, space: str) -> None:
     warm(context.embedder)
-    context.lexicon.frequencies(space, np.zeros(0, np.int32))
+    context.vocabulary.frequencies(space, np.zeros(0, np.int32))
     context.warm = True
 
 

@@ -13,7 +13,7 @@ from hippocampe.engine.durability import acknowledged_mark, count_accesses, flus
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.unit_of_work import WAITING
-from hippocampe.engine.vocabulary import Lexicon
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import (
     HippocampeError,
     IndexUnavailable,
@@ -46,20 +46,20 @@ def word_space(embedder: Embedder) -> WordSpace:
     return measured or fit(embedder.embed(sorted(STOP_WORDS)))
 
 
-def open_lexicon(store: Store, embedder: Embedder) -> Lexicon:
+def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
     """The words of the data, with the word space of the embedder.
 
     Raises:
         StoreReadOnly: The store was opened read-only, and its words must be written again.
     """
-    lexicon = Lexicon(store, embedder, word_space(embedder))
-    if store.read_only and lexicon.is_outdated():
+    vocabulary = Vocabulary(store, embedder, word_space(embedder))
+    if store.read_only and vocabulary.is_outdated():
         raise StoreReadOnly(
             f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
             "it once without read_only, which makes them again."
         )
-    lexicon.refresh()
-    return lexicon
+    vocabulary.refresh()
+    return vocabulary
 
 
 def flush(context: Context) -> None:
@@ -82,7 +82,7 @@ def catch_up(context: Context, progress: Progress | None = None) -> None:
         marked = int(acknowledged_mark(context).read_text())
     except (OSError, ValueError):
         marked = 0
-    context.applied = context.flushed = acknowledged
+    context.position.applied = context.position.flushed = acknowledged
     if marked > acknowledged or (acknowledged and not marked):
         log.warning("the index does not belong to this state of the store: building it anew")
         reindex(context, progress, graphs=False)
@@ -115,17 +115,17 @@ def reindex(
     Args:
         graphs: With the graphs of large kinds, which takes minutes; else maintenance builds them.
     """
-    with context.rebuilding:
+    with context.builder.building:
         context.check_serving()
         without = generations.refill(context, progress, graphs=graphs)
         with context.store.exclusive():
             with context.store.read() as connection:
                 position = outbox.position(connection)
                 acknowledged = int(meta.get(connection, "acknowledged") or 0)
-            context.behind = False
+            context.position.behind = False
             context.outages.works("indexing")
-            context.applied = max(context.applied, position, acknowledged)
-            context.flushed = 0
+            context.position.applied = max(context.position.applied, position, acknowledged)
+            context.position.flushed = 0
             flush(context)
     return Reindexed(context.embedder.model, without)
 
@@ -138,7 +138,7 @@ def grow_graphs(context: Context) -> None:
         loose = context.index.unindexed(kind)
         # A rebuild costs minutes per 100,000 points, so it waits until a tenth is loose.
         if loose >= max(context.config.graph_threshold, context.index.count(kind) // 10):
-            with context.rebuilding:
+            with context.builder.building:
                 if not context.retired:
                     _grow_graph(context, kind)
 
@@ -148,7 +148,7 @@ def _grow_graph(context: Context, kind: str) -> None:
         generations.new_generation(context, kind, graph=True)
         context.outages.works("graphs")
     except IndexUnavailable as exc:
-        if not context.closing:
+        if not context.builder.stopped:
             context.outages.failed("graphs", exc)
 
 
@@ -208,7 +208,7 @@ class Maintenance:
     def stop(self) -> None:
         """Stop after the work in hand, but for a graph, which is given up."""
         self._stop.set()
-        generations.end_builder(self._context())
+        self._context().builder.stop()
         self._thread.join()
 
 
@@ -222,7 +222,7 @@ def close(context: Context) -> None:
     """Flush and close the index, then the store."""
     for pool in (context.searching, context.reading, context.loading):
         pool.shutdown(wait=False, cancel_futures=True)
-    context.embedder_thread.shutdown()
+    context.pending.worker.shutdown()
     if not context.store.read_only:
         _flush_last(context)
     close_index(context)

@@ -75,8 +75,8 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
     try:
         config, embedder = _choose_embedder(config, store)
         index = StoredIndex(store, model=embedder.model, dimensions=embedder.dimensions)
-        lexicon = maintenance.open_lexicon(store, embedder)
-        context = Context(config, store, index, embedder, lexicon, clock, tracer=tracer)
+        vocabulary = maintenance.open_vocabulary(store, embedder)
+        context = Context(config, store, index, embedder, vocabulary, clock, tracer=tracer)
     except BaseException:
         store.close()
         raise
@@ -106,12 +106,11 @@ class Following:
         context = self.context
         with context.store.read() as connection:
             position = embeddings.last_queued(connection)
-        with context.settings_lock:
-            context.settings.clear()
+        context.settings.clear()
         if position != self._position:
             self._position = position
-            context.changes += 1
-            context.lexicon.follow()
+            context.revision.advance()
+            context.vocabulary.follow()
 
 
 def open_parts(
@@ -167,7 +166,7 @@ def _assemble(
         store=store,
         index=index,
         embedder=embedder,
-        lexicon=maintenance.open_lexicon(store, embedder),
+        vocabulary=maintenance.open_vocabulary(store, embedder),
         clock=clock,
     )
     try:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, and_, bindparam, func, select, update
 from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
-from hippocampe.engine.unit_of_work import Change
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.index.documents import memory_point
 from hippocampe.ingest.remember import read_statement
 from hippocampe.language import lexicon
@@ -94,7 +94,7 @@ def _batch(context: Context, digest: str, kind: str, after: str) -> str:
     return rows[-1].id
 
 
-def _rederive_memory(change: Change, item: Memory, equality: str) -> None:
+def _rederive_memory(change: UnitOfWork, item: Memory, equality: str) -> None:
     names = subjects_of(item.content)
     reading = read_statement(item, names)
     connection = change.connection

@@ -8,9 +8,10 @@ from hippocampe.embed import open_embedder
 from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import index_folder
+from hippocampe.engine.index_state import IndexPosition
 from hippocampe.engine.projection import Progress
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.lifecycle.maintenance import close_index, flush, open_lexicon, reindex
+from hippocampe.lifecycle.maintenance import close_index, flush, open_vocabulary, reindex
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Reindexed
 from hippocampe.validation import check_text
@@ -36,7 +37,7 @@ def change_embedder(
     )
     if embedder.model == context.embedder.model:
         return reindex(context, progress)
-    with context.rebuilding:
+    with context.builder.building:
         context.check_serving()
         folder = index_folder(context.config.folder, embedder.model)
         shutil.rmtree(folder, ignore_errors=True)
@@ -44,11 +45,11 @@ def change_embedder(
             context,
             config=replace(context.config, embedder=name),
             embedder=embedder,
-            lexicon=open_lexicon(context.store, embedder),
+            vocabulary=open_vocabulary(context.store, embedder),
             index=EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model),
-            flushed=0,
+            position=IndexPosition(applied=context.position.applied),
         )
-        context.keep_outbox = True
+        context.position.keep_outbox = True
         try:
             without = _fill_and_switch(context, new, progress)
         except BaseException:
@@ -56,7 +57,7 @@ def change_embedder(
             close_index(new)
             raise
         finally:
-            context.keep_outbox = False
+            context.position.keep_outbox = False
         take_over(new)
         close_index(context)
         shutil.rmtree(
@@ -68,7 +69,7 @@ def change_embedder(
 
 def _fill_and_switch(old: Context, new: Context, progress: Progress | None) -> tuple[str, ...]:
     with old.store.exclusive():
-        start = old.applied
+        start = old.position.applied
     without = generations.refill(new, progress, graphs=True)
     with old.store.exclusive():
         # What was written meanwhile is little, and nothing can come between any more.

@@ -26,7 +26,7 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
     """
     if not all(check_list("absent", absent)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
-    if context.waiting:
+    if context.pending.rows:
         backlog.embed_or_wait(context)
     with context.store.exclusive():
         checked: dict[str, int] = {}
@@ -61,7 +61,7 @@ def _indexed(context: Context, connection: Connection, kind: str) -> set[str]:
 def _unembedded(context: Context, connection: Connection, kind: str, missing: set[str]) -> set[str]:
     """Those of the rows that are missing in the index that only wait for their vectors."""
     if not context.store.read_only:
-        return {id for of, id in context.waiting if of == kind}
+        return {id for of, id in context.pending.rows if of == kind}
     # The process that owns the folder knows which; this one, only that some do.
     waits = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
     return missing if waits else set()

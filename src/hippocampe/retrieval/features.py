@@ -85,7 +85,7 @@ def query(
         unknown: Those that the data does not know.
         fresh: Embeddings of those that are `lexicon.spoken`, shape (words, embedder dimensions).
     """
-    lexicon = context.lexicon
+    lexicon = context.vocabulary
     new = set(unknown)
     known = lexicon.ids([word for word in words if word not in new])
     frequencies, items = lexicon.frequencies(space, known)
@@ -146,14 +146,14 @@ def load(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
         bm25=np.array([bm25.get(row.id, 0.0) for row in rows], np.float32),
-        vectors=context.lexicon.vectors_of(spoken.ids),
+        vectors=context.vocabulary.vectors_of(spoken.ids),
         texts=spoken,
         neighbours=neighbours,
         question=traits & ASKS > 0,
         number=traits[: len(rows)] & COUNTS > 0,
         date=traits[: len(rows)] & DATES > 0,
         place=traits[: len(rows)] & PLACES > 0,
-        topics=context.lexicon.topics_of(spoken.ids),
+        topics=context.vocabulary.topics_of(spoken.ids),
         authors=[row.author for row in rows],
         session=_sessions(rows),
         at=np.array([row.at / 1e6 for row in rows]),

@@ -63,7 +63,7 @@ def understand(
     kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
     # What holds no word, such as an emoji, is one.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
-    unknown = context.lexicon.unknown(listed)
+    unknown = context.vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
     if embed:
         dense, fresh = context.embedder.embed_query(text, spoken(unknown))
@@ -90,7 +90,7 @@ def _asker(query: str, scope: Scope, aliases: Mapping[str, frozenset[str]]) -> f
 
 def _known_first(context: Context, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names that the data holds at all, in order: others would only go unanswered."""
-    unknown = set(context.lexicon.unknown(word for name in names for word in name.split()))
+    unknown = set(context.vocabulary.unknown(word for name in names for word in name.split()))
     return tuple(name for name in names if unknown.isdisjoint(name.split()))
 
 
@@ -98,7 +98,7 @@ def _same_words(context: Context, groups: Sequence[tuple[str, ...]]) -> dict[int
     """The ids of single-word names, each with the id of the name that the query knows it by."""
     same: dict[int, int] = {}
     for group in groups:
-        known = context.lexicon.ids([name for name in group if name.isalnum()]).tolist()
+        known = context.vocabulary.ids([name for name in group if name.isalnum()]).tolist()
         if known:
             same |= dict.fromkeys(known[1:], known[0])
     return same

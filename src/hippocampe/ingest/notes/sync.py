@@ -15,7 +15,7 @@ from uuid6 import uuid7
 from hippocampe.config import Config
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import Outages, log
-from hippocampe.engine.unit_of_work import Change
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import NotFound, UnreadableFile
 from hippocampe.index.documents import piece_point, piece_text
 from hippocampe.ingest.notes.markdown import excerpt, pieces
@@ -284,7 +284,7 @@ def open_notebook(config: Config) -> Notebook | None:
     return Notebook(source, config.notes_space)
 
 
-def _remove(change: Change, gone: Sequence[Listed]) -> None:
+def _remove(change: UnitOfWork, gone: Sequence[Listed]) -> None:
     ids = [row.id for row in gone]
     if not ids:
         return
