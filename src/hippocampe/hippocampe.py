@@ -1,13 +1,13 @@
-"""The one door of the library: every verb, each a few lines that call the step that does the work."""
+"""The facade of the library: each verb checks its scope and calls the step that does the work."""
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hippocampe.config import Config
 from hippocampe.curation import erase, revise
@@ -16,7 +16,7 @@ from hippocampe.curation.revise import UNSET, Unset
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
-from hippocampe.engine.tracing import Operation, note_result
+from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import Notebook, open_notebook
@@ -53,37 +53,13 @@ from hippocampe.types import (
 )
 from hippocampe.validation import check_id, check_path, check_scope
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
 T = TypeVar("T")
 When = datetime | str | None
-_TRACED: dict[Callable[..., Any], Operation] = {
-    remember.remember: "upsert_memory",
-    remember_many.store_batch: "upsert_memory",
-    revise.edit: "update_memory",
-    recall.recall: "search_memory",
-    before_turn.before_turn: "search_memory",
-    revise.delete: "delete_memory",
-    forget_step.forget: "delete_memory",
-    erase.erase: "delete_memory",
-}
-"""Steps that are an operation on memory, each with what OpenTelemetry calls it."""
-_READING: frozenset[Callable[..., Any]] = frozenset(
-    {
-        *(recall.recall, before_turn.before_turn, settings_step.read, retrieval_log.retrievals),
-        *(revise.recent, revise.get, revise.history, revise.neighbours),
-        *(revise.reviews, revise.facts, conversation.messages, conversation.search_text),
-        *(browse.memories, browse.spaces, browse.users, browse.subjects),
-        *(
-            verification.stats,
-            verification.verify,
-            verification.backup,
-            maintenance.flush,
-            importer.export_to,
-        ),
-    }
-)
-"""Steps that write nothing: all that a read-only `Hippocampe` does. What only looks at what would be
-done, with `dry_run`, is done too."""
+UNSCOPED = Scope()
+"""The scope of verbs that take none."""
 
 
 def _utc_now() -> datetime:
@@ -110,7 +86,10 @@ class Hippocampe:
             )
         if notebook is not None:
             notebook.start(
-                self._do, opened.context.outages, config.notes_seconds, thread=config.background
+                lambda step: self._write(step, UNSCOPED),
+                opened.context.outages,
+                config.notes_seconds,
+                thread=config.background,
             )
 
     @classmethod
@@ -156,39 +135,62 @@ class Hippocampe:
         """Whether it was opened read-only."""
         return self._follow is not None
 
-    def _do(
-        self, step: Callable[Concatenate[Context, P], T], *args: P.args, **kwargs: P.kwargs
+    def _read(
+        self,
+        step: Callable[[Context], T],
+        scope: Scope,
+        traced: Traced | None = None,
+        *,
+        stale_allowed: bool = False,
     ) -> T:
-        operation = _TRACED.get(step)
-        scope = check_scope(kwargs["scope"]) if "scope" in kwargs else None  # pyright: ignore[reportArgumentType]
-        if operation is None or scope is None:
-            return self._serve(step, *args, **kwargs)
-        verb = step.__name__
-        with self._context.tracer.span(operation, verb=verb, space=scope.space) as span:
-            result = self._serve(step, *args, **kwargs)
-            if span is not None:
-                note_result(span, result)
+        """Run a step that writes nothing, also when opened read-only.
+
+        Args:
+            step: The call, on the context that serves now.
+            scope: Checked before anything else.
+            traced: The span around it, if any.
+            stale_allowed: Whether a read-only process may answer from its caches while the store is
+                down.
+        """
+        with self._span(scope, traced) as span:
+            result = self._run(step, stale_allowed=stale_allowed)
+            note_result(span, result)
         return result
 
-    def _serve(
-        self, step: Callable[Concatenate[Context, P], T], *args: P.args, **kwargs: P.kwargs
+    def _write(
+        self,
+        step: Callable[[Context], T],
+        scope: Scope,
+        traced: Traced | None = None,
+        *,
+        dry_run: bool = False,
     ) -> T:
+        """Run a step that writes, unless `dry_run`; refused when opened read-only."""
+        with self._span(scope, traced) as span:
+            if self._follow is not None and not dry_run:
+                self._context.store.check_writable()
+            result = self._run(step)
+            note_result(span, result)
+        return result
+
+    def _span(self, scope: Scope, traced: Traced | None) -> "AbstractContextManager[Span | None]":
+        space = check_scope(scope).space
+        return nullcontext() if traced is None else self._context.tracer.span(traced, space=space)
+
+    def _run(self, step: Callable[[Context], T], *, stale_allowed: bool = False) -> T:
         while True:
             context = self._context
             if self._opened.ending.is_set():
                 raise StoreError("this Hippocampe was closed: open the data folder again.")
             if self._follow is not None:
-                if step not in _READING and not kwargs.get("dry_run"):
-                    context.store.check_writable()
-                # A turn is served with what is known rather than not at all.
-                with suppress(StoreError) if step is before_turn.before_turn else nullcontext():
+                with suppress(StoreError) if stale_allowed else nullcontext():
                     self._follow()
             try:
-                return step(context, *args, **kwargs)
+                return step(context)
             except (Retired, IndexUnavailable):
                 if not context.retired:
                     raise
-                # Those that take over serve once the last write to them has ended.
+                # Wait for the switch to another embedder to finish, then retry.
                 with context.store.exclusive():
                     continue
 
@@ -242,22 +244,26 @@ class Hippocampe:
             InvalidInput: An argument cannot be used; nothing was changed.
             NotFound: An id in `replaces` is not a current memory of the space.
         """
-        return self._do(
-            remember.remember,
-            content,
-            scope=scope,
-            type=type,
-            collection=collection,
-            category=category,
-            key=key,
-            subjects=subjects,
-            importance=importance,
-            ttl=ttl,
-            occurred_at=occurred_at,
-            source=source,
-            replaces=replaces,
-            evidence=evidence,
-            metadata=metadata,
+        return self._write(
+            lambda context: remember.remember(
+                context,
+                content,
+                scope=scope,
+                type=type,
+                collection=collection,
+                category=category,
+                key=key,
+                subjects=subjects,
+                importance=importance,
+                ttl=ttl,
+                occurred_at=occurred_at,
+                source=source,
+                replaces=replaces,
+                evidence=evidence,
+                metadata=metadata,
+            ),
+            scope,
+            Traced("upsert_memory", "remember"),
         )
 
     def remember_many(
@@ -285,11 +291,17 @@ class Hippocampe:
             NotFound: An id in `replaces` is not a current memory of the space. As with any error
                 after the check, what `progress` has reported stays stored, and nothing else.
         """
-        drafts = self._do(remember_many.read_items, items, scope=scope)
+        drafts = self._write(
+            lambda context: remember_many.read_items(context, items, scope=scope), scope
+        )
         results: list[Remembered] = []
+
+        def store_next(context: Context) -> list[Remembered]:
+            return remember_many.store_batch(context, drafts, start=len(results), scope=scope)
+
         while len(results) < len(drafts):
-            # One step per transaction: only what is not stored yet may be tried again.
-            results += self._do(remember_many.store_batch, drafts, start=len(results), scope=scope)
+            # A retry must not store a batch twice: one call per transaction.
+            results += self._write(store_next, scope, Traced("upsert_memory", "remember_many"))
             if progress is not None:
                 progress("remembering", len(results), len(drafts))
         return results
@@ -335,23 +347,27 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(
-            recall.recall,
-            query,
-            scope=scope,
-            limit=limit,
-            collections=collections,
-            types=types,
-            subjects=subjects,
-            category=category,
-            metadata=metadata,
-            since=since,
-            until=until,
-            user=user,
-            channel=channel,
-            min_score=min_score,
-            mode=mode,
-            explain=explain,
+        return self._read(
+            lambda context: recall.recall(
+                context,
+                query,
+                scope=scope,
+                limit=limit,
+                collections=collections,
+                types=types,
+                subjects=subjects,
+                category=category,
+                metadata=metadata,
+                since=since,
+                until=until,
+                user=user,
+                channel=channel,
+                min_score=min_score,
+                mode=mode,
+                explain=explain,
+            ),
+            scope,
+            Traced("search_memory", "recall"),
         )
 
     def recent(
@@ -362,7 +378,12 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(revise.recent, limit, scope=scope, since=since, channel_only=channel_only)
+        return self._read(
+            lambda context: revise.recent(
+                context, limit, scope=scope, since=since, channel_only=channel_only
+            ),
+            scope,
+        )
 
     def memories(
         self,
@@ -406,36 +427,39 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used, or the cursor belongs to another query.
         """
-        return self._do(
-            browse.memories,
-            scope=scope,
-            collection=collection,
-            types=types,
-            subjects=subjects,
-            category=category,
-            user=user,
-            channel=channel,
-            metadata=metadata,
-            since=since,
-            until=until,
-            state=state,
-            order=order,
-            limit=limit,
-            cursor=cursor,
+        return self._read(
+            lambda context: browse.memories(
+                context,
+                scope=scope,
+                collection=collection,
+                types=types,
+                subjects=subjects,
+                category=category,
+                user=user,
+                channel=channel,
+                metadata=metadata,
+                since=since,
+                until=until,
+                state=state,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+            scope,
         )
 
     def spaces(self) -> dict[str, Counts]:
         """The spaces that hold memories or messages, the largest first. Takes no scope."""
-        return self._do(browse.spaces)
+        return self._read(lambda context: browse.spaces(context), UNSCOPED)
 
     def users(self, *, scope: Scope) -> dict[str, Counts]:
         """Who said something in the space, with their memories and messages, the most first."""
-        return self._do(browse.users, scope=scope)
+        return self._read(lambda context: browse.users(context, scope=scope), scope)
 
     def subjects(self, *, scope: Scope) -> dict[str, int]:
         """The subjects of the space in lower case without accents, with their current memories,
         the most first."""
-        return self._do(browse.subjects, scope=scope)
+        return self._read(lambda context: browse.subjects(context, scope=scope), scope)
 
     def get(self, id: str, *, scope: Scope) -> Memory:
         """One memory, current or not.
@@ -443,7 +467,7 @@ class Hippocampe:
         Raises:
             NotFound: The space has no memory of this id.
         """
-        return self._do(revise.get, id, scope=scope)
+        return self._read(lambda context: revise.get(context, id, scope=scope), scope)
 
     def history(self, id: str, *, scope: Scope) -> History:
         """Every version of what a memory states, oldest first, with the edges that touch them.
@@ -451,7 +475,7 @@ class Hippocampe:
         Raises:
             NotFound: The space has no memory of this id.
         """
-        return self._do(revise.history, id, scope=scope)
+        return self._read(lambda context: revise.history(context, id, scope=scope), scope)
 
     def edit(
         self,
@@ -478,18 +502,22 @@ class Hippocampe:
             InvalidInput: A value cannot be used, or another current memory states the same; nothing
                 was changed.
         """
-        return self._do(
-            revise.edit,
-            id,
-            scope=scope,
-            content=content,
-            type=type,
-            category=category,
-            subjects=subjects,
-            importance=importance,
-            ttl=ttl,
-            occurred_at=occurred_at,
-            metadata=metadata,
+        return self._write(
+            lambda context: revise.edit(
+                context,
+                id,
+                scope=scope,
+                content=content,
+                type=type,
+                category=category,
+                subjects=subjects,
+                importance=importance,
+                ttl=ttl,
+                occurred_at=occurred_at,
+                metadata=metadata,
+            ),
+            scope,
+            Traced("update_memory", "edit"),
         )
 
     def delete(self, id: str, *, scope: Scope, reason: str) -> Memory:
@@ -499,7 +527,11 @@ class Hippocampe:
             NotFound: The space has no current memory of this id.
             InvalidInput: The reason is empty.
         """
-        return self._do(revise.delete, id, scope=scope, reason=reason)
+        return self._write(
+            lambda context: revise.delete(context, id, scope=scope, reason=reason),
+            scope,
+            Traced("delete_memory", "delete"),
+        )
 
     def restore(self, id: str, *, scope: Scope) -> Memory | Recollection:
         """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
@@ -511,7 +543,7 @@ class Hippocampe:
             NotFound: The space has no memory and no turn of this id.
             InvalidInput: It is current already, or another current memory states the same.
         """
-        return self._do(revise.restore, id, scope=scope)
+        return self._write(lambda context: revise.restore(context, id, scope=scope), scope)
 
     def associate(
         self, source_id: str, target_id: str, kind: str, *, scope: Scope, reason: str | None = None
@@ -522,7 +554,12 @@ class Hippocampe:
             InvalidInput: The kind is not in `hippocampe.types.ASSOCIATIONS`.
             NotFound: The space lacks one of the memories.
         """
-        return self._do(revise.associate, source_id, target_id, kind, scope=scope, reason=reason)
+        return self._write(
+            lambda context: revise.associate(
+                context, source_id, target_id, kind, scope=scope, reason=reason
+            ),
+            scope,
+        )
 
     def neighbours(
         self, id: str, *, scope: Scope, depth: int = 2
@@ -533,11 +570,13 @@ class Hippocampe:
             NotFound: The space has no memory of this id.
             InvalidInput: `depth` is not 1 to 5.
         """
-        return self._do(revise.neighbours, id, scope=scope, depth=depth)
+        return self._read(
+            lambda context: revise.neighbours(context, id, scope=scope, depth=depth), scope
+        )
 
     def reviews(self, *, scope: Scope) -> list[Review]:
         """Pairs of memories that no rule could tell apart for sure, newest first."""
-        return self._do(revise.reviews, scope=scope)
+        return self._read(lambda context: revise.reviews(context, scope=scope), scope)
 
     def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
         """Take a pair off the review list; the one in `keep`, if given, supersedes the other, and
@@ -547,11 +586,13 @@ class Hippocampe:
             NotFound: The space lacks one of the memories.
             InvalidInput: `keep` is neither of them.
         """
-        self._do(revise.settle, id, other_id, scope=scope, keep=keep)
+        self._write(
+            lambda context: revise.settle(context, id, other_id, scope=scope, keep=keep), scope
+        )
 
     def facts(self, *, scope: Scope) -> dict[str, Memory]:
         """The current memories that have a key, by key."""
-        return self._do(revise.facts, scope=scope)
+        return self._read(lambda context: revise.facts(context, scope=scope), scope)
 
     def set_fact(self, key: str, value: str, *, scope: Scope) -> Remembered:
         """Write a fact; the value it had becomes history.
@@ -559,7 +600,13 @@ class Hippocampe:
         Raises:
             InvalidInput: The key or the value cannot be stored.
         """
-        return self._do(remember.remember, value, scope=scope, key=check_id(key, name="key"))
+        return self._write(
+            lambda context: remember.remember(
+                context, value, scope=scope, key=check_id(key, name="key")
+            ),
+            scope,
+            Traced("upsert_memory", "remember"),
+        )
 
     def delete_fact(self, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
         """Hide a fact.
@@ -567,7 +614,9 @@ class Hippocampe:
         Raises:
             NotFound: The space has no fact of this key.
         """
-        return self._do(revise.delete_fact, key, scope=scope, reason=reason)
+        return self._write(
+            lambda context: revise.delete_fact(context, key, scope=scope, reason=reason), scope
+        )
 
     # Talk
 
@@ -579,7 +628,12 @@ class Hippocampe:
         Raises:
             InvalidInput: The message cannot be stored.
         """
-        return self._do(conversation.observe, content, scope=scope, at=at, external_id=external_id)
+        return self._write(
+            lambda context: conversation.observe(
+                context, content, scope=scope, at=at, external_id=external_id
+            ),
+            scope,
+        )
 
     def before_turn(
         self,
@@ -613,8 +667,13 @@ class Hippocampe:
         self, message: HostMessage | Sequence[HostMessage], *, scope: Scope, role: str
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst."""
-        return self._do(
-            before_turn.before_turn, message, scope=scope, role=role, notebook=self._notebook
+        return self._read(
+            lambda context: before_turn.before_turn(
+                context, message, scope=scope, role=role, notebook=self._notebook
+            ),
+            scope,
+            Traced("search_memory", "before_turn"),
+            stale_allowed=True,
         )
 
     def _end_turn(self, burst: Burst, *, scope: Scope) -> Injection:
@@ -622,13 +681,13 @@ class Hippocampe:
         messages = burst.take()
         if messages is None:
             return before_turn.joined_to_a_later_message()
-        served = self._do(
-            before_turn.before_turn,
-            messages,
-            scope=scope,
-            role="user",
-            notebook=self._notebook,
-            joined=True,
+        served = self._read(
+            lambda context: before_turn.before_turn(
+                context, messages, scope=scope, role="user", notebook=self._notebook, joined=True
+            ),
+            scope,
+            Traced("search_memory", "before_turn"),
+            stale_allowed=True,
         )
         assert isinstance(served, Injection)
         return served
@@ -651,8 +710,11 @@ class Hippocampe:
         Raises:
             InvalidInput: A message cannot be stored; nothing was.
         """
-        return self._do(
-            conversation.after_turn, user_message, reply, scope=scope, assistant=assistant, at=at
+        return self._write(
+            lambda context: conversation.after_turn(
+                context, user_message, reply, scope=scope, assistant=assistant, at=at
+            ),
+            scope,
         )
 
     def messages(
@@ -663,7 +725,12 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(conversation.messages, scope=scope, since=since, until=until, limit=limit)
+        return self._read(
+            lambda context: conversation.messages(
+                context, scope=scope, since=since, until=until, limit=limit
+            ),
+            scope,
+        )
 
     def search_text(
         self,
@@ -692,15 +759,18 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(
-            conversation.search_text,
-            query,
-            scope=scope,
-            user=user,
-            channel=channel,
-            since=since,
-            until=until,
-            limit=limit,
+        return self._read(
+            lambda context: conversation.search_text(
+                context,
+                query,
+                scope=scope,
+                user=user,
+                channel=channel,
+                since=since,
+                until=until,
+                limit=limit,
+            ),
+            scope,
         )
 
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
@@ -714,11 +784,12 @@ class Hippocampe:
             NotesUnavailable: With `refresh`: they cannot be read now.
         """
         check_scope(scope)
-        if self._notebook is None:
+        notebook = self._notebook
+        if notebook is None:
             return []
         if refresh:
-            self._do(self._notebook.refresh)
-        return self._notebook.notes(space=scope.space)
+            self._write(lambda context: notebook.refresh(context), UNSCOPED)
+        return notebook.notes(space=scope.space)
 
     # Forgetting
 
@@ -728,7 +799,12 @@ class Hippocampe:
         Raises:
             InvalidInput: The topic is empty.
         """
-        return self._do(forget_step.forget, topic, scope=scope, dry_run=dry_run)
+        return self._write(
+            lambda context: forget_step.forget(context, topic, scope=scope, dry_run=dry_run),
+            scope,
+            Traced("delete_memory", "forget"),
+            dry_run=dry_run,
+        )
 
     def erase(
         self,
@@ -748,19 +824,26 @@ class Hippocampe:
             InvalidInput: None or several of them are given.
             NotFound: The space has nothing of this id.
         """
-        return self._do(
-            erase.erase,
-            scope=scope,
-            id=id,
-            user=user,
-            subject=subject,
-            whole_space=whole_space,
+        return self._write(
+            lambda context: erase.erase(
+                context,
+                scope=scope,
+                id=id,
+                user=user,
+                subject=subject,
+                whole_space=whole_space,
+                dry_run=dry_run,
+            ),
+            scope,
+            Traced("delete_memory", "erase"),
             dry_run=dry_run,
         )
 
     def expire(self, *, scope: Scope) -> Receipt:
         """Hide the memories of the space whose time is over; they never were recalled after it."""
-        return self._do(forget_step.expire, space=check_scope(scope).space)
+        return self._write(
+            lambda context: forget_step.expire(context, space=check_scope(scope).space), scope
+        )
 
     # Turns
 
@@ -770,7 +853,7 @@ class Hippocampe:
         Raises:
             StoreError: They cannot be read, and were not before.
         """
-        return self._do(settings_step.read, scope=scope)
+        return self._read(lambda context: settings_step.read(context, scope=scope), scope)
 
     def update_settings(self, *, scope: Scope, **changes: Any) -> Settings:
         """Change settings of the space, all or none, from the next turn on; None resets one.
@@ -783,7 +866,9 @@ class Hippocampe:
             InvalidInput: There is no such setting, or it cannot have this value; nothing was
                 changed.
         """
-        return self._do(settings_step.update, changes, scope=scope)
+        return self._write(
+            lambda context: settings_step.update(context, changes, scope=scope), scope
+        )
 
     def retrievals(
         self, *, scope: Scope, limit: int = 20, since: When = None, channel_only: bool = False
@@ -793,19 +878,18 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(
-            retrieval_log.retrievals,
-            scope=scope,
-            limit=limit,
-            since=since,
-            channel_only=channel_only,
+        return self._read(
+            lambda context: retrieval_log.retrievals(
+                context, scope=scope, limit=limit, since=since, channel_only=channel_only
+            ),
+            scope,
         )
 
     # Upkeep
 
     def stats(self, *, scope: Scope) -> Stats:
         """Counts of the space, and the state of the index."""
-        return self._do(verification.stats, scope=scope)
+        return self._read(lambda context: verification.stats(context, scope=scope), scope)
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and prove that words are nowhere.
@@ -816,7 +900,7 @@ class Hippocampe:
         Raises:
             InvalidInput: `absent` is one text, or holds an empty one.
         """
-        return self._do(verification.verify, absent=absent)
+        return self._read(lambda context: verification.verify(context, absent=absent), UNSCOPED)
 
     def reindex(
         self, *, embedder: str | None = None, progress: Progress | None = None
@@ -832,10 +916,13 @@ class Hippocampe:
         Raises:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         """
-        self._do(rederivation.rederive)
+        self._write(lambda context: rederivation.rederive(context), UNSCOPED)
         if embedder is None:
-            return self._do(maintenance.reindex, progress)
-        return self._do(reembed.change_embedder, embedder, progress, self._take_over)
+            return self._write(lambda context: maintenance.reindex(context, progress), UNSCOPED)
+        return self._write(
+            lambda context: reembed.change_embedder(context, embedder, progress, self._take_over),
+            UNSCOPED,
+        )
 
     def _take_over(self, context: Context) -> None:
         self._context = context
@@ -854,7 +941,9 @@ class Hippocampe:
             StoreError: The copy cannot be written.
         """
         copy = None if target is None else check_path("target", target)
-        return self._do(verification.backup, copy, overwrite=overwrite)
+        return self._read(
+            lambda context: verification.backup(context, copy, overwrite=overwrite), UNSCOPED
+        )
 
     def export_to(
         self, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
@@ -872,8 +961,11 @@ class Hippocampe:
             InvalidInput: The file exists, or is one of the data folder's own; or `path` is no path.
             StoreError: The file cannot be written.
         """
-        return self._do(
-            importer.export_to, check_path("path", path), scope=scope, overwrite=overwrite
+        return self._read(
+            lambda context: importer.export_to(
+                context, check_path("path", path), scope=scope, overwrite=overwrite
+            ),
+            scope,
         )
 
     def import_from(
@@ -899,13 +991,16 @@ class Hippocampe:
             UnreadableFile: The file cannot be read as what it claims to be.
             InvalidInput: The format or the timezone is not known.
         """
-        return self._do(
-            importer.import_from,
-            check_path("path", path),
-            scope=scope,
-            format=format,
-            timezone=timezone,
-            progress=progress,
+        return self._write(
+            lambda context: importer.import_from(
+                context,
+                check_path("path", path),
+                scope=scope,
+                format=format,
+                timezone=timezone,
+                progress=progress,
+            ),
+            scope,
         )
 
     def flush(self) -> None:
@@ -916,7 +1011,7 @@ class Hippocampe:
         self._opened.wait()
         if self._notebook is not None:
             self._notebook.wait()
-        self._do(maintenance.flush)
+        self._read(lambda context: maintenance.flush(context), UNSCOPED)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""

@@ -272,7 +272,7 @@ def test_words_erased_while_a_text_is_embedded_are_stored_with_it(
     open_hippo: Opener, scope: Scope
 ) -> None:
     hippo = open_hippo()
-    parts = hippo._parts
+    parts = hippo._context
     old = hippo.remember("Zéphyrine cultive des topinambours", scope=scope).memory
     lexicon = parts.vocabulary
     content = "Camille cuit des topinambours avec Zéphyrine"

@@ -1,13 +1,13 @@
 """OpenTelemetry spans with the semantic conventions for memory of generative AI; off by default.
 
 Names of operations and attributes are those of open-telemetry/semantic-conventions-genai (span
-`gen_ai.memory.client`, in development, 2026). Of what was said nothing is ever in an attribute:
-the convention's `gen_ai.memory.query.text` and `gen_ai.memory.records` are left out.
+`gen_ai.memory.client`, in development, 2026). Attributes never contain user text: the convention's
+`gen_ai.memory.query.text` and `gen_ai.memory.records` are not set.
 """
 
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Memory, Receipt, Remembered
@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 Operation = Literal["search_memory", "upsert_memory", "update_memory", "delete_memory"]
 """Values of `gen_ai.operation.name`."""
 
+
+class Traced(NamedTuple):
+    """A verb that is traced: the operation in the words of the convention, and its own name."""
+
+    operation: Operation
+    verb: str
+
+
 _OFF = nullcontext[None]()
 
 
 class Tracer:
-    """Makes spans; when off, none, at no cost.
+    """Makes spans; does nothing when off.
 
     Args:
         on: Whether to make spans with the tracer provider that the host has set.
@@ -45,27 +53,24 @@ class Tracer:
             ) from exc
         self._tracer = trace.get_tracer("hippocampe")
 
-    def span(
-        self, operation: Operation, *, verb: str, space: str
-    ) -> "AbstractContextManager[Span | None]":
+    def span(self, traced: Traced, *, space: str) -> "AbstractContextManager[Span | None]":
         """A span around one operation; None when tracing is off.
 
-        An error ends it as failed, with the name of its class alone: messages quote what was given.
+        An error marks it as failed, with its class name only: messages may quote user text.
 
         Args:
-            operation: What is done, in the words of the convention.
-            verb: What is done, in ours.
-            space: Whose memory.
+            traced: The operation and the verb.
+            space: The space it works on.
         """
         if self._tracer is None:
             return _OFF
         attributes = {
-            "gen_ai.operation.name": operation,
+            "gen_ai.operation.name": traced.operation,
             "gen_ai.provider.name": "hippocampe",
             "gen_ai.memory.store.id": space,
-            "hippocampe.verb": verb,
+            "hippocampe.verb": traced.verb,
         }
-        return _recorded(self._tracer, operation, attributes)
+        return _recorded(self._tracer, traced.operation, attributes)
 
 
 @contextmanager
@@ -90,8 +95,10 @@ def _recorded(
             raise
 
 
-def note_result(span: "Span", result: object) -> None:
-    """Say how many memories an operation touched, and which if it was one."""
+def note_result(span: "Span | None", result: object) -> None:
+    """Record how many memories an operation touched, and the id if it was one."""
+    if span is None:
+        return
     id: str | None = None
     if isinstance(result, Remembered):
         count, id = 1, result.memory.id
