@@ -13,60 +13,49 @@ import hippocampe
 from hippocampe import Hippocampe, errors, types
 
 SOURCE = Path(hippocampe.__file__).parent
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors"),
-    ("config",),
-    (),
-    (
-        "store",
-        "index",
-        "embed",
-        "notes",
-        "tokens",
-        "page_cache",
-        "allocator",
-        "child",
-        "folders",
-        "output",
-    ),
-    (
-        "points",
-        "lexicon",
-        "owner",
-        "parts",
-        "rebuild",
-        "evidence",
-        "absence",
-        "opening",
-        "maintain",
-        "rederivation",
-        "remember",
-        "remember_many",
-        "understand",
-        "recall",
-        "revise",
-        "browse",
-        "forget",
-        "listen",
-        "notebook",
-        "transfer",
-        "archive",
-        "archive_rows",
-        "inject",
-        "extract",
-        "digest",
-        "compact",
-        "jobs",
-        "settings",
-        "journal",
-        "warming",
-    ),
-    ("hippocampe", "aio"),
-    ("companion", "server", "cli", "demo", "__main__", "testing", "testing_embedder"),
-)
-"""From the lowest; a module uses those of its own layer and below. What is named nowhere is pure."""
+ALLOWED: dict[str, str] = {
+    "errors": "",
+    "types": "errors",
+    "config": "errors types",
+    "protocols": "types",
+    "system": "errors",
+    "language": "errors",
+    "consolidation": "language",
+    "validation": "errors types language",
+    "store": "errors types protocols system language",
+    "embed": "errors protocols system",
+    "index": "errors types protocols system language store",
+    "engine": "errors types config protocols system language store embed index",
+    "ingest": "errors types config protocols system language consolidation validation store index engine",
+    "retrieval": "errors types protocols language consolidation validation store embed index engine",
+    "injection": "errors types protocols system language consolidation store embed index engine ingest"
+    " retrieval",
+    "curation": "errors types protocols language consolidation validation store index engine ingest"
+    " retrieval injection",
+    "lifecycle": "errors types config protocols system language consolidation validation store embed"
+    " index engine ingest retrieval injection curation",
+    "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
+    " lifecycle",
+    "aio": "types config injection hippocampe",
+    "testing": "protocols",
+    "demo": "errors types config engine hippocampe",
+    "cli": "errors types config system language embed engine ingest curation lifecycle hippocampe demo",
+    "__main__": "cli",
+}
+"""What each package or module at the top may import, in the order in which data flows."""
 
-PURE = 2
+PURE = {"language", "consolidation"}
+IMPURE_LIBRARIES = {
+    "sqlalchemy",
+    "threading",
+    "concurrent",
+    "time",
+    "socket",
+    "subprocess",
+    "sqlite3",
+}
+PURE_READERS = {"hippocampe.language.lexicon", "hippocampe.language.i18n"}
+"""Pure modules that read data files of the package, and nothing else."""
 
 
 def module_name(path: Path) -> str:
@@ -96,15 +85,43 @@ def imported(name: str, *, at_import: bool) -> set[str]:
     return {each for each in found if each.split(".")[0] == "hippocampe"} & set(MODULES)
 
 
-def layer(name: str) -> int:
-    top = name.split(".")[1]
-    return next((number for number, names in enumerate(LAYERS) if top in names), PURE)
+def package(name: str) -> str:
+    return name.split(".")[1]
+
+
+def test_every_package_is_named() -> None:
+    assert {package(name) for name in MODULES if name != "hippocampe"} == ALLOWED.keys()
+    # Data flows one way: what a package may import comes before it.
+    order = list(ALLOWED)
+    for name, allowed in ALLOWED.items():
+        assert all(order.index(other) < order.index(name) for other in allowed.split()), name
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "hippocampe"])
 def test_imports_point_one_way(name: str) -> None:
+    allowed = {package(name), *ALLOWED[package(name)].split()}
     for other in imported(name, at_import=False) - {"hippocampe"}:
-        assert layer(other) <= layer(name), f"{name} imports {other} from above"
+        assert package(other) in allowed, f"{name} may not import {other}"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if name != "hippocampe" and package(name) in PURE]
+)
+def test_pure_packages_are_pure(name: str) -> None:
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            libraries = {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            libraries = {(node.module or "").split(".")[0]}
+        else:
+            if isinstance(node, ast.Call) and name not in PURE_READERS:
+                called = ast.unparse(node.func).split(".")[-1]
+                assert called not in {"open", "read_text", "read_bytes", "now", "today", "sleep"}, (
+                    name
+                )
+            continue
+        assert not libraries & IMPURE_LIBRARIES, name
 
 
 def test_no_module_imports_itself_over_others() -> None:

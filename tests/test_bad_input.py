@@ -234,7 +234,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "open": (("data",), {}),
 }
 """Every verb, with arguments of the right types."""
-WITHOUT_SCOPE = {"verify", "reindex", "backup", "flush", "close", "open"}
+WITHOUT_SCOPE = {"spaces", "verify", "reindex", "backup", "flush", "close", "open"}
 TAKES_ANYTHING = {"before_turn"}
 """Verbs that serve a host whatever it hands over."""
 

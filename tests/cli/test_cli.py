@@ -725,7 +725,7 @@ class TestDoctor:
         assert run("doctor", "--folder", str(tmp_path / "file")).code == 1
 
     def test_it_looks_for_every_package_that_is_required(self) -> None:
-        project = (Path(__file__).parent.parent / "pyproject.toml").read_text()
+        project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
         block = project.split("\ndependencies = [")[1].split("\n]")[0]
         required = set(re.findall(r'^ +"([\w-]+)', block, re.MULTILINE)) - {"tzdata"}
         assert set(doctor.PACKAGES) == required

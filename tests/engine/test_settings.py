@@ -21,7 +21,7 @@ from hippocampe.store.schema import setting
 from hippocampe.types import Settings
 
 NAMES = [each.name for each in dataclasses.fields(Settings)]
-REFERENCE = (Path(__file__).parent.parent / "docs" / "reference.md").read_text(encoding="utf-8")
+REFERENCE = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
 
 GOOD: dict[str, Any] = {
     "auto_retrieve_enabled": False,

@@ -942,20 +942,19 @@ class TestFaults:
         (vault / "Jardin.md").write_text("La serre ouvre à huit heures. #hippocampe")
         hippo = unhurried(open_hippo(embedder=HASHED, notes_folder=vault))
         vault.rename(tmp_path / "away")
-        serve = hippo._do  # pyright: ignore[reportPrivateUsage]
         kept = hippo._notebook  # pyright: ignore[reportPrivateUsage]
         assert isinstance(kept, sync.Notebook)
         with pytest.raises(NotesUnavailable):
             hippo.notes(scope=LOBBY, refresh=True)
         outages = parts_of(hippo).outages
         for _ in range(2):
-            outages.attempt("notes", lambda: serve(kept.refresh))
+            outages.attempt("notes", lambda: kept.refresh(hippo._context))
             turn = anew(hippo)
             # What was read last goes on serving.
             assert "La serre ouvre" in turn.text
             assert turn.trace.missing == ("notes down",)
         (tmp_path / "away").rename(vault)
-        outages.attempt("notes", lambda: serve(kept.refresh))
+        outages.attempt("notes", lambda: kept.refresh(hippo._context))
         assert anew(hippo).trace.missing == ()
         assert lines(logged) == [("WARNING", "notes failed"), ("INFO", "notes works again")]
 

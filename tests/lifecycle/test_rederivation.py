@@ -99,14 +99,14 @@ def test_it_goes_on_where_it_was_stopped(folder: Path, open_hippo: Opener, scope
     corrupt(folder)
     with open_hippo(embedder="hashed:32") as hippo:
         stops = iter((False, True))
-        assert not hippo._do(rederive, lambda: next(stops))  # pyright: ignore[reportPrivateUsage]
+        assert not rederive(hippo._context, lambda: next(stops))  # pyright: ignore[reportPrivateUsage]
         half = rows(folder)
         assert len([1 for _, equality in half["equality"] if equality == "x"]) == BATCH
     assert rows(folder) == before
 
 
 def run(source: Path, script: str, folder: Path) -> str:
-    paths = (source, Path(__file__).parent)
+    paths = (source, Path(__file__).parents[1])
     start = (
         "import sys, hashed\nhashed.install(setattr)\nfrom hippocampe import Config, Hippocampe, Scope\n"
         "scope = Scope(user='dev', channel='lobby')\n"
