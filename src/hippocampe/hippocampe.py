@@ -128,7 +128,7 @@ class Hippocampe:
         if read_only:
             return cls(opening.open_read_only(config, clock))
         notebook = open_notebook(config)
-        return cls(opening.open_parts(config, clock, progress), notebook)
+        return cls(opening.open_folder(config, clock, progress), notebook)
 
     @property
     def read_only(self) -> bool:

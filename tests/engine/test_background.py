@@ -53,7 +53,7 @@ def test_an_unexpected_error_is_an_outage_without_its_text(
     assert not outages.is_down("a job")
     said = [record.getMessage() for record in caplog.records]
     assert said == [
-        "a job failed, going on without it until it works again: KeyError",
+        "a job failed, continuing without it until it recovers: KeyError",
         "a job works again",
     ]
 

@@ -31,9 +31,9 @@ def test_an_outage_is_one_line_and_so_is_its_end(logged: pytest.LogCaptureFixtur
         outages.works("notes")
     outages.failed("index", IndexUnavailable("closed"))
     assert lines(logged) == [
-        ("WARNING", "notes failed, going on without it until it works again: no answer in 2 s"),
+        ("WARNING", "notes failed, continuing without it until it recovers: no answer in 2 s"),
         ("INFO", "notes works again"),
-        ("WARNING", "index failed, going on without it until it works again: closed"),
+        ("WARNING", "index failed, continuing without it until it recovers: closed"),
     ]
     outages.failed("notes", "refused")
     assert outages.counts == {"notes": 2, "index": 1}
@@ -71,7 +71,7 @@ def test_late_is_not_down_until_nothing_is_heard(logged: pytest.LogCaptureFixtur
     assert lines(logged) == [
         (
             "WARNING",
-            "search failed, going on without it until it works again: no answer within 100 ms",
+            "search failed, continuing without it until it recovers: no answer within 100 ms",
         ),
         ("INFO", "search works again"),
     ]

@@ -1,4 +1,4 @@
-"""Stored rows that wait to be embedded and indexed."""
+"""Embed and index the stored rows that still wait for it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,13 +23,13 @@ from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
 
 UNEMBEDDED = "unembedded"
-"""The `meta` that says that an import was cut short before its rows were embedded."""
+"""The `meta` entry of an import that was interrupted before its rows were embedded."""
 
 
 def unembedded(
     connection: Connection, kind: str, model: str, limit: int, ids: Sequence[str] | None = None
 ) -> list[Any]:
-    """Rows that the index should hold and that `model` has not embedded yet, all or among some."""
+    """Rows that belong in the index and have no vector by `model` yet, among all or some ids."""
     table = TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table).select_from(joined).where(SHOWN[kind], vector.c.id.is_(None))
@@ -41,10 +41,10 @@ def unembedded(
 def embed_missing(
     context: Context, progress: Progress | None = None, *, index: bool = False
 ) -> int:
-    """Embed every row that lacks a vector by the embedder; return how many there were.
+    """Embed every row without a vector; return their number.
 
     Args:
-        index: Put their points in the index too.
+        index: Index them too.
     """
     done = 0
     for kind in TABLES:
@@ -61,7 +61,7 @@ def embed_missing(
 
 
 def embed_imported(context: Context, progress: Progress | None = None) -> None:
-    """Embed and index the rows that an import, or a process that died, left without vectors."""
+    """Embed and index the rows that an import or a killed process left without vectors."""
     embed_missing(context, progress, index=True)
     with context.store.write() as connection:
         for name in (UNEMBEDDED, WAITING):
@@ -69,12 +69,12 @@ def embed_imported(context: Context, progress: Progress | None = None) -> None:
 
 
 def embed_soon(context: Context) -> None:
-    """Have what waits embedded and indexed: in the background if there is one, else now.
+    """Embed and index pending rows in the background, or now if there is none.
 
-    What cannot be embedded waits on: for the next such call, for a flush, for the next open.
+    Rows that cannot be embedded stay pending until the next call, flush or open.
     """
     if context.config.background:
-        # Closing ends the thread, and embeds what waits; what comes later waits for the next open.
+        # After closing, the rows stay pending until the next open.
         with suppress(RuntimeError):
             context.pending.worker.submit(
                 context.outages.attempt, "embedding", lambda: embed_or_wait(context)
@@ -84,10 +84,10 @@ def embed_soon(context: Context) -> None:
 
 
 def catch_up_with_talk(context: Context) -> None:
-    """Wait until the talk that is stored by now can be found: whoever stored it expects that.
+    """Wait until all talk stored before this call can be found.
 
-    Not for what is stored later, and not while the embedder or the store is down: that is in the
-    log, and what waits is found once it is back.
+    Returns at once while the embedder or the store is down: the outage is logged, and the talk is
+    found after recovery.
     """
     stored = list(context.pending.rows)
     if not stored or not context.config.background:
@@ -95,7 +95,7 @@ def catch_up_with_talk(context: Context) -> None:
     try:
         attempt = context.pending.worker.submit(embed_or_wait, context)
     except RuntimeError:
-        # The data folder is being closed.
+        # Closing.
         return
     attempt.add_done_callback(lambda _: _tell_waiting(context))
 
@@ -113,9 +113,8 @@ def _tell_waiting(context: Context) -> None:
 
 
 def embed_or_wait(context: Context) -> None:
-    """Embed and index the talk that was stored and waits for it; when that is not possible it waits
-    on, and the outage is noted."""
-    # Held until the outcome is noted, so that an old failure never follows a new success.
+    """Embed and index pending rows; on failure they stay pending and the outage is noted."""
+    # Held until the outcome is noted, so that an old failure never overwrites a new success.
     with context.pending.embedding:
         try:
             _embed_waiting(context)
@@ -125,7 +124,7 @@ def embed_or_wait(context: Context) -> None:
         except StoreError as exc:
             context.outages.failed("store", exc)
         except Retired:
-            # The parts that took over embed it with their own embedder.
+            # The new context embeds them with its own embedder.
             return
         finally:
             _tell_waiting(context)
@@ -152,7 +151,7 @@ def _embed_waiting(context: Context) -> None:
 
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """What of rows of a kind is embedded, and what their words and traits are taken from."""
+    """The texts to embed of rows of a kind, and the texts that give their words and traits."""
     if kind == "memory":
         items = [memories.of_row(row) for row in rows]
         return list(map(memory_embedding_text, items)), list(map(memory_text, items))

@@ -1,7 +1,7 @@
-"""The index made again from the store: the points of its rows, replay, repair, new generations.
+"""Rebuild the index from the store: replay of the outbox, repair, new generations.
 
-Run as a program (`python -m hippocampe.engine.generations`), it builds one generation in a process of its own,
-because building a graph would freeze the process that serves.
+Building an HNSW graph holds the interpreter lock for minutes, so it runs in a child process:
+`python -m hippocampe.engine.generations` builds one generation.
 """
 
 import json
@@ -27,10 +27,10 @@ _BUILDER = ("-m", "hippocampe.engine.generations")
 
 
 def replay(context: Context, *, after: int = 0) -> int:
-    """Bring the index up to date with the outbox; return how many items were replayed.
+    """Apply the outbox to the index; return the number of items replayed.
 
     Raises:
-        IndexUnavailable: The index still cannot be used.
+        IndexUnavailable: The index still fails.
     """
     with context.store.exclusive():
         with context.store.read() as connection:
@@ -60,16 +60,16 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
 def refill(
     context: Context, progress: Progress | None = None, *, graphs: bool = False
 ) -> tuple[str, ...]:
-    """Build every kind again from the store and swap it in.
+    """Build a new generation of every kind from the store and swap it in.
 
-    Reading goes on with the old generation meanwhile. A kind that nothing is of has none: each takes
-    some 35 MB of memory.
+    Reads use the old generation meanwhile. A kind without rows gets no generation: each takes some
+    35 MB of memory.
 
     Args:
         graphs: Build the kinds above the graph threshold with their graphs, in a child process.
 
     Returns:
-        The kinds above the threshold that have no graph now.
+        The kinds above the threshold that have no graph yet.
     """
     embed_missing(context, progress)
     without: list[str] = []
@@ -108,14 +108,14 @@ def new_generation(
     With `graph`, a niced child process builds it together with its HNSW graph.
 
     Raises:
-        IndexUnavailable: It could not be built; the old generation goes on serving.
+        IndexUnavailable: The build failed; the old generation keeps serving.
     """
     index = context.index
     if not isinstance(index, EdgeIndex):
         return
     with context.store.exclusive():
-        # From here on what is applied is also recorded, so nothing falls between the snapshot
-        # that the build reads and the swap.
+        # Changes applied from here on are recorded, so none is lost between the snapshot that the
+        # build reads and the swap.
         target = index.start_generation(kind)
     try:
         if graph:
@@ -159,15 +159,15 @@ def _build_in_child(context: Context, kind: str, target: Path) -> None:
         worker.run(_BUILDER, order, started=context.builder.started)
     except worker.ChildFailed as exc:
         raise IndexUnavailable(
-            f"the graph of {kind} could not be built: {exc}. Searching goes on without it."
+            f"the graph of {kind} could not be built: {exc}. Searches scan without it."
         ) from exc
     finally:
         context.builder.process = None
 
 
 def build_from_order(order: dict[str, Any]) -> None:
-    """Build one generation with its graph; the child process's work."""
-    # Windows has none: the build then competes with what serves.
+    """Build one generation with its graph, in the child process."""
+    # Windows has no nice: the build competes with the serving process.
     if hasattr(os, "nice"):
         os.nice(15)
     database = Path(order["database"])

@@ -1,7 +1,7 @@
-"""What is down and done without: one line in the log when it goes, one when it is back, a counter.
+"""Outages: one log line when a part fails, one when it recovers, and a counter.
 
-Slow is not down: a part that is late is only lost once nothing has been heard of it for a while.
-Overload is logged the same way, once when it begins and once when it has ended.
+Slow is not down: a late part counts as failed only after it has given no answer for a second.
+Overload is logged the same way, once when it begins and once when it ends.
 """
 
 import logging
@@ -14,14 +14,14 @@ from hippocampe.errors import HippocampeError
 log = logging.getLogger("hippocampe")
 
 SILENCE_SECONDS = 1.0
-"""How long a late part may give no answer at all before that is an outage."""
+"""Silence of a late part after which it counts as an outage."""
 QUIET_SECONDS = 10.0
-"""How long no turn may be refused before an overload has ended: load comes in waves."""
+"""Time without a refused turn after which an overload has ended: load comes in waves."""
 OVERLOAD = "overload"
 
 
 class Outages:
-    """Which parts are down, and how often each was. Thread-safe.
+    """The parts that are down, and how often each failed. Thread-safe.
 
     Args:
         clock: Seconds, monotonic.
@@ -40,25 +40,25 @@ class Outages:
         """Note that a part failed; logged and counted when it worked before.
 
         Args:
-            name: What failed, as it is to be read: `index`.
-            error: Why; shown in the log, so without any content.
+            name: The part, as logged: `index`.
+            error: The reason. It is logged, so it must not contain user text.
         """
         with self._lock:
             if name in self._down:
                 return
             self._down.add(name)
             self._counts[name] = self._counts.get(name, 0) + 1
-        log.warning("%s failed, going on without it until it works again: %s", name, error)
+        log.warning("%s failed, continuing without it until it recovers: %s", name, error)
 
     def late(self, name: str, error: object) -> None:
-        """Note that a part gave no answer in time: an outage if it gave none at all for a second."""
+        """Note a missed deadline; it becomes an outage after a second without any answer."""
         with self._lock:
             since = self._silent_since.setdefault(name, self._clock())
         if self._clock() - since >= SILENCE_SECONDS:
             self.failed(name, error)
 
     def works(self, name: str) -> None:
-        """Note that a part works, or has answered late; logged when it was down."""
+        """Note that a part answered; logged when it was down."""
         if name not in self._down and name not in self._silent_since:
             return
         with self._lock:
@@ -69,25 +69,25 @@ class Outages:
             log.info("%s works again", name)
 
     def attempt(self, name: str, work: Callable[[], object]) -> None:
-        """Do one round of a background job, which goes on with the next whatever happens in this one.
+        """Run one round of a background job; an error is noted as an outage and never ends the thread.
 
         Args:
-            name: The job, as it is to be read.
-            work: The round; an error in it is noted as an outage.
+            name: The job, as logged.
+            work: The round.
         """
         try:
             work()
         except (HippocampeError, OSError) as exc:
             self.failed(name, exc)
         except Exception as exc:
-            # A thread that ended would not be missed for weeks. The text may say what was said.
+            # Unexpected errors may quote user text, so only their type is logged.
             self.failed(name, type(exc).__name__)
             log.debug("%s failed", name, exc_info=exc)
         else:
             self.works(name)
 
     def refused(self) -> None:
-        """Note a turn that was refused because too many others run."""
+        """Note a turn refused because of overload."""
         with self._lock:
             begins = self._refused_at is None
             self._refused_at = self._clock()
@@ -95,10 +95,10 @@ class Outages:
             if begins:
                 self._counts[OVERLOAD] = self._counts.get(OVERLOAD, 0) + 1
         if begins:
-            log.warning("overload: more turns than can be served, some are answered without memory")
+            log.warning("overload: too many turns at once, some are answered without memory")
 
     def served(self) -> None:
-        """Note a turn that was not refused; ends an overload after a quiet while."""
+        """Note a turn that was served; an overload ends after a while without refusals."""
         with self._lock:
             if self._refused_at is None:
                 return

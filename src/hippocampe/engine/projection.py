@@ -1,4 +1,4 @@
-"""Store rows as the points of the index."""
+"""The projection of store rows to points of the index."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -12,14 +12,14 @@ from hippocampe.store.schema import subject, vector
 from hippocampe.store.shown import SHOWN, TABLES
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many are done, and how many there are."""
+"""Called with the current work, the number done and the total."""
 
 
 BATCH = 1_000
 
 
 def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
-    """The ids of all rows that the index should hold."""
+    """The ids of all rows that belong in the index."""
     query = select(TABLES[kind].c.id).where(SHOWN[kind])
     for row in connection.execute(query, execution_options={"yield_per": 10_000}):
         yield row.id
@@ -28,7 +28,11 @@ def shown_ids(connection: Connection, kind: str) -> Iterator[str]:
 def stored_points(
     connection: Connection, kind: str, model: str, ids: Collection[str] | None = None
 ) -> Iterator[Point]:
-    """The points of rows that the index should hold and that are embedded by `model`."""
+    """The points of rows that belong in the index and are embedded by `model`.
+
+    Args:
+        ids: Only these rows; default: all.
+    """
     table = TABLES[kind]
     columns: list[Any] = [table, vector.c.dense]
     joined = table.join(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
@@ -66,6 +70,6 @@ def _names(connection: Connection, ids: Collection[str] | None) -> dict[str, lis
 
 
 def count_shown(connection: Connection, kind: str) -> int:
-    """How many rows of a kind the index should hold."""
+    """The number of rows of a kind that belong in the index."""
     query = select(func.count()).select_from(TABLES[kind]).where(SHOWN[kind])
     return connection.execute(query).scalar_one()

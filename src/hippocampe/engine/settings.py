@@ -1,7 +1,7 @@
-"""The settings of a space: read from memory, checked before they are written.
+"""The settings of a space: cached, and validated before they are written.
 
-Only what differs from the default is stored, so that a better default reaches everyone who did not
-choose.
+Only values that differ from the default are stored, so an improved default reaches every space that
+did not choose.
 """
 
 import time
@@ -18,13 +18,13 @@ from hippocampe.store import settings as rows
 from hippocampe.types import MAX_LABEL_CHARACTERS, Scope, Settings
 
 FRESH_SECONDS = 5.0
-"""After this, values are read again: another process on the same database may have changed them."""
+"""Age after which cached values are read again: another process may have changed them."""
 MAX_NAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What a setting may be: in words, and as a check that gives the value to keep or None."""
+    """The values a setting accepts: in words, and as a check that returns the value to keep, or None."""
 
     says: str
     check: Callable[[Any], Any]
@@ -122,7 +122,7 @@ ACCEPTED: Mapping[str, Accepted] = {
 
 
 def check(name: str, value: Any) -> Any:
-    """The value as it is kept.
+    """Validate a value and return it as stored.
 
     Raises:
         InvalidInput: There is no such setting, or it cannot have this value.
@@ -143,12 +143,12 @@ def check(name: str, value: Any) -> Any:
 
 
 def defaults(config: Config) -> Settings:
-    """What a space has that changed nothing."""
+    """The default settings of a space."""
     return Settings(timezone=config.timezone)
 
 
 def read(context: Context, *, scope: Scope) -> Settings:
-    """The settings of a space. While the store is down, those that were known last."""
+    """The settings of a space; the last known ones while the store is down."""
     if (fresh := fresh_ones(context, scope.space)) is not None:
         return fresh
     try:
@@ -160,21 +160,21 @@ def read(context: Context, *, scope: Scope) -> Settings:
 
 
 def fresh_ones(context: Context, space: str) -> Settings | None:
-    """The settings of a space, if they were read only just now."""
+    """The cached settings of a space, if they are fresh."""
     known = context.settings.spaces.get(space)
     fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
     return known[1] if known is not None and fresh else None
 
 
 def known_ones(context: Context, space: str) -> Settings | None:
-    """The settings of a space as they were read last, if ever."""
+    """The cached settings of a space, however old."""
     known = context.settings.spaces.get(space)
     return known[1] if known is not None else None
 
 
 def refresh(context: Context, space: str) -> Settings:
     """Read the settings of a space from the store."""
-    # Held while reading, so that what was read before a change is never kept after it.
+    # Held while reading, so that old values never replace newer ones.
     with context.settings.loading:
         with context.store.read() as connection:
             stored = rows.load(connection, space)
@@ -184,7 +184,7 @@ def refresh(context: Context, space: str) -> Settings:
 
 
 def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Those values that this version can use: another one may have stored others."""
+    """The stored values that this version accepts."""
     checked = {
         name: ACCEPTED[name].check(value) for name, value in stored.items() if name in ACCEPTED
     }
@@ -192,7 +192,7 @@ def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def update(context: Context, changes: Mapping[str, Any], *, scope: Scope) -> Settings:
-    """Change settings of a space, all or none; None gives one its default back.
+    """Change settings of a space, all or none; None resets one to its default.
 
     Raises:
         InvalidInput: There is no such setting, or it cannot have this value; nothing was changed.

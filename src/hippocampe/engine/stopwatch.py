@@ -1,10 +1,10 @@
-"""How long each stage of something took. Pure."""
+"""Time spent in each stage of a call."""
 
 import time
 
 
 class Stopwatch:
-    """A clock that is read at the end of each stage.
+    """Measures consecutive stages.
 
     Attributes:
         spent: Milliseconds by stage, in the order in which they first ended.
@@ -15,11 +15,11 @@ class Stopwatch:
         self.spent: dict[str, float] = {}
 
     def end(self, stage: str) -> None:
-        """Count the time since the last reading to a stage."""
+        """Add the time since the previous stage ended to this stage."""
         now = time.perf_counter()
         self.spent[stage] = self.spent.get(stage, 0.0) + (now - self._last) * 1000
         self._last = now
 
     def total(self) -> float:
-        """Milliseconds since the beginning."""
+        """Milliseconds since the start."""
         return (time.perf_counter() - self.started) * 1000

@@ -1,4 +1,4 @@
-"""One transaction, with its changes to the index."""
+"""One store transaction and its changes to the index."""
 
 from dataclasses import dataclass, field
 from itertools import chain
@@ -16,7 +16,7 @@ from hippocampe.store.embeddings import Embedded, Words
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """What one transaction changes, in the store and then in the index."""
+    """The changes of one transaction, to the store and then to the index."""
 
     connection: Connection
     vocabulary: Vocabulary
@@ -27,19 +27,19 @@ class UnitOfWork:
     )
     later: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     learnt: list[Words] = field(default_factory=list[Words])
-    """The words that the transaction adds."""
+    """New words of the transaction."""
     _fresh: dict[str, int] = field(default_factory=dict[str, int])
     _written: NewWords | None = None
     _rows: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    """Embeddings to store, by the id of their row."""
+    """Vector rows to store, by row id."""
 
     @property
     def model(self) -> str:
-        """The embedder that vectors are stored for."""
+        """The id of the embedder."""
         return self.vocabulary.embedder.model
 
     def embedded(self, prepared: Prepared) -> Embedded:
-        """A text with the ids of its words, which are stored if they are new."""
+        """Replace the words of a text by their ids; new words are stored."""
         if prepared.new is not self._written:
             self._written = prepared.new
             self._add(prepared.new)
@@ -56,7 +56,7 @@ class UnitOfWork:
             self._fresh = dict(chain.from_iterable(pairs))
 
     def index(self, kind: str, point: Point, prepared: Prepared | None = None) -> None:
-        """Put a point in the index; with `prepared`, its embedding is new and is stored too."""
+        """Index a point; with `prepared`, store its new embedding too."""
         self.removed.pop((kind, point.id), None)
         self.points[kind, point.id] = point
         if prepared is not None:
@@ -66,7 +66,7 @@ class UnitOfWork:
             self.counted.append((point.space, embedded.words, 1))
 
     def dense(self, kind: str, id: str) -> Vector | None:
-        """The vector of a row: that of this transaction, else the stored one."""
+        """The vector of a row, from this transaction or from the store."""
         point = self.points.get((kind, id))
         if point is not None:
             return point.dense
@@ -74,7 +74,7 @@ class UnitOfWork:
         return None if stored is None else stored.dense
 
     def near(self, kind: str, dense: Vector, where: Filter) -> dict[str, float]:
-        """The cosines of the points of this transaction that `where` lets through, by id."""
+        """Cosines of the points of this transaction that match a filter, by id."""
         found = [
             point
             for (of, _), point in self.points.items()
@@ -90,12 +90,12 @@ class UnitOfWork:
         return dict(zip((point.id for point in found), cosines.tolist(), strict=True))
 
     def unindex(self, kind: str, id: str, space: str) -> None:
-        """Take a point out of the index; its stored embedding stays."""
+        """Remove a point from the index; its stored embedding stays."""
         self.points.pop((kind, id), None)
         self.removed[kind, id] = space
 
     def index_later(self, kind: str, id: str, space: str) -> None:
-        """Leave a new row to be embedded and indexed after the commit, by `rebuild.embed_or_wait`."""
+        """Mark a new row as pending: `backlog.embed_or_wait` embeds and indexes it after the commit."""
         self.later[kind, id] = space
 
     def finish(self) -> int:
@@ -108,7 +108,7 @@ class UnitOfWork:
         return outbox.position(self.connection) if queued else 0
 
     def may_touch_memories(self) -> bool:
-        """Whether memories were changed, as far as can be told: an import only indexes them later."""
+        """Whether memories may have changed; an import indexes them later."""
         return "memory" in self.kinds() or not (self.kinds() or self.later)
 
     def kinds(self) -> set[str]:
@@ -116,4 +116,4 @@ class UnitOfWork:
 
 
 WAITING = "waiting"
-"""The `meta` that says that stored rows wait to be embedded and indexed."""
+"""The `meta` entry set while rows are pending."""

@@ -1,9 +1,8 @@
-"""The words of the data: their vectors in RAM, and in how many items of a space each occurs.
+"""The vocabulary: word vectors in RAM, and the document frequency of each word per space.
 
-Word vectors are kept in the store, placed in the word space of the embedder, and grow as new words
-come. A word with a digit is not embedded: it only matches itself. Counts are made from the store when
-a space is first asked about, and kept up by this process's own writes; another process's writes
-only make them a little old, and they only weigh words.
+The store keeps the word vectors, placed in the word space of the embedder. A word with a digit is
+not embedded: it only matches itself. Document frequencies are loaded when a space is first queried and
+updated by the writes of this process. They only weigh words, so being slightly stale is harmless.
 """
 
 import threading
@@ -27,18 +26,18 @@ from hippocampe.store.store import Store
 MAX_WORDS_PER_TEXT = 2_000
 MAX_WORD_CHARACTERS = 60
 COUNTS_BYTES = 64 << 20
-"""What the counts of all spaces may take; those of the space asked longest ago are dropped first.
-One takes four bytes for every word that is known."""
+"""Memory limit of all document frequencies; the least recently queried space is dropped first. A space
+takes four bytes per known word."""
 COUNTED_AGAIN = 20_000
 """Items of a space whose words are counted again, in 30 ms, when another process has written."""
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
 def text_words(text: str) -> list[str]:
-    """The folded words of a text in order, repeats kept, the first 2,000.
+    """The first 2,000 folded words of a text, in order, with repeats.
 
-    Stop words are left out unless there is nothing else; words past 60 characters are cut: they are
-    links or noise.
+    Stop words are dropped unless there is nothing else. Words are cut at 60 characters: longer ones
+    are links or noise.
     """
     spoken = words(text)
     kept = [word for word in spoken if word not in STOP_WORDS] or spoken
@@ -46,12 +45,12 @@ def text_words(text: str) -> list[str]:
 
 
 def spoken(texts: Iterable[str]) -> list[str]:
-    """The words among these that an embedder is asked about."""
+    """The words that are embedded: those without a digit."""
     return [word for word in texts if not is_literal(word)]
 
 
 class NewWords(NamedTuple):
-    """Words that were unknown when they were embedded: distinct, and placed, shape (words, width)."""
+    """Distinct new words with their placed vectors, shape (words, width)."""
 
     texts: list[str]
     placed: NDArray[np.float32]
@@ -87,7 +86,7 @@ class _Counts:
 
 @dataclass(slots=True)
 class Vocabulary:
-    """The words of one database, for one embedder. Thread-safe."""
+    """The vocabulary of one database and embedder. Thread-safe."""
 
     store: Store
     embedder: Embedder
@@ -115,7 +114,7 @@ class Vocabulary:
         return self._vectors.steps.shape[1]
 
     def refresh(self) -> None:
-        """Take in the words that the store has and RAM lacks.
+        """Load the words that the store has and RAM lacks.
 
         Raises:
             EmbedderUnavailable: The stored vectors were placed in another word space, so every word
@@ -158,7 +157,7 @@ class Vocabulary:
             return stored != self.space.digest() and embeddings.last_word(connection) > 0
 
     def _replace_outdated(self) -> None:
-        """Embed every word again if a new version of ours places them otherwise."""
+        """Embed every word again if this version places them in another word space."""
         name, digest = self._digest_name, self.space.digest()
         with self.store.read() as connection:
             if meta.get(connection, name) == digest:
@@ -185,32 +184,32 @@ class Vocabulary:
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._vectors):
-            # A quarter more, so that a new word seldom copies them all.
+            # Grow by a quarter, so that new words rarely copy the array.
             more = max(rows + rows // 4, 1024) - len(self._vectors)
             steps = np.pad(self._vectors.steps, ((0, more), (0, 0)))
             self._topics = np.pad(self._topics, (0, more))
             self._vectors = WordVectors(steps, np.pad(self._vectors.scales, (0, more)))
 
     def vectors_of(self, words: NDArray[np.integer[Any]]) -> WordVectors:
-        """Vectors by word id, that cover all of these words."""
+        """Vectors by word id, covering at least these words."""
         if len(words) and int(words.max()) > self._last:
-            # Another process of the same store learnt them.
+            # Another process added them.
             self.refresh()
         return self._vectors
 
     def topics_of(self, words: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
-        """The topics of words, as bits, in the order of their ids."""
+        """The topic bits of words, in the order given."""
         self.vectors_of(words)
         return self._topics[words]
 
     def known(self) -> Known:
-        """The words that are known now."""
-        # The vectors first: `forget` drops the ids before it replaces the vectors.
+        """A snapshot of the known words."""
+        # Vectors first: `forget` drops the ids before it replaces the vectors.
         vectors = self._vectors
         return Known(self._ids, vectors)
 
     def unknown(self, texts: Iterable[str], known: Known | None = None) -> list[str]:
-        """The distinct words among these that have no vector, now or in `known`."""
+        """The distinct words without a vector, now or in the snapshot `known`."""
         ids = self._ids
         if known is not None:
             rows = len(known.vectors)
@@ -218,30 +217,30 @@ class Vocabulary:
         return [word for word in dict.fromkeys(texts) if word not in ids]
 
     def erased_since(self, prepared: Prepared, fresh: Mapping[str, int] = _NONE) -> NewWords:
-        """The words of a text that were known when it was embedded, and are no more."""
+        """The words of a text that were erased after it was embedded."""
         distinct = dict.fromkeys(prepared.words)
         texts = [word for word in distinct if word not in self._ids and word not in fresh]
         rows = np.array([prepared.known.ids[word] for word in texts], np.int32)
         return NewWords(texts, prepared.known.vectors[rows])
 
     def ids(self, texts: Sequence[str], fresh: Mapping[str, int] = _NONE) -> NDArray[np.int32]:
-        """The ids of known words, and of `fresh` ones; unknown ones are left out."""
+        """The ids of known and `fresh` words; unknown words are dropped."""
         known = (self._ids.get(word) or fresh.get(word) for word in texts)
         return np.array([id for id in known if id is not None], np.int32)
 
     def add(
         self, connection: Connection, new: NewWords, fresh: Mapping[str, int] = _NONE
     ) -> list[embeddings.Words]:
-        """Write new words beside the items that hold them.
+        """Store new words in the transaction of their items.
 
         Args:
-            connection: Of the transaction.
-            new: Words, of which those that are known by now are left out.
-            fresh: What the transaction has added already.
+            connection: The transaction.
+            new: New words; those known by now are skipped.
+            fresh: Words that the transaction has added already.
 
         Returns:
-            All that the transaction has added, for `take` once it is committed; nothing if these
-            words were known.
+            All words added by the transaction, to give to `take` after the commit; empty if none
+            was new.
         """
         texts, placed = new
         missing = [n for n, w in enumerate(texts) if w not in self._ids and w not in fresh]
@@ -252,17 +251,17 @@ class Vocabulary:
         return list(self._new(connection))
 
     def take(self, stored: Iterable[embeddings.Words]) -> None:
-        """Hold words that were committed."""
+        """Keep committed words in RAM."""
         with self._lock:
             for words in stored:
                 self._take(words)
 
     def place(self, texts: Sequence[str], vectors: Vectors) -> NDArray[np.float32]:
-        """Words as the unit vectors that `vectors_of` gives.
+        """Place words in the word space: unit vectors of shape (words, width).
 
         Args:
             texts: The words.
-            vectors: Embeddings of those that are `spoken`, shape (words, embedder dimensions).
+            vectors: Embeddings of the `spoken` ones, shape (words, embedder dimensions).
         """
         placed = np.zeros((len(texts), self.width), np.float32)
         literal = [is_literal(word) for word in texts]
@@ -274,7 +273,7 @@ class Vocabulary:
         return placed
 
     def count(self, space: str, words: NDArray[np.int32], by: int) -> None:
-        """Count an item's words in (`by` 1) or out (-1)."""
+        """Add (`by` 1) or remove (-1) the words of an item."""
         with self._lock:
             if self._meanwhile is not None and self._meanwhile[0] == space:
                 self._meanwhile[1].append((words, by))
@@ -290,14 +289,14 @@ class Vocabulary:
         counts.items += by
 
     def frequencies(self, space: str, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], int]:
-        """In how many items of a space each word occurs, and how many items there are.
+        """The number of items of a space with each word, and the number of items.
 
-        The first question about a space reads all of its word lists; writers go on meanwhile.
+        The first query of a space reads all its word lists, without blocking writers.
         """
         while True:
             with self._lock:
                 if (counts := self._counts.pop(space, None)) is not None:
-                    # The space asked last is dropped last.
+                    # Least recently used first.
                     self._counts[space] = counts
                     of_word = counts.of_word
                     self._drop_oldest(of_word.nbytes)
@@ -307,7 +306,7 @@ class Vocabulary:
             self._load(space)
 
     def is_counted(self, space: str) -> bool:
-        """Whether the words of a space are counted, so that asking about them is fast."""
+        """Whether the document frequencies of a space are loaded."""
         return space in self._counts
 
     def _load(self, space: str) -> None:
@@ -318,7 +317,7 @@ class Vocabulary:
             try:
                 with self.store.read(whole=True) as connection:
                     with self.counting:
-                        # The first rows pin what is read to this moment.
+                        # The first rows fix the snapshot.
                         lists = embeddings.word_lists(connection, self.embedder.model, space)
                         first = next(lists, list[bytes]())
                         self._meanwhile = space, meanwhile
@@ -326,7 +325,7 @@ class Vocabulary:
                 with self._lock:
                     for words, by in meanwhile:
                         self._add(counts, words, by)
-                    # If all was forgotten meanwhile, what was read is outdated.
+                    # Discard the counts if `forget` ran meanwhile.
                     if self._counts is before:
                         self._counts[space] = counts
                     self._meanwhile = None
@@ -338,13 +337,13 @@ class Vocabulary:
             del self._counts[next(iter(self._counts))]
 
     def forget(self) -> None:
-        """Drop everything in RAM; it is read again from the store."""
+        """Drop everything in RAM and reload it from the store."""
         with self._lock:
             self._ids = {}
-            # Another one, by which counts that are being read are known to be outdated.
+            # A new dict tells a running load that its counts are outdated.
             self._counts = {}
             self._last = 0
-            # As large as before: who reads meanwhile still finds a row for every id.
+            # Keep the size: concurrent readers still find a row for every id.
             empty = np.zeros_like(self._vectors.steps)
             self._vectors = WordVectors(empty, np.zeros_like(self._vectors.scales))
             self._topics = np.zeros_like(self._topics)
@@ -352,7 +351,7 @@ class Vocabulary:
 
 
 def _counted(batches: Iterable[Sequence[bytes]], width: int) -> _Counts:
-    """The counts of word lists; ids are below `width`, or the counts grow."""
+    """The document frequencies of word lists; the array grows past `width` if needed."""
     counts = _Counts(0, np.zeros(width, np.int32))
     for lists in batches:
         joined = np.frombuffer(b"".join(lists), embeddings.WORD_IDS)

@@ -1,4 +1,4 @@
-"""One process owns a data folder: a lock that dies with the process, and a card that says who."""
+"""One process owns a data folder: a lock that ends with the process, and a file that names the owner."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from hippocampe.errors import FolderInUse, StoreReadOnly
 
 
 class FolderLock:
-    """The exclusive hold on a data folder.
+    """The exclusive lock on a data folder.
 
     Args:
         folder: The data folder; created if missing.
@@ -25,7 +25,7 @@ class FolderLock:
         self._card = folder / "owner.json"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # Not thread-local: the thread that closes need not be the one that opened.
+            # Not thread-local: another thread may close.
             self._lock = FileLock(folder / "owner.lock", thread_local=False)
             self._lock.acquire(timeout=0)
             self._write_card({})
@@ -42,7 +42,7 @@ class FolderLock:
         self._card.write_text(json.dumps({"pid": os.getpid(), "since": since, **more}))
 
     def announce(self, address: str) -> None:
-        """Write down the address at which the owner serves the folder to other processes."""
+        """Publish the address at which the owner serves other processes."""
         self._write_card({"address": address})
 
     def _refusal(self, folder: Path) -> str:
@@ -56,13 +56,13 @@ class FolderLock:
         )
 
     def release(self) -> None:
-        """Let the folder go."""
+        """Release the folder."""
         self._card.unlink(missing_ok=True)
         self._lock.release()
 
 
 def read_card(folder: Path) -> dict[str, str] | None:
-    """Who holds a folder: `pid`, `since`, and `address` if it serves; None if nobody says."""
+    """The owner of a folder: `pid`, `since`, and `address` if it serves; None if unknown."""
     try:
         return {
             str(key): str(value)

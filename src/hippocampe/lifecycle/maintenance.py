@@ -1,4 +1,4 @@
-"""What keeps store and index together: flush, verify, reindex, graphs, change of embedder."""
+"""Keep the index in step with the store: catch up at open, flush, reindex, build graphs, close."""
 
 import threading
 import time
@@ -30,24 +30,23 @@ from hippocampe.store.store import Store
 from hippocampe.types import Reindexed
 
 LOG_SECONDS = 5.0
-"""Between two writings of the log of retrievals, which waits in memory."""
+"""Seconds between writes of the buffered retrieval log."""
 
 REDERIVING_SECONDS = 1.0
-"""Time spent at once on rows of older rules: every few seconds in the background, otherwise at closing."""
+"""Time budget per round to derive rows again; in the background, or at closing without one."""
 
 
 def word_space(embedder: Embedder) -> WordSpace:
-    """The word space measured beforehand for an embedder, or one fitted on common words.
+    """The shipped word space of an embedder, or one fitted on stop words.
 
-    Stop words of both languages stand for all words: what is wanted is the direction that every
-    short text has in common.
+    Stop words are enough: only the direction common to all short texts is needed.
     """
     measured = shipped(embedder.model)
     return measured or fit(embedder.embed(sorted(STOP_WORDS)))
 
 
 def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
-    """The words of the data, with the word space of the embedder.
+    """Load the vocabulary in the word space of the embedder.
 
     Raises:
         StoreReadOnly: The store was opened read-only, and its words must be written again.
@@ -56,7 +55,7 @@ def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
     if store.read_only and vocabulary.is_outdated():
         raise StoreReadOnly(
             f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
-            "it once without read_only, which makes them again."
+            "it once without read_only to update them."
         )
     vocabulary.refresh()
     return vocabulary
@@ -70,9 +69,9 @@ def flush(context: Context) -> None:
 
 
 def catch_up(context: Context, progress: Progress | None = None) -> None:
-    """Bring the index to the store at open: replay what a crash left, or build it anew.
+    """Bring the index up to date at open: replay the outbox, or rebuild.
 
-    The index is built anew when it is not the one that the store last acknowledged: it was deleted,
+    Rebuilds when the index is not the one that the store last acknowledged: the index was deleted,
     or the database was restored from a backup.
     """
     with context.store.read() as connection:
@@ -84,19 +83,19 @@ def catch_up(context: Context, progress: Progress | None = None) -> None:
         marked = 0
     context.position.applied = context.position.flushed = acknowledged
     if marked > acknowledged or (acknowledged and not marked):
-        log.warning("the index does not belong to this state of the store: building it anew")
+        log.warning("the index does not match the store, rebuilding it")
         reindex(context, progress, graphs=False)
         return
     generations.replay(context)
     if unembedded:
         backlog.embed_imported(context, progress)
     if not _agree_in_number(context):
-        log.warning("the index has lost or kept points it should not have: building it anew")
+        log.warning("the index has missing or extra points, rebuilding it")
         reindex(context, progress, graphs=False)
 
 
 def _agree_in_number(context: Context) -> bool:
-    """Whether store and index hold as many of each kind: some damage to an index is silent."""
+    """Whether store and index have the same number of items per kind: some index damage is silent."""
     with context.store.read(whole=True) as connection:
         return all(
             context.index.count(kind) == projection.count_shown(connection, kind)

@@ -1,4 +1,4 @@
-"""How a data folder is opened and closed: the lock, the store, the embedder, the index."""
+"""Open and close a data folder: lock, store, embedder, index."""
 
 import shutil
 from collections.abc import Callable
@@ -35,18 +35,18 @@ class Opened:
     owner: FolderLock | None
     """None when the folder was opened read-only."""
     loading: list[Thread]
-    """What loads in the background."""
+    """Threads that load in the background."""
     ending: Event
     """Set when closing begins."""
     _closing: Lock
 
     def wait(self) -> None:
-        """Wait for what is still being loaded."""
+        """Wait for background loading."""
         for thread in self.loading:
             thread.join()
 
     def close(self, context: Context) -> None:
-        """Close once, whatever the number of calls."""
+        """Close; idempotent."""
         with self._closing:
             if self.ending.is_set():
                 return
@@ -65,7 +65,7 @@ def check_data(config: Config) -> None:
 
 
 def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
-    """Open a data folder to read it, beside the process that owns it or alone; nothing is written.
+    """Open a data folder read-only, beside its owner or alone; nothing is written.
 
     The errors are those of `Hippocampe.open`.
     """
@@ -82,14 +82,14 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
-        # One space is enough: each that is searched is kept in RAM.
+        # One space only: each searched space is cached in RAM.
         _start(loading, "warming", partial(rehearse, spaces=1), context, ending)
     return Opened(context, None, loading, ending, Lock())
 
 
 @dataclass(slots=True)
 class Following:
-    """Keeps what a read-only process holds in RAM as new as the store.
+    """Keeps the caches of a read-only process in step with the store.
 
     The index of such a process follows by itself.
     """
@@ -98,7 +98,7 @@ class Following:
     _position: int | None = None
 
     def __call__(self) -> None:
-        """Drop what the owner of the folder has changed since the last call.
+        """Invalidate caches that the owner's writes since the last call made stale.
 
         Raises:
             StoreError: The store cannot be read.
@@ -113,7 +113,7 @@ class Following:
             context.vocabulary.follow()
 
 
-def open_parts(
+def open_folder(
     config: Config, clock: Callable[[], datetime], progress: Progress | None = None
 ) -> Opened:
     """Open a data folder; the errors are those of `Hippocampe.open`."""
@@ -185,9 +185,10 @@ def _finish_erasure(context: Context) -> None:
     try:
         erase.finish_erasure(context)
     except HippocampeError as exc:
-        # A full disk, say: what is kept can be used all the same.
+        # A full disk, for example: the remaining data can still be used.
         log.warning(
-            "what was erased may still be read in the files, until the next opening: %s", exc
+            "the erasure is not finished, erased text may remain in the files until the next open: %s",
+            exc,
         )
 
 
@@ -222,11 +223,11 @@ def _local_embedder() -> Embedder:
 
 
 def _open_index(config: Config, embedder: Embedder) -> tuple[EdgeIndex, bool]:
-    """The index, and whether it was damaged and must be filled anew."""
+    """The index, and whether it was damaged and must be rebuilt."""
     folder = durability.index_folder(config.folder, embedder.model)
     try:
         return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), False
     except IndexUnavailable as exc:
-        log.warning("building the index anew from the store: %s", exc)
+        log.warning("rebuilding the index from the store: %s", exc)
         shutil.rmtree(folder, ignore_errors=True)
         return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), True

@@ -1,9 +1,8 @@
-"""What rules derived from stored texts, derived again when the rules change.
+"""Derive stored values again when the rules change.
 
-Subjects, claims, aliases and equality of memories, and the traits of every embedded text, are
-computed by code and by data of the languages. The store keeps the digest of the rules they come
-from. When it differs, all rows are gone through in small batches: each is one short transaction
-under the writers' lock, and the place reached is stored, so that a restart goes on from there.
+Rules compute the subjects, claims, aliases and equality of memories and the traits of every embedded
+text. The store keeps the digest of these rules. When it differs, a background pass updates all rows
+in small transactions and stores its position, so that it resumes after a restart.
 """
 
 import time
@@ -27,16 +26,16 @@ from hippocampe.store.shown import TABLES
 from hippocampe.types import Memory
 
 RULES: Final = "rules"
-"""The `meta` with the digest of the rules that all rows come from."""
+"""The `meta` entry with the digest of the rules that all rows follow."""
 REACHED: Final = "rules reached"
-"""The `meta` with the digest of newer rules, and the kind and id up to which rows come from them."""
+"""The `meta` entry with the digest of newer rules, and the kind and id reached so far."""
 BATCH: Final = 25
-"""Rows of one transaction: some milliseconds, in which other writers wait."""
+"""Rows per transaction: other writers wait a few milliseconds."""
 PAUSE: Final = 0.005
-"""Seconds between two, so that they come in."""
+"""Seconds between transactions, so that other writers get a turn."""
 
 _END: Final = "\U0010ffff"
-"""Past every id."""
+"""Greater than every id."""
 
 _TRAITS = (
     update(vector)
@@ -46,11 +45,11 @@ _TRAITS = (
 
 
 def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool:
-    """Derive rows again if the rules have changed; return whether all rows come from today's.
+    """Derive rows again if the rules have changed; return whether all rows are up to date.
 
     Args:
-        parts: Where they are.
-        stop: Asked between batches; the next call goes on from there.
+        context: The open data.
+        stop: Checked between batches; the next call resumes from there.
     """
     digest = lexicon.digest()
     with context.store.read() as connection:
@@ -77,7 +76,7 @@ def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool
 
 
 def _batch(context: Context, digest: str, kind: str, after: str) -> str:
-    """Derive the next rows of a kind again; return the last id."""
+    """Update the next rows of a kind; return the last id."""
     table = TABLES[kind]
     model = context.embedder.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))

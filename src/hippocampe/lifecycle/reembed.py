@@ -23,8 +23,8 @@ def change_embedder(
     """Re-embed everything with another embedder while the old one serves.
 
     Args:
-        take_over: Called with the new parts once they hold everything. The old ones are then
-            retired: a step that still uses them is done again.
+        take_over: Called with the new context once it is complete. The old context is then retired,
+            and calls that still use it are retried.
 
     Raises:
         EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
@@ -72,10 +72,10 @@ def _fill_and_switch(old: Context, new: Context, progress: Progress | None) -> t
         start = old.position.applied
     without = generations.refill(new, progress, graphs=True)
     with old.store.exclusive():
-        # What was written meanwhile is little, and nothing can come between any more.
+        # Few rows were written meanwhile, and writers wait now.
         backlog.embed_missing(new, progress)
         generations.replay(new, after=start)
-        # Before the old vectors go, so that no reader of them takes their absence for an answer.
+        # Before the old vectors are removed, so that no reader takes their absence for an empty result.
         old.retired = True
         with new.store.write() as connection:
             meta.put(connection, "embedder", new.config.embedder or "local")

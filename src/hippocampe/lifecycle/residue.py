@@ -1,7 +1,7 @@
-"""Which files of a data folder hold a text, looked for in a process of its own.
+"""Find the files of a data folder that contain a text, in a child process.
 
-A process that opens the file of an open database and closes it gives up the locks that SQLite has
-on it (see `Store.read_ahead`), so the one that serves must not.
+Closing a database file drops all SQLite locks of the process on it (see `Store.read_ahead`), so the
+serving process must never open it directly.
 """
 
 import json
@@ -15,9 +15,9 @@ from hippocampe.system import worker
 
 
 def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Those of some texts that files below a folder hold, each with the paths of these files.
+    """The texts found in files below a folder, each with the relative paths of these files.
 
-    Paths are relative to the folder. For the spellings of a text, see `spellings`.
+    Each text is searched in all its `spellings`.
 
     Raises:
         StoreError: The files could not be read.
@@ -37,7 +37,7 @@ def spellings(text: str) -> set[str]:
 
 
 def _needles(text: str) -> set[bytes]:
-    # Databases written by earlier versions hold JSON whose characters beyond ASCII are escaped.
+    # Earlier versions stored JSON with escaped non-ASCII characters.
     forms = spellings(text)
     return {form.encode() for form in forms | {json.dumps(form)[1:-1] for form in forms}}
 

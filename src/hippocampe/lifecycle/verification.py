@@ -36,7 +36,7 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
             with context.store.read() as connection:
                 shown = set(projection.shown_ids(connection, kind))
                 indexed = _indexed(context, connection, kind)
-                # What waits to be embedded is pending, and no error.
+                # Pending rows are no error.
                 shown -= _unembedded(context, connection, kind, shown - indexed)
             checked[kind] = len(shown)
             if shown - indexed:
@@ -53,22 +53,22 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
 
 def _indexed(context: Context, connection: Connection, kind: str) -> set[str]:
     if context.store.read_only:
-        # In the same view of the store: another process writes meanwhile.
+        # In the same snapshot: another process writes meanwhile.
         return set(embedded_ids(connection, kind, context.embedder.model))
     return set(context.index.ids(kind))
 
 
 def _unembedded(context: Context, connection: Connection, kind: str, missing: set[str]) -> set[str]:
-    """Those of the rows that are missing in the index that only wait for their vectors."""
+    """The missing rows that are only pending."""
     if not context.store.read_only:
         return {id for of, id in context.pending.rows if of == kind}
-    # The process that owns the folder knows which; this one, only that some do.
+    # Only the owner knows which rows are pending.
     waits = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
     return missing if waits else set()
 
 
 def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Where texts are found: settings, which erasing a subject leaves alone, then files."""
+    """Where texts are found: in settings, which `erase` never changes, and in files."""
     in_files = found_in_files(context.config.folder, texts)
     with context.store.read() as connection:
         stored = settings_rows.everything(connection)
@@ -102,7 +102,7 @@ def stats(context: Context, *, scope: Scope) -> Stats:
 
 
 def backup(context: Context, target: Path | None, *, overwrite: bool) -> Path:
-    """Copy the database while it is in use; by default to a dated file among the backups."""
+    """Copy the database while it is in use; default: to a dated file in `backups`."""
     stamp = context.now().strftime("%Y%m%dT%H%M%S%f")
     target = target or context.config.folder / "backups" / f"{stamp}.db"
     return context.store.backup(target, overwrite=overwrite)
