@@ -164,7 +164,7 @@ class Probe:
         return seconds, findable
 
     def _stages(self, watch: common.Stopwatch) -> list[tuple[object, str, common.Seen]]:
-        parts = self._hippo._parts
+        parts = self._hippo._context
         index = type(parts.index)
         return [
             (recall_step, "understand", watch.of("understand, embedding included")),
@@ -190,7 +190,7 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
     """All phases of one size; to be called in a process of its own."""
     config = Config(folder, graph_threshold=NO_GRAPH)
     with Hippocampe.open(config) as hippo:
-        parts = hippo._parts
+        parts = hippo._context
         probe = Probe(hippo, plan)
         found: dict[str, Any] = {"first_in_a_space": probe.first_in_each_space()}
         probe.phase()  # the first questions also warm the caches of the database

@@ -23,6 +23,7 @@ from hippocampe.ingest.notes.sync import Notebook, open_notebook
 from hippocampe.injection import before_turn
 from hippocampe.injection.before_turn import Burst
 from hippocampe.injection.incoming import HostMessage
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
@@ -100,13 +101,17 @@ class Hippocampe:
     def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
         self._opened = opened
         self._context: Context = opened.context
+        self._turns = TurnState(opened.context.config)
         self._maintenance = None
         self._notebook = notebook
         config = opened.context.config
         self._follow = opening.Following(self._context) if opened.owner is None else None
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
-                lambda: self._context, forget_step.expire, config.flush_seconds
+                lambda: self._context,
+                forget_step.expire,
+                self._turns.retrievals,
+                config.flush_seconds,
             )
         if notebook is not None:
             notebook.start(
@@ -614,7 +619,12 @@ class Hippocampe:
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst."""
         return self._do(
-            before_turn.before_turn, message, scope=scope, role=role, notebook=self._notebook
+            before_turn.before_turn,
+            self._turns,
+            message,
+            scope=scope,
+            role=role,
+            notebook=self._notebook,
         )
 
     def _end_turn(self, burst: Burst, *, scope: Scope) -> Injection:
@@ -624,6 +634,7 @@ class Hippocampe:
             return before_turn.joined_to_a_later_message()
         served = self._do(
             before_turn.before_turn,
+            self._turns,
             messages,
             scope=scope,
             role="user",
@@ -651,9 +662,11 @@ class Hippocampe:
         Raises:
             InvalidInput: A message cannot be stored; nothing was.
         """
-        return self._do(
+        turn_id = self._do(
             conversation.after_turn, user_message, reply, scope=scope, assistant=assistant, at=at
         )
+        self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        return turn_id
 
     def messages(
         self, *, scope: Scope, since: When = None, until: When = None, limit: int = 20
@@ -750,6 +763,7 @@ class Hippocampe:
         """
         return self._do(
             erase.erase,
+            self._turns,
             scope=scope,
             id=id,
             user=user,
@@ -795,6 +809,7 @@ class Hippocampe:
         """
         return self._do(
             retrieval_log.retrievals,
+            self._turns.retrievals,
             scope=scope,
             limit=limit,
             since=since,
@@ -805,7 +820,9 @@ class Hippocampe:
 
     def stats(self, *, scope: Scope) -> Stats:
         """Counts of the space, and the state of the index."""
-        return self._do(verification.stats, scope=scope)
+        return self._do(
+            verification.stats, scope=scope, retrievals_dropped=self._turns.retrievals.dropped
+        )
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and prove that words are nowhere.
@@ -839,6 +856,7 @@ class Hippocampe:
 
     def _take_over(self, context: Context) -> None:
         self._context = context
+        self._turns.embedder_changed(context.config)
 
     def backup(
         self, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
@@ -916,7 +934,7 @@ class Hippocampe:
         self._opened.wait()
         if self._notebook is not None:
             self._notebook.wait()
-        self._do(maintenance.flush)
+        self._do(maintenance.flush, self._turns.retrievals)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""
@@ -924,7 +942,7 @@ class Hippocampe:
             self._notebook.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
-        self._opened.close(self._context)
+        self._opened.close(self._context, self._turns)
 
     def __enter__(self) -> Self:
         return self

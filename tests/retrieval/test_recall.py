@@ -327,7 +327,7 @@ def test_recalls_that_could_not_be_counted_are_counted_later(
     told.flush()
     told.recall("abeilles", scope=scope, limit=1)
     with monkeypatch.context() as broken:
-        broken.setattr(told._parts.store, "write", full)  # pyright: ignore[reportPrivateUsage]
+        broken.setattr(told._context.store, "write", full)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(StoreFull):
             told.flush()
     told.recall("abeilles", scope=scope, limit=1)
@@ -499,7 +499,7 @@ def test_recent_is_newest_first(told: Hippocampe, scope: Scope, clock: FakeClock
 def test_aliases_are_read_again_only_after_a_change(
     hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = hippo._parts  # pyright: ignore[reportPrivateUsage]
+    parts = hippo._context  # pyright: ignore[reportPrivateUsage]
     reads: list[str] = []
     read = memories.aliases
 
@@ -537,7 +537,7 @@ def test_aliases_are_read_again_only_after_a_change(
 
 def counted(hippo: Hippocampe, word: str) -> tuple[int, int]:
     """In how many items of the default space a word occurs, and how many there are."""
-    lexicon = hippo._parts.lexicon  # pyright: ignore[reportPrivateUsage]
+    lexicon = hippo._context.lexicon  # pyright: ignore[reportPrivateUsage]
     found, items = lexicon.frequencies("default", lexicon.ids([word]))
     return int(found.sum()), items
 
@@ -548,7 +548,7 @@ def test_writers_go_on_while_a_space_is_counted(
 ) -> None:
     hippo = open_hippo(embedder="hashed:32")
     hippo.remember("le phare est rouge", scope=scope)
-    hippo._parts.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
+    hippo._context.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
     reading, go_on = threading.Event(), threading.Event()
     read = embeddings.word_lists
 
@@ -577,7 +577,7 @@ def test_what_is_committed_while_a_space_is_counted_is_counted_once(
 ) -> None:
     hippo = open_hippo(embedder="hashed:32")
     hippo.remember("le phare est rouge", scope=scope)
-    hippo._parts.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
+    hippo._context.lexicon.forget()  # pyright: ignore[reportPrivateUsage]
     count = Lexicon.count
     with ThreadPoolExecutor(1) as pool:
 
@@ -598,7 +598,7 @@ def test_what_is_committed_while_a_space_is_counted_is_counted_once(
 def test_counts_of_spaces_asked_long_ago_make_room(
     hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lexicon = hippo._parts.lexicon  # pyright: ignore[reportPrivateUsage]
+    lexicon = hippo._context.lexicon  # pyright: ignore[reportPrivateUsage]
     kept = lexicon._counts  # pyright: ignore[reportPrivateUsage]
     names = [f"space {number}" for number in range(5)]
     for name in names:
@@ -620,5 +620,5 @@ def test_the_spaces_served_last_are_made_ready(
     first.close()
     second = open_hippo(tmp_path / "served", background=True)
     second._opened.wait()  # pyright: ignore[reportPrivateUsage]
-    lexicon = second._parts.lexicon  # pyright: ignore[reportPrivateUsage]
+    lexicon = second._context.lexicon  # pyright: ignore[reportPrivateUsage]
     assert list(lexicon._counts) == ["old", "new"]  # pyright: ignore[reportPrivateUsage]

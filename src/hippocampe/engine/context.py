@@ -8,41 +8,27 @@ outbox rows stay and are replayed later.
 
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hippocampe.config import Config
-from hippocampe.embed import is_remote
 from hippocampe.engine.outages import Outages
 from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.unit_of_work import WAITING, Change
 from hippocampe.engine.vocabulary import Lexicon, NewWords, Prepared, spoken, text_words
 from hippocampe.errors import IndexUnavailable
-from hippocampe.injection.admission import Admission
-from hippocampe.injection.channel_history import Given
-from hippocampe.injection.context_cache import Standing
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Index
 from hippocampe.store import memories, meta
-from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
 from hippocampe.types import Settings
-
-MAX_UNLOGGED = 500
-"""Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
-
 
 MAX_CACHED_SPACES = 1_000
 """Spaces of which the aliases are kept in memory."""
 Aliases = Mapping[str, frozenset[str]]
-TURN_THREADS = 8
-"""Threads in which turns search, and as many in which they read the store."""
-TURNS_AT_ONCE = 2
-"""Turns that run at once with an embedder in this process: they share its one interpreter lock."""
 
 
 class Retired(Exception):
@@ -80,8 +66,6 @@ class Context:
     accesses_lock: threading.Lock = field(default_factory=threading.Lock)
     changes: int = 0
     """How often this process has changed memories: what was read before may be old after."""
-    standing: Standing = field(default_factory=Standing)
-    """What stands whatever is asked."""
     known_aliases: dict[str, tuple[int, Aliases]] = field(
         default_factory=dict[str, tuple[int, Aliases]]
     )
@@ -91,37 +75,6 @@ class Context:
     )
     """By space: when they were read, on the monotonic clock, and what they are."""
     settings_lock: threading.Lock = field(default_factory=threading.Lock)
-    noted: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=MAX_UNLOGGED))
-    """Injections not yet logged in the store, oldest first."""
-    noted_lock: threading.Lock = field(default_factory=threading.Lock)
-    dropped: int = 0
-    """Injections that were never logged, because too many waited."""
-    given: Given = field(default_factory=Given)
-    """What each channel was already given."""
-    searching: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(
-            TURN_THREADS, thread_name_prefix="hippocampe-search"
-        )
-    )
-    """Where turns search, so that a search that is late can be left behind."""
-    reading: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(
-            TURN_THREADS, thread_name_prefix="hippocampe-read"
-        )
-    )
-    """Where turns read the store: apart, so that searches that hang do not hold this up."""
-    loading: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-load")
-    )
-    """Where what the first turn of a space needs is loaded."""
-    loads: dict[str, tuple[Future[None], float]] = field(
-        default_factory=dict[str, tuple[Future[None], float]]
-    )
-    """By space, what is being loaded for it, and since when on `time.perf_counter`."""
-    warm: bool = False
-    """Whether the embedder and the rules are loaded."""
-    turns: Admission = field(init=False)
-    """Which turns run at once: more when each waits for an embedding service."""
     waiting: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Stored rows that wait to be embedded and indexed: kind and id, and their space. Changed
     while the store is held."""
@@ -135,10 +88,6 @@ class Context:
     """Where what waits is embedded."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
-
-    def __post_init__(self) -> None:
-        waits = is_remote(self.config.embedder or "local")
-        self.turns = Admission(TURN_THREADS if waits else TURNS_AT_ONCE)
 
     def now(self) -> datetime:
         return self.clock()
