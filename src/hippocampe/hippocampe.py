@@ -23,6 +23,7 @@ from hippocampe.ingest.notes.sync import Notebook, open_notebook
 from hippocampe.injection import before_turn
 from hippocampe.injection.before_turn import Burst
 from hippocampe.injection.incoming import HostMessage
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
@@ -76,13 +77,17 @@ class Hippocampe:
     def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
         self._opened = opened
         self._context: Context = opened.context
+        self._turns = TurnState(opened.context.config)
         self._maintenance = None
         self._notebook = notebook
         config = opened.context.config
         self._follow = opening.Following(self._context) if opened.owner is None else None
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
-                lambda: self._context, forget_step.expire, config.flush_seconds
+                lambda: self._context,
+                forget_step.expire,
+                self._turns.retrievals,
+                config.flush_seconds,
             )
         if notebook is not None:
             notebook.start(
@@ -669,7 +674,7 @@ class Hippocampe:
         """Serve a turn, or say how long to wait for the rest of its burst."""
         return self._read(
             lambda context: before_turn.before_turn(
-                context, message, scope=scope, role=role, notebook=self._notebook
+                context, self._turns, message, scope=scope, role=role, notebook=self._notebook
             ),
             scope,
             Traced("search_memory", "before_turn"),
@@ -683,7 +688,13 @@ class Hippocampe:
             return before_turn.joined_to_a_later_message()
         served = self._read(
             lambda context: before_turn.before_turn(
-                context, messages, scope=scope, role="user", notebook=self._notebook, joined=True
+                context,
+                self._turns,
+                messages,
+                scope=scope,
+                role="user",
+                notebook=self._notebook,
+                joined=True,
             ),
             scope,
             Traced("search_memory", "before_turn"),
@@ -710,12 +721,14 @@ class Hippocampe:
         Raises:
             InvalidInput: A message cannot be stored; nothing was.
         """
-        return self._write(
+        turn_id = self._write(
             lambda context: conversation.after_turn(
                 context, user_message, reply, scope=scope, assistant=assistant, at=at
             ),
             scope,
         )
+        self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        return turn_id
 
     def messages(
         self, *, scope: Scope, since: When = None, until: When = None, limit: int = 20
@@ -827,6 +840,7 @@ class Hippocampe:
         return self._write(
             lambda context: erase.erase(
                 context,
+                self._turns,
                 scope=scope,
                 id=id,
                 user=user,
@@ -880,7 +894,12 @@ class Hippocampe:
         """
         return self._read(
             lambda context: retrieval_log.retrievals(
-                context, scope=scope, limit=limit, since=since, channel_only=channel_only
+                context,
+                self._turns.retrievals,
+                scope=scope,
+                limit=limit,
+                since=since,
+                channel_only=channel_only,
             ),
             scope,
         )
@@ -889,7 +908,11 @@ class Hippocampe:
 
     def stats(self, *, scope: Scope) -> Stats:
         """Counts of the space, and the state of the index."""
-        return self._read(lambda context: verification.stats(context, scope=scope), scope)
+        dropped = self._turns.retrievals.dropped
+        return self._read(
+            lambda context: verification.stats(context, scope=scope, retrievals_dropped=dropped),
+            scope,
+        )
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and prove that words are nowhere.
@@ -926,6 +949,7 @@ class Hippocampe:
 
     def _take_over(self, context: Context) -> None:
         self._context = context
+        self._turns.embedder_changed(context.config)
 
     def backup(
         self, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
@@ -1011,7 +1035,7 @@ class Hippocampe:
         self._opened.wait()
         if self._notebook is not None:
             self._notebook.wait()
-        self._read(lambda context: maintenance.flush(context), UNSCOPED)
+        self._read(lambda context: maintenance.flush(context, self._turns.retrievals), UNSCOPED)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""
@@ -1019,7 +1043,7 @@ class Hippocampe:
             self._notebook.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
-        self._opened.close(self._context)
+        self._opened.close(self._context, self._turns)
 
     def __enter__(self) -> Self:
         return self

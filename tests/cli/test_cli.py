@@ -156,7 +156,11 @@ class TestTurns:
             for number, message in enumerate(("qui joue ?", HOSTILE)):
                 made = Injection(str(number), "", (kept,), tokens=17, took_ms=4.25, trace=trace)
                 scope = Scope(channel=f"salon{number}")
-                retrieval_log.note(hippo._context, made, considered, scope=scope, message=message)  # pyright: ignore[reportPrivateUsage]
+                buffer = hippo._turns.retrievals  # pyright: ignore[reportPrivateUsage]
+                context = hippo._context  # pyright: ignore[reportPrivateUsage]
+                retrieval_log.record(
+                    context, buffer, made, considered, scope=scope, message=message
+                )
         shown = run("retrievals").out
         assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
         assert "1 injected, 1 below threshold of 2 found" in shown

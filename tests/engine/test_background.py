@@ -13,6 +13,7 @@ from hippocampe.engine.outages import Outages
 from hippocampe.errors import EmbedderMismatch
 from hippocampe.ingest.notes.sync import Notebook
 from hippocampe.lifecycle.maintenance import Maintenance
+from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.types import Note
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -60,7 +61,7 @@ def test_an_unexpected_error_is_an_outage_without_its_text(
 
 def test_maintenance_goes_on(hippo: Hippocampe) -> None:
     expire = Twice()
-    maintenance = Maintenance(lambda: parts_of(hippo), expire, 0.01)
+    maintenance = Maintenance(lambda: parts_of(hippo), expire, RetrievalBuffer(), 0.01)
     assert expire.worked.wait(30)
     maintenance.stop()
     assert parts_of(hippo).outages.counts == {"maintenance": 1}

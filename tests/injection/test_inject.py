@@ -31,9 +31,9 @@ from hippocampe.errors import (
     StoreError,
 )
 from hippocampe.ingest.notes import sync
-from hippocampe.injection import before_turn, warmup
-from hippocampe.injection import channel_history as given_module
-from hippocampe.injection.channel_history import Channel, Given
+from hippocampe.injection import before_turn, channel_history, warmup
+from hippocampe.injection.channel_history import Channel, ChannelHistories
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.protocols import Vectors
 from hippocampe.retrieval import recall, request
 from hippocampe.types import Injection, Recollection
@@ -65,6 +65,10 @@ def unhurried(hippo: Hippocampe) -> Hippocampe:
 
 def parts_of(hippo: Hippocampe) -> Context:
     return hippo._context  # pyright: ignore[reportPrivateUsage]
+
+
+def turns_of(hippo: Hippocampe) -> TurnState:
+    return hippo._turns  # pyright: ignore[reportPrivateUsage]
 
 
 def outcomes(turn: Injection) -> dict[str, str]:
@@ -605,9 +609,9 @@ class TestWhatWasGiven:
         assert hippo.before_turn("bonjour", scope=PHONE).items
 
     def test_the_state_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(given_module, "MAX_CHANNELS", 3)
-        monkeypatch.setattr(given_module, "MAX_GIVEN_IDS", 10)
-        state = Given()
+        monkeypatch.setattr(channel_history, "MAX_CHANNELS", 3)
+        monkeypatch.setattr(channel_history, "MAX_GIVEN_IDS", 10)
+        state = ChannelHistories()
         first = state.channel(Scope(channel="0"))
         for number in range(50):
             first.heard(str(number), NOW)
@@ -780,13 +784,13 @@ class TestFaults:
             hippo.close()
         finally:
             release.set()
-        parts_of(hippo).searching.shutdown(wait=True)
+        turns_of(hippo).search_pool.shutdown(wait=True)
         assert lines(logged) == []
 
     def test_too_many_turns_are_refused_and_no_part_is_down(
         self, hippo: Hippocampe, broken: Broken, logged: pytest.LogCaptureFixture
     ) -> None:
-        turns = parts_of(hippo).turns
+        turns = turns_of(hippo).admission
         for _ in range(turns.limit):
             assert turns.enter(deadline=0.0) is not None
         hippo.update_settings(scope=LOBBY, hook_timeout_ms=30)
@@ -797,7 +801,7 @@ class TestFaults:
         assert hippo.stats(scope=LOBBY).outages == {"overload": 1}
 
     def test_a_turn_waits_for_its_place(self, hippo: Hippocampe, broken: Broken) -> None:
-        turns = parts_of(hippo).turns
+        turns = turns_of(hippo).admission
         held = [turns.enter(deadline=0.0) for _ in range(turns.limit)]
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(anew, hippo)
@@ -819,7 +823,7 @@ class TestFaults:
         monkeypatch.setattr(recall, "gather", lambda *_: gathered.append(1))
         assert anew(hippo).trace.missing == ("search late",)
         release.set()
-        parts_of(hippo).searching.shutdown(wait=True)
+        turns_of(hippo).search_pool.shutdown(wait=True)
         assert gathered == []
 
     def test_a_database_that_another_process_writes_to(
@@ -1186,7 +1190,7 @@ def test_two_thousand_turns(hippo: Hippocampe, clock: FakeClock) -> None:
             id = hippo.after_turn(text, f"Oui, {number}.", scope=scope)
             last[scope.channel, id] = now
     assert len(last) > 100
-    state = parts_of(hippo).given
+    state = turns_of(hippo).channels
     for scope in scopes:
         channel = state.channel(scope)
         assert len(channel.last_given) <= 20 * 21

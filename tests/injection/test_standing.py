@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
-from hippocampe.injection.context_cache import FRESH, MAX_KEYS, Standing
+from hippocampe.injection.context_cache import FRESH, MAX_KEYS, ContextCache
 from hippocampe.store import memories
 from hippocampe.types import Memory, Recollection
 
@@ -19,7 +19,7 @@ STANDS = [("recent", Recollection("1", "memory", "on garde le vieux four", 0.0),
 
 
 def test_what_is_kept_is_given_while_it_is_fresh() -> None:
-    standing = Standing()
+    standing = ContextCache()
     assert standing.get("key", 0, NOW) is None
     standing.keep("key", 0, NOW, STANDS)
     assert standing.get("key", 0, NOW + FRESH / 2) is STANDS
@@ -27,7 +27,7 @@ def test_what_is_kept_is_given_while_it_is_fresh() -> None:
 
 
 def test_a_change_or_time_makes_it_old() -> None:
-    standing = Standing()
+    standing = ContextCache()
     standing.keep("key", 3, NOW, STANDS)
     assert standing.get("key", 4, NOW) is None
     assert standing.get("key", 3, NOW + FRESH) is None
@@ -35,7 +35,7 @@ def test_a_change_or_time_makes_it_old() -> None:
 
 
 def test_it_stays_small() -> None:
-    standing = Standing()
+    standing = ContextCache()
     for number in range(3 * MAX_KEYS):
         standing.keep(number, 0, NOW, STANDS)
     assert sum(standing.get(number, 0, NOW) is STANDS for number in range(3 * MAX_KEYS)) <= MAX_KEYS

@@ -35,6 +35,10 @@ def parts_of(hippo: Hippocampe) -> context.Context:
     return hippo._context  # pyright: ignore[reportPrivateUsage]
 
 
+def buffer_of(hippo: Hippocampe) -> retrieval_log.RetrievalBuffer:
+    return hippo._turns.retrievals  # pyright: ignore[reportPrivateUsage]
+
+
 def found(content: str, *, id: str | None = None, kind: str = "memory") -> Recollection:
     return Recollection(id or str(uuid7()), kind, content, 0.75)
 
@@ -57,7 +61,9 @@ def note(
 ) -> Injection:
     made = injection(considered, **more)
     lines = tuple(line(each) for each in considered)
-    retrieval_log.note(parts_of(hippo), made, lines, scope=scope, message=message)
+    retrieval_log.record(
+        parts_of(hippo), buffer_of(hippo), made, lines, scope=scope, message=message
+    )
     return made
 
 
@@ -195,18 +201,18 @@ def test_what_is_no_valid_text_does_not_stop_the_log(hippo: Hippocampe, scope: S
 
 
 def test_the_oldest_are_dropped_and_counted(hippo: Hippocampe, scope: Scope) -> None:
-    for number in range(context.MAX_UNLOGGED + 3):
+    for number in range(retrieval_log.MAX_BUFFERED + 3):
         note(hippo, f"message {number}", scope=scope)
     assert hippo.stats(scope=scope).retrievals_dropped == 3
     logged = hippo.retrievals(scope=scope, limit=1_000)
-    assert len(logged) == context.MAX_UNLOGGED
+    assert len(logged) == retrieval_log.MAX_BUFFERED
     assert logged[-1].message_preview == "message 3"
 
 
 def test_what_could_not_be_written_is_written_later(
     hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number in range(context.MAX_UNLOGGED):
+    for number in range(retrieval_log.MAX_BUFFERED):
         note(hippo, f"message {number}", scope=scope)
 
     def full(**_: Any) -> Any:
@@ -219,7 +225,7 @@ def test_what_could_not_be_written_is_written_later(
         with pytest.raises(StoreFull):
             hippo.retrievals(scope=scope)
     logged = hippo.retrievals(scope=scope, limit=1_000)
-    assert len(logged) == context.MAX_UNLOGGED
+    assert len(logged) == retrieval_log.MAX_BUFFERED
     assert logged[0].message_preview == "le dernier"
     assert logged[-1].message_preview == "message 1"
     assert hippo.stats(scope=scope).retrievals_dropped == 1
@@ -229,7 +235,9 @@ def test_the_same_injection_is_logged_once(hippo: Hippocampe, scope: Scope) -> N
     made = injection([Considered(found("x"), "search", "injected")])
     for _ in range(2):
         for _ in range(2):
-            retrieval_log.note(parts_of(hippo), made, (), scope=scope, message="bonjour")
+            retrieval_log.record(
+                parts_of(hippo), buffer_of(hippo), made, (), scope=scope, message="bonjour"
+            )
         assert len(hippo.retrievals(scope=scope)) == 1
 
 
@@ -295,14 +303,14 @@ def test_nothing_is_on_its_way_to_the_log_during_an_erasure(
     hippo: Hippocampe, scope: Scope
 ) -> None:
     note(hippo, "bonjour", scope=scope)
-    working = parts_of(hippo)
+    working, buffer = parts_of(hippo), buffer_of(hippo)
     with working.store.exclusive():
-        writer = threading.Thread(target=retrieval_log.write, args=(working,))
+        writer = threading.Thread(target=retrieval_log.flush, args=(working, buffer))
         writer.start()
         time.sleep(0.1)
-        assert len(working.noted) == 1
+        assert len(buffer) == 1
     writer.join()
-    assert len(working.noted) == 0
+    assert len(buffer) == 0
     assert written(hippo) == 1
 
 

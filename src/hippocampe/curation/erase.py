@@ -14,6 +14,7 @@ from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.index import bm25
 from hippocampe.index.edge import EdgeIndex
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import sentence, text
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
@@ -96,6 +97,7 @@ class _Order:
 
 def erase(
     context: Context,
+    turns: TurnState,
     *,
     scope: Scope,
     id: str | None,
@@ -141,7 +143,7 @@ def erase(
                 )
             if not dry_run:
                 with context.store.copying:
-                    _erase(context, order, doomed)
+                    _erase(context, turns, order, doomed)
         if not dry_run:
             # Other writers go on meanwhile.
             finish_erasure(context)
@@ -149,8 +151,8 @@ def erase(
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named or ())
 
 
-def _erase(context: Context, order: _Order, doomed: Selection) -> None:
-    retrieval_log.write(context)
+def _erase(context: Context, turns: TurnState, order: _Order, doomed: Selection) -> None:
+    retrieval_log.flush(context, turns.retrievals)
     # Backups first: once the rows are gone, nobody could tell what was to go from them.
     context.store.remove_partial_backups()
     for path in context.store.backups():
@@ -171,7 +173,7 @@ def _erase(context: Context, order: _Order, doomed: Selection) -> None:
         erasure.leave_note(change.connection, str(uuid7()), order.space, context.now(), note)
     settings.refresh(context, order.space)
     context.vocabulary.forget()
-    context.given.forget(order.space)
+    turns.channels.forget(order.space)
     for module in (text, sentence, relations, bm25):
         module.clear_caches()
     context.revision.advance()

@@ -6,16 +6,12 @@ index applies changes in the order of the store. If the index fails, the outbox 
 replayed later.
 """
 
-import threading
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hippocampe.config import Config
-from hippocampe.embed import is_remote
 from hippocampe.engine.caches import AccessCounts, AliasCache, Aliases, Revision, SettingsCache
 from hippocampe.engine.index_state import GraphBuilder, IndexPosition
 from hippocampe.engine.outages import Outages
@@ -24,23 +20,10 @@ from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import NewWords, Prepared, Vocabulary, spoken, text_words
 from hippocampe.errors import IndexUnavailable
-from hippocampe.injection.admission import Admission
-from hippocampe.injection.channel_history import Given
-from hippocampe.injection.context_cache import Standing
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Index
 from hippocampe.store import memories, meta
-from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
-
-MAX_UNLOGGED = 500
-"""Injections that may wait to be logged: a few seconds of the most turns a machine can serve."""
-
-
-TURN_THREADS = 8
-"""Threads in which turns search, and as many in which they read the store."""
-TURNS_AT_ONCE = 2
-"""Turns that run at once with an embedder in this process: they share its one interpreter lock."""
 
 
 class Retired(Exception):
@@ -66,46 +49,11 @@ class Context:
     alias_cache: AliasCache = field(init=False)
     retired: bool = False
     """Whether another context has taken over, because the embedder was changed."""
-    standing: Standing = field(default_factory=Standing)
-    """What stands whatever is asked."""
-    noted: deque[Noted] = field(default_factory=lambda: deque[Noted](maxlen=MAX_UNLOGGED))
-    """Injections not yet logged in the store, oldest first."""
-    noted_lock: threading.Lock = field(default_factory=threading.Lock)
-    dropped: int = 0
-    """Injections that were never logged, because too many waited."""
-    given: Given = field(default_factory=Given)
-    """What each channel was already given."""
-    searching: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(
-            TURN_THREADS, thread_name_prefix="hippocampe-search"
-        )
-    )
-    """Where turns search, so that a search that is late can be left behind."""
-    reading: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(
-            TURN_THREADS, thread_name_prefix="hippocampe-read"
-        )
-    )
-    """Where turns read the store: apart, so that searches that hang do not hold this up."""
-    loading: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="hippocampe-load")
-    )
-    """Where what the first turn of a space needs is loaded."""
-    loads: dict[str, tuple[Future[None], float]] = field(
-        default_factory=dict[str, tuple[Future[None], float]]
-    )
-    """By space, what is being loaded for it, and since when on `time.perf_counter`."""
-    warm: bool = False
-    """Whether the embedder and the rules are loaded."""
-    turns: Admission = field(init=False)
-    """Which turns run at once: more when each waits for an embedding service."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
 
     def __post_init__(self) -> None:
         self.alias_cache = AliasCache(self.revision)
-        waits = is_remote(self.config.embedder or "local")
-        self.turns = Admission(TURN_THREADS if waits else TURNS_AT_ONCE)
 
     def now(self) -> datetime:
         return self.clock()

@@ -151,7 +151,6 @@ def after_turn(
         ids = [said.turn.id] * len(messages)
         conversations.add_messages(change.connection, messages, context.now(), ids)
         change.index_later("turn", said.turn.id, scope.space)
-    context.given.channel(scope).heard(said.turn.id, context.now())
     backlog.embed_soon(context)
     return said.turn.id
 

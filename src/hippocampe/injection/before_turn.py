@@ -29,6 +29,7 @@ from hippocampe.injection.context_cache import Stands
 from hippocampe.injection.incoming import HostMessage, cut, read_messages
 from hippocampe.injection.open_questions import Asked
 from hippocampe.injection.render import render
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.temporal.window import TimeWindow, read_window
 from hippocampe.language.text import words
@@ -93,6 +94,7 @@ class Burst:
 
 def before_turn(
     context: Context,
+    state: TurnState,
     message: HostMessage | Sequence[HostMessage],
     *,
     scope: Scope,
@@ -116,11 +118,11 @@ def before_turn(
         served by another call.
     """
     try:
-        waited = wait_until_loaded(context, scope.space)
+        waited = wait_until_loaded(context, state, scope.space)
         stopwatch = Stopwatch()
         if waited:
             stopwatch.spent["loading"] = waited
-        injection = _serve(context, message, scope, role, notebook, stopwatch, joined)
+        injection = _serve(context, state, message, scope, role, notebook, stopwatch, joined)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 a turn is served without memory rather than not at all
@@ -138,6 +140,7 @@ def joined_to_a_later_message() -> Injection:
 
 def _serve(
     context: Context,
+    state: TurnState,
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
@@ -146,39 +149,47 @@ def _serve(
     joined: bool,
 ) -> Injection | Burst:
     said, skipped = read_messages(message, role, longest=request.MAX_QUERY_CHARACTERS)
-    chosen, down = _settings(context, scope, stopwatch)
+    chosen, down = _settings(context, state, scope, stopwatch)
     if not chosen.auto_retrieve_enabled:
         skipped = "switched off"
     if skipped is not None:
         injection = _nothing(stopwatch, skipped)
-        retrieval_log.note(context, injection, (), scope=scope, message=" ".join(said))
+        retrieval_log.record(
+            context, state.retrievals, injection, (), scope=scope, message=" ".join(said)
+        )
         return injection
-    channel = context.given.channel(scope)
+    channel = state.channels.channel(scope)
     if chosen.coalesce_ms and not joined:
         return _burst(channel, said, scope, chosen.coalesce_ms)
-    place = context.turns.enter(stopwatch.started + chosen.hook_timeout_ms / 1000)
+    place = state.admission.enter(stopwatch.started + chosen.hook_timeout_ms / 1000)
     if place is None:
         context.outages.refused()
         return _nothing(stopwatch, "overloaded")
     try:
         stopwatch.end("queue")
         text = cut(" ".join(said), request.MAX_QUERY_CHARACTERS)
-        turn = _Turn(context, text, scope, chosen, context.now(), notebook, stopwatch, missing=down)
+        turn = _Turn(
+            context, state, text, scope, chosen, context.now(), notebook, stopwatch, missing=down
+        )
         injection, considered = turn.serve(channel)
     finally:
-        context.turns.leave(place)
+        state.admission.leave(place)
     context.outages.served()
-    retrieval_log.note(context, injection, considered, scope=scope, message=text)
+    retrieval_log.record(
+        context, state.retrievals, injection, considered, scope=scope, message=text
+    )
     return injection
 
 
-def _settings(context: Context, scope: Scope, stopwatch: Stopwatch) -> tuple[Settings, list[str]]:
+def _settings(
+    context: Context, state: TurnState, scope: Scope, stopwatch: Stopwatch
+) -> tuple[Settings, list[str]]:
     """The settings of a space: those that were known last, or the defaults, if the store is slow."""
     fresh = settings.fresh_ones(context, scope.space)
     if fresh is not None:
         return fresh, []
     otherwise = settings.known_ones(context, scope.space) or settings.defaults(context.config)
-    reading = context.reading.submit(settings.read, context, scope=scope)
+    reading = state.read_pool.submit(settings.read, context, scope=scope)
     try:
         found = reading.result(timeout=_left(otherwise, stopwatch))
         context.outages.works("settings")
@@ -297,6 +308,7 @@ class _Turn:
     """One turn being served."""
 
     context: Context
+    state: TurnState
     text: str
     scope: Scope
     chosen: Settings
@@ -312,11 +324,11 @@ class _Turn:
 
     def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
         """The injection, and the lines of the log on what was considered for it."""
-        searching = self.context.searching.submit(self._search)
+        searching = self.state.search_pool.submit(self._search)
         self._read()
         stands, standing = self._kept_standing(), None
         if stands is None:
-            standing = self.context.reading.submit(self._standing)
+            standing = self.state.read_pool.submit(self._standing)
         found = self._result("search", searching)
         if standing is not None:
             stands = self._result("standing", standing)
@@ -409,7 +421,7 @@ class _Turn:
         wanted."""
         if self.asked is not None or self._person() is not None:
             return None
-        found = self.context.standing.get(
+        found = self.state.context_cache.get(
             self._standing_key(), self.context.revision.number, self.now
         )
         return None if found is None else [_Candidate(*each) for each in found]
@@ -421,7 +433,7 @@ class _Turn:
         changes = self.context.revision.number
         found = self._read_standing(name)
         if name is None and self.asked is None:
-            self.context.standing.keep(self._standing_key(), changes, self.now, found)
+            self.state.context_cache.keep(self._standing_key(), changes, self.now, found)
         stopwatch.end("standing")
         return _Gathered([_Candidate(*each) for each in found], stopwatch.spent)
 

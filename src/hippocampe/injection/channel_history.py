@@ -147,7 +147,7 @@ class Channel:
             del self.last_given[next(iter(self.last_given))]
 
 
-class Given:
+class ChannelHistories:
     """What was given, by space and channel. Thread-safe."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class Standing:
+class ContextCache:
     """What was read last, by what it depends on. Thread-safe."""
 
     _kept: dict[Hashable, _Kept] = field(default_factory=dict[Hashable, _Kept])

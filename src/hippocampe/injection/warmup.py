@@ -13,6 +13,7 @@ from hippocampe.embed.local import LocalEmbedder
 from hippocampe.engine.context import Context, Retired
 from hippocampe.errors import HippocampeError
 from hippocampe.injection import open_questions, tokens
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import LANGUAGES, translate
 from hippocampe.language.temporal.window import read_window
@@ -36,30 +37,30 @@ def warm(embedder: Embedder) -> None:
     _rules()
 
 
-def wait_until_loaded(context: Context, space: str) -> float:
+def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
     """Wait until the embedder is loaded and the words of a space are counted; return milliseconds.
 
     For a few seconds at most, from when loading began: a turn is served without what is missing
     rather than never.
     """
-    if context.warm and context.vocabulary.is_counted(space):
+    if state.warm and context.vocabulary.is_counted(space):
         return 0.0
     now = time.perf_counter()
-    loading, begun = context.loads.get(space) or (
-        context.loading.submit(_load, context, space),
+    loading, begun = state.loads.get(space) or (
+        state.load_pool.submit(_load, context, state, space),
         now,
     )
     if begun == now:
-        context.loads[space] = loading, begun
-        loading.add_done_callback(lambda _: context.loads.pop(space, None))
+        state.loads[space] = loading, begun
+        loading.add_done_callback(lambda _: state.loads.pop(space, None))
     wait([loading], timeout=max(0.0, begun + LOADING_SECONDS - now))
     return (time.perf_counter() - now) * 1000
 
 
-def _load(context: Context, space: str) -> None:
+def _load(context: Context, state: TurnState, space: str) -> None:
     warm(context.embedder)
     context.vocabulary.frequencies(space, np.zeros(0, np.int32))
-    context.warm = True
+    state.warm = True
 
 
 def rehearse(context: Context, ending: Event, *, spaces: int = SPACES) -> None:

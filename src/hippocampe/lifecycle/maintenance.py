@@ -21,10 +21,12 @@ from hippocampe.errors import (
 )
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.index.shards import can_hold
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.lifecycle import rederivation
 from hippocampe.protocols import KINDS, Embedder
 from hippocampe.retrieval import log as retrieval_log
+from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store
 from hippocampe.types import Reindexed
@@ -61,10 +63,10 @@ def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
     return vocabulary
 
 
-def flush(context: Context) -> None:
+def flush(context: Context, buffer: RetrievalBuffer) -> None:
     """Make the index durable; count recalls and log turns in the store."""
     count_accesses(context)
-    retrieval_log.write(context)
+    retrieval_log.flush(context, buffer)
     flush_index(context)
 
 
@@ -125,7 +127,7 @@ def reindex(
             context.outages.works("indexing")
             context.position.applied = max(context.position.applied, position, acknowledged)
             context.position.flushed = 0
-            flush(context)
+            flush_index(context)
     return Reindexed(context.embedder.model, without)
 
 
@@ -157,13 +159,19 @@ class Maintenance:
     Args:
         parts: Where to find the parts that serve now.
         expire: Hides what has expired.
+        buffer: Retrievals to log.
         seconds: Time between flushes.
     """
 
     def __init__(
-        self, context: Callable[[], Context], expire: Callable[[Context], object], seconds: float
+        self,
+        context: Callable[[], Context],
+        expire: Callable[[Context], object],
+        buffer: RetrievalBuffer,
+        seconds: float,
     ) -> None:
         self._context = context
+        self._buffer = buffer
         self._expire = expire
         self._seconds = seconds
         self._stop = threading.Event()
@@ -177,7 +185,9 @@ class Maintenance:
         due = time.monotonic() + self._seconds
         while not self._stop.wait(min(self._seconds, LOG_SECONDS)):
             context = self._context()
-            context.outages.attempt("logging of turns", partial(retrieval_log.write, context))
+            context.outages.attempt(
+                "logging of turns", partial(retrieval_log.flush, context, self._buffer)
+            )
             context.outages.attempt("rules", partial(self._rederive, context))
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
@@ -192,7 +202,7 @@ class Maintenance:
 
     def _round(self, context: Context, *, whole: bool) -> None:
         try:
-            flush(context)
+            flush(context, self._buffer)
             if whole:
                 self._expire(context)
                 retrieval_log.expire(context)
@@ -217,23 +227,22 @@ def close_index(context: Context) -> None:
         context.index.close()
 
 
-def close(context: Context) -> None:
+def close(context: Context, turns: TurnState) -> None:
     """Flush and close the index, then the store."""
-    for pool in (context.searching, context.reading, context.loading):
-        pool.shutdown(wait=False, cancel_futures=True)
+    turns.close()
     context.pending.worker.shutdown()
     if not context.store.read_only:
-        _flush_last(context)
+        _flush_last(context, turns.retrievals)
     close_index(context)
     context.store.close()
 
 
-def _flush_last(context: Context) -> None:
+def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
     try:
         if not context.config.background:
             until = time.monotonic() + REDERIVING_SECONDS
             rederivation.rederive(context, lambda: time.monotonic() > until)
-        flush(context)
+        flush(context, buffer)
         # Programs that run for seconds have no other time for it.
         retrieval_log.expire(context)
     except HippocampeError as exc:

@@ -19,6 +19,7 @@ from hippocampe.engine.tracing import Tracer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.index.stored import StoredIndex
+from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import rehearse
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
@@ -45,7 +46,7 @@ class Opened:
         for thread in self.loading:
             thread.join()
 
-    def close(self, context: Context) -> None:
+    def close(self, context: Context, turns: TurnState) -> None:
         """Close; idempotent."""
         with self._closing:
             if self.ending.is_set():
@@ -53,7 +54,7 @@ class Opened:
             self.ending.set()
         try:
             self.wait()
-            maintenance.close(context)
+            maintenance.close(context, turns)
         finally:
             if self.owner is not None:
                 self.owner.release()

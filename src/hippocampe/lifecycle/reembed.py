@@ -7,11 +7,11 @@ from dataclasses import replace
 from hippocampe.embed import open_embedder
 from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
-from hippocampe.engine.durability import index_folder
+from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
 from hippocampe.engine.projection import Progress
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.lifecycle.maintenance import close_index, flush, open_vocabulary, reindex
+from hippocampe.lifecycle.maintenance import close_index, open_vocabulary, reindex
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Reindexed
 from hippocampe.validation import check_text
@@ -63,7 +63,7 @@ def change_embedder(
         shutil.rmtree(
             index_folder(context.config.folder, context.embedder.model), ignore_errors=True
         )
-    flush(new)
+    flush_index(new)
     return Reindexed(new.embedder.model, without)
 
 

@@ -85,7 +85,7 @@ def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]
     return found
 
 
-def stats(context: Context, *, scope: Scope) -> Stats:
+def stats(context: Context, *, scope: Scope, retrievals_dropped: int) -> Stats:
     """Counts of a space, and the state of the index."""
     with context.store.read() as connection:
         counted = statistics.count(connection, scope.space, context.now())
@@ -97,7 +97,7 @@ def stats(context: Context, *, scope: Scope) -> Stats:
         pending=pending,
         embedder=context.embedder.model,
         outages=context.outages.counts,
-        retrievals_dropped=context.dropped,
+        retrievals_dropped=retrievals_dropped,
     )
 
 

@@ -1,9 +1,11 @@
 """The log of retrievals: what was put in front of the model, what was left out, and why.
 
-An injection is noted in memory, which costs the turn nothing, and written with others later. What
-was considered is logged by id, with its signals; its content never is.
+A turn adds its retrieval to a buffer in memory; the buffer is written to the store in batches.
+Candidates are logged by id, with their signals and never with their content.
 """
 
+import threading
+from collections import deque
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -16,22 +18,60 @@ from hippocampe.store.retrievals import Line, Noted
 from hippocampe.types import Injection, Retrieval, Scope
 from hippocampe.validation import check_limit
 
-# Longer than any secret, so that the preview is masked whole.
-_KEPT_CHARACTERS = 10_000
+MAX_BUFFERED = 500
+"""Retrievals that wait to be logged: a few seconds of turns at full load."""
+# Longer than any secret, so that a secret is masked before the preview is cut.
+_PREVIEWED_CHARACTERS = 10_000
 
 
-def note(
+class RetrievalBuffer:
+    """Retrievals that are not logged yet, oldest first. Thread-safe.
+
+    Attributes:
+        dropped: Retrievals that were never logged because the buffer was full.
+    """
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self._waiting = deque[Noted](maxlen=MAX_BUFFERED)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, entry: Noted) -> None:
+        """Add an entry; a full buffer drops its oldest one."""
+        with self._lock:
+            if len(self._waiting) == MAX_BUFFERED:
+                self.dropped += 1
+            self._waiting.append(entry)
+
+    def take(self) -> list[Noted]:
+        """Empty the buffer and return its entries."""
+        with self._lock:
+            taken = list(self._waiting)
+            self._waiting.clear()
+        return taken
+
+    def put_back(self, entries: Sequence[Noted]) -> None:
+        """Return entries that could not be written, in front of newer ones."""
+        with self._lock:
+            everything = [*entries, *self._waiting]
+            self._waiting.clear()
+            self._waiting.extend(everything)
+            self.dropped += len(everything) - len(self._waiting)
+
+
+def record(
     context: Context,
+    buffer: RetrievalBuffer,
     injection: Injection,
     considered: tuple[Line, ...],
     *,
     scope: Scope,
     message: str,
 ) -> None:
-    """Keep an injection for the log; the oldest that waits is dropped when too many do.
-
-    A read-only process logs nothing.
-    """
+    """Buffer the retrieval of one turn; a read-only process logs nothing."""
     if context.store.read_only:
         return
     trace = injection.trace
@@ -41,7 +81,7 @@ def note(
         space=scope.space,
         user=scope.user,
         channel=scope.channel,
-        message_preview=rows.preview(message[:_KEPT_CHARACTERS]),
+        message_preview=rows.preview(message[:_PREVIEWED_CHARACTERS]),
         memories_injected=len(injection.items) - notes,
         notes_injected=notes,
         tokens_added=injection.tokens,
@@ -51,64 +91,52 @@ def note(
         skipped=trace.skipped,
         created_at=context.now(),
     )
-    with context.noted_lock:
-        if len(context.noted) == context.noted.maxlen:
-            context.dropped += 1
-        context.noted.append(Noted(entry, scoring.NAMES, considered))
+    buffer.add(Noted(entry, scoring.NAMES, considered))
 
 
-def write(context: Context) -> None:
-    """Write what waits in one transaction.
+def flush(context: Context, buffer: RetrievalBuffer) -> None:
+    """Write the buffered retrievals to the store in one transaction.
 
     Raises:
-        StoreError: It could not be written; it waits on.
+        StoreError: They could not be written; they stay in the buffer.
     """
-    # An erasure holds the store while it writes what waits, so none may be on its way elsewhere.
+    # An erasure flushes while it locks the store: no entry may be between buffer and store then.
     with context.store.exclusive():
-        with context.noted_lock:
-            waiting = list(context.noted)
-            context.noted.clear()
+        waiting = buffer.take()
         if not waiting:
             return
         try:
-            # Until now it waited in memory: a power cut may as well take it a moment later.
+            # The entries were only in memory so far: a power cut may still lose them.
             with context.store.write(durable=False) as connection:
                 rows.add(connection, waiting)
         except BaseException:
-            _put_back(context, waiting)
+            buffer.put_back(waiting)
             raise
-
-
-def _put_back(context: Context, waiting: Sequence[Noted]) -> None:
-    with context.noted_lock:
-        everything = [*waiting, *context.noted]
-        context.noted.clear()
-        context.noted.extend(everything)
-        context.dropped += len(everything) - len(context.noted)
 
 
 def retrievals(
     context: Context,
+    buffer: RetrievalBuffer,
     *,
     scope: Scope,
     limit: int = 20,
     since: datetime | str | None = None,
     channel_only: bool = False,
 ) -> list[Retrieval]:
-    """The latest injections of a space, newest first.
+    """The latest retrievals of a space, newest first.
 
     Raises:
         InvalidInput: An argument cannot be used.
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
-    write(context)
+    flush(context, buffer)
     channel = scope.channel if channel_only else None
     with context.store.read() as connection:
         return rows.find(connection, scope.space, channel=channel, since=since, limit=limit)
 
 
 def expire(context: Context) -> None:
-    """Remove what is older than the setting `retrieval_days` of its space."""
+    """Delete retrievals older than the setting `retrieval_days` of their space."""
     with context.store.read() as connection:
         oldest = rows.oldest(connection)
     for space, at in oldest.items():

@@ -1,0 +1,56 @@
+"""What `before_turn` keeps from one turn to the next. In memory only: nothing of it is stored."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from hippocampe.config import Config
+from hippocampe.embed import is_remote
+from hippocampe.injection.admission import Admission
+from hippocampe.injection.channel_history import ChannelHistories
+from hippocampe.injection.context_cache import ContextCache
+from hippocampe.retrieval.log import RetrievalBuffer
+
+TURN_THREADS = 8
+"""Threads of the search pool, and of the read pool."""
+MAX_LOCAL_TURNS = 2
+"""Concurrent turns with an embedder in this process: they share one interpreter lock."""
+
+
+class TurnState:
+    """State of the turns of one open data folder. It outlives a change of embedder.
+
+    Attributes:
+        admission: Limits how many turns run at once.
+        channels: What each channel was already given.
+        context_cache: The always-on context of each space, for two seconds.
+        retrievals: Retrievals that are not logged in the store yet.
+        search_pool: Runs searches, so that a turn can abandon a late one.
+        read_pool: Reads the store; a pool of its own, so that stuck searches do not delay reads.
+        load_pool: Loads what the first turn of a space needs.
+        loads: By space, the load in progress and its start on `time.perf_counter`.
+        warm: Whether the embedder and the rules are loaded.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.admission = Admission(_max_turns(config))
+        self.channels = ChannelHistories()
+        self.context_cache = ContextCache()
+        self.retrievals = RetrievalBuffer()
+        self.search_pool = ThreadPoolExecutor(TURN_THREADS, thread_name_prefix="hippocampe-search")
+        self.read_pool = ThreadPoolExecutor(TURN_THREADS, thread_name_prefix="hippocampe-read")
+        self.load_pool = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-load")
+        self.loads: dict[str, tuple[Future[None], float]] = {}
+        self.warm = False
+
+    def embedder_changed(self, config: Config) -> None:
+        """Adapt the limit of concurrent turns to another embedder."""
+        self.admission.limit = _max_turns(config)
+
+    def close(self) -> None:
+        """Cancel queued work; running searches and reads end by themselves."""
+        for pool in (self.search_pool, self.read_pool, self.load_pool):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _max_turns(config: Config) -> int:
+    """More turns run at once when each waits for an embedding service."""
+    return TURN_THREADS if is_remote(config.embedder or "local") else MAX_LOCAL_TURNS
