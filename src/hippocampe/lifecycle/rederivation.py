@@ -52,7 +52,7 @@ def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool
         parts: Where they are.
         stop: Asked between batches; the next call goes on from there.
     """
-    digest = lexicon.digest()
+    digest = lexicon.rules_digest()
     with context.store.read() as connection:
         if meta.get(connection, RULES) == digest:
             return True
