@@ -121,7 +121,7 @@ def test_a_third_language_is_one_more_folder(tmp_path: Path) -> None:
     assert run.stdout.split() == ["eo", "en", "2024-05-01", "updated"]
 
 
-# A word of any of the languages that means little elsewhere: what a word list is told by.
+# A word of any of the languages that means little elsewhere: recognises a word list.
 WORDS = {
     word
     for role in ("stop", "articles", "persons", "possessives", "quantities", "speakers")
@@ -180,6 +180,6 @@ def test_a_word_list_is_seen(source: str) -> None:
 @pytest.mark.parametrize(
     "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
 )
-def test_no_word_list_stands_in_code(path: Path) -> None:
+def test_code_contains_no_word_list(path: Path) -> None:
     """Words of a language belong into its folder; prose (docstrings, messages) is no list."""
     assert word_lists(path.read_text(encoding="utf-8")) == []

@@ -14,10 +14,10 @@ from functools import lru_cache
 from typing import Final
 
 from hippocampe.consolidation.wordings import Aspect, ValueKind, Wording, candidate_wordings
-from hippocampe.language.calendar import MONTH_NAMES, NUMBERS, ORDINALS
+from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.sentence import Statement, is_hedged, is_name, is_time, parse
-from hippocampe.language.text import STOP_WORDS, fold
+from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes
 
@@ -38,9 +38,6 @@ _AFTER_CHOICE: Final = words_of("after_choice")
 _BEFORE_AMOUNT: Final = words_of("before_amount")
 _DATE_LINKS: Final = words_of("stated.date_links", file="time")
 _NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
-_MONTHS: Final = {
-    fold(name): number for names in MONTH_NAMES.values() for number, name in enumerate(names, 1)
-}
 _DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
 _MAX_VALUE_WORDS: Final = 6
 _MAX_REST_WORDS: Final = 8
@@ -117,22 +114,20 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
         return None
     if wording.shared_owner and owner in ("", "we", "user"):
         owner = "we"
-    head, rest = _cut(held, wording.kind, lowercase=statement.lowercase)
+    head, rest = _split_value(held, wording.kind, lowercase=statement.lowercase)
     if "rest" in groups:
         rest = [*rest, *_words(statement, match, "rest")]
     value = _value(statement, wording, head)
-    slot = [w.norm for w in _words(statement, match, "slot")] if "slot" in groups else []
+    slot = _words(statement, match, "slot") if "slot" in groups else []
     extra = tuple(word.norm for word in rest)
-    around = [*held, *rest, *(_words(statement, match, "slot") if slot else [])]
+    around = [*held, *rest, *slot]
     if value is None or len(extra) > _MAX_REST_WORDS or len(slot) > _MAX_VALUE_WORDS:
         return None
     if is_hedged(around) or any(word.norm in _CONTRAST for word in around):
         return None
-    if extra and (extra[0] == "'s" or (wording.kind == "number" and not _is_adjunct(extra))):
-        return None  # "a trois ans de moins que moi", "works for Acme's rival"
-    if wording.kind == "choice" and extra and not (is_time(extra) or extra[0] in _AFTER_CHOICE):
+    if extra and not _may_follow(extra, wording.kind):
         return None
-    while slot and slot[0] in _DETERMINERS:
+    while slot and slot[0].norm in _DETERMINERS:
         slot = slot[1:]
     if not slot and groups.get("slot"):
         return None
@@ -143,7 +138,7 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
         name=wording.name,
         subject=owner,
         value=value,
-        slot=" ".join(slot),
+        slot=" ".join(word.norm for word in slot),
         leaving=" ".join(word.norm for word in leaving),
         rest=extra,
         aspect=aspect,
@@ -152,8 +147,16 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
     )
 
 
-def _is_adjunct(norms: Sequence[str]) -> bool:
-    return is_time(norms) or bool(word_classes().match("adjunct", norms, 0))
+def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
+    """Whether the words after a value leave it intact.
+
+    They do not in "a trois ans de moins que moi" and "works for Acme's rival".
+    """
+    if extra[0] == "'s":
+        return False
+    if kind == "number":
+        return is_time(extra) or bool(word_classes().match("adjunct", extra, 0))
+    return kind != "choice" or is_time(extra) or extra[0] in _AFTER_CHOICE
 
 
 def _words(statement: Statement, match: re.Match[str], group: str) -> list[Word]:
@@ -193,7 +196,9 @@ def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
     return " ".join(norm for norm in norms if norm not in _DETERMINERS)
 
 
-def _cut(words: Sequence[Word], kind: str, *, lowercase: bool) -> tuple[list[Word], list[Word]]:
+def _split_value(
+    words: Sequence[Word], kind: ValueKind, *, lowercase: bool
+) -> tuple[list[Word], list[Word]]:
     """Split the value from what follows it: "toulouse | le mois dernier"."""
     if kind == "number" and is_time([word.norm for word in words[1:]]):
         return list(words[:1]), list(words[1:])
@@ -211,51 +216,51 @@ def _cut(words: Sequence[Word], kind: str, *, lowercase: bool) -> tuple[list[Wor
 
 
 def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str | None:
+    """Return the value in the words, or None if they do not fit the kind of value."""
+    kind = wording.kind
     norms = [word.norm for word in head]
     text = " ".join(norms)
-    if wording.kind == "choice":
+    if kind == "choice":
         if any(word.capital for word in head if word is not statement.core[0]):
             return None
         return dict(wording.choices).get(text)
-    if wording.kind == "number":
+    if kind == "number":
         number = str(NUMBERS.get(text, text))
         return number if re.fullmatch(r"\d+(?:\.\d+)?", number) else None
-    if len(head) > _MAX_REST_WORDS or (wording.kind != "text" and norms[-1] in _IN_NAMES | _UNION):
+    if len(head) > _MAX_REST_WORDS or (kind != "text" and norms[-1] in _IN_NAMES | _UNION):
         return None
-    if wording.kind == "measure":
-        # Accept "is 800 euros" and "is $800", reject "is due on the 5th".
-        amount = norms[norms[0] in _BEFORE_AMOUNT :]
-        return text if any(n in NUMBERS or n[:1].isdigit() for n in amount[:2]) else None
-    if wording.kind == "code":
-        return text if len(norms) < 4 and any(map(str.isdigit, text)) else None
-    if wording.kind == "contact":
-        return (
-            text
-            if _UNION.isdisjoint(norms) and (sum(c.isdigit() for c in text) > 3 or "@" in text)
-            else None
-        )
-    if wording.kind == "date":
-        return text if date_of(norms) else None
-    if (
-        len(head) > _MAX_VALUE_WORDS
-        or text in STOP_WORDS
-        or (wording.kind != "text" and norms[0] in _INDEFINITE)
-    ):
-        return None
-    if wording.kind in ("name", "place"):
-        if is_time(norms) or any(word.norm[:1].isdigit() for word in head):
-            return None
-        named = is_name(statement, head[0])
-        if not (named or (statement.lowercase and len(head) <= 2)):
-            return None
-        classes = word_classes()
-        if wording.kind == "name" and (
-            classes.has("countries", *norms) or classes.has("peoples", *norms)
-        ):
-            return None
-        if any(classes.has(name, norms[0]) for name in ("not_names", "pronouns")):
-            return None
-    return text
+    match kind:
+        case "measure":
+            # Accept "is 800 euros" and "is $800", reject "is due on the 5th".
+            amount = norms[norms[0] in _BEFORE_AMOUNT :]
+            fits = any(n in NUMBERS or n[:1].isdigit() for n in amount[:2])
+        case "code":
+            fits = len(norms) < 4 and any(map(str.isdigit, text))
+        case "contact":
+            digits = sum(character.isdigit() for character in text)
+            fits = _UNION.isdisjoint(norms) and (digits > 3 or "@" in text)
+        case "date":
+            fits = date_of(norms) is not None
+        case "name" | "place":
+            fits = norms[0] not in _INDEFINITE and _names_value(statement, head, kind)
+        case "text":
+            fits = True
+    if kind in ("name", "place", "text"):
+        fits = fits and len(head) <= _MAX_VALUE_WORDS and text not in STOP_WORDS
+    return text if fits else None
+
+
+def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) -> bool:
+    """Whether the words are a proper name that can be the name of a person, group or place."""
+    norms = [word.norm for word in head]
+    if is_time(norms) or any(norm[:1].isdigit() for norm in norms):
+        return False
+    if not (is_name(statement, head[0]) or (statement.lowercase and len(head) <= 2)):
+        return False
+    classes = word_classes()
+    if kind == "name" and (classes.has("countries", *norms) or classes.has("peoples", *norms)):
+        return False
+    return not any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
 
 
 def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] | None:
@@ -267,8 +272,8 @@ def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] |
         elif found := re.fullmatch(r"(\d{1,2})[/.](\d{1,2})(?:[/.](\d{4}))?", norm):
             day, month = int(found[1]), int(found[2])
             year = int(found[3]) if found[3] else None
-        elif norm in _MONTHS:
-            month = _MONTHS[norm]
+        elif norm in FULL_MONTHS:
+            month = FULL_MONTHS[norm]
         elif found := _DAY.fullmatch(norm):
             day = int(found[1])
         elif re.fullmatch(r"\d{4}", norm):

@@ -11,6 +11,10 @@ MONTH_NAMES: Final = {
     each: [names.split()[0] for names in load(each, "time")["months"]] for each in languages()
 }
 """Full month names as written, in calendar order, by language."""
+FULL_MONTHS: Final = {
+    fold(name): number for names in MONTH_NAMES.values() for number, name in enumerate(names, 1)
+}
+"""Month number by folded full name."""
 MONTHS: Final = {
     fold(name): number
     for each in languages()

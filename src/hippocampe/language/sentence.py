@@ -215,7 +215,7 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 
 
 def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
-    """Return the words without negation, its count, whether it is unclear, and whether "do" was removed."""
+    """Return the words without negation, its count, if it is unclear, and if "do" was removed."""
     norms = [word.norm for word in words]
     unclear = word_classes().occurs("not_quite", norms)
     if _NEGATING.isdisjoint(norms):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hippocampe.language.calendar import MONTH_NAMES
+from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.questions import is_question
 from hippocampe.language.text import fold
@@ -13,9 +13,12 @@ from hippocampe.language.text import fold
 
 def _date_pattern() -> re.Pattern[str]:
     time = load_all("time")
-    full = {fold(name) for names in MONTH_NAMES.values() for name in names}
     days = [name for names in time["days"].values() for name in names if " " not in name]
-    named = {*full - words_of("stated.not_dates", file="time"), *time["weekdays"].split(), *days}
+    named = {
+        *FULL_MONTHS.keys() - words_of("stated.not_dates", file="time"),
+        *time["weekdays"].split(),
+        *days,
+    }
     numbers = (r"(?:1[0-9]|20)\d\d", r"\d{1,2}[/.-]\d{1,2}(?:[/.-]\d{2,4})?")
     return re.compile(rf"\b(?:{'|'.join((*sorted(named), *numbers, *time['stated']['dates']))})\b")
 

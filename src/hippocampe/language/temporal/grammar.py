@@ -41,9 +41,6 @@ def _of_languages(role: str, trait: str, table: str | None = None) -> set[str]:
     }
 
 
-FULL_MONTHS = {
-    fold(names.split()[0]) for each in languages() for names in load(each, "time")["months"]
-}
 VERBS = words_of("verbs", file="time")
 OTHER_SENSES = words_of("other_senses", file="time")
 CAPITAL_MONTHS = table_of("capital_months", file="time")

@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from zoneinfo import ZoneInfo
 
+from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.language.temporal.grammar import (
     BARE_WEEKDAYS,
     CAPITAL_MONTHS,
     CORE,
     DAY,
-    FULL_MONTHS,
     HABIT,
     HABITS,
     JOIN,
