@@ -39,8 +39,9 @@ from hippocampe.embed.word_space import WordVectors, shipped
 from hippocampe.index.bm25 import sparse_document, sparse_query
 from hippocampe.index.documents import embedding_text
 from hippocampe.language import text
-from hippocampe.language.questions import asks
-from hippocampe.language.temporal.window import read_window
+from hippocampe.language.person import is_first_person
+from hippocampe.language.questions import asks, rewrite_idioms
+from hippocampe.language.temporal.window import parse_window
 from hippocampe.language.topics import topics_of
 from hippocampe.language.traits import traits
 from hippocampe.retrieval import fusion, signals
@@ -222,11 +223,11 @@ class Question:
 
 def understood(row: dict[str, Any], known: frozenset[str]) -> Question:
     """Read a question whose scope holds the `known` words."""
-    said = text.plain(row["text"])
+    said = rewrite_idioms(row["text"])
     heard = text.words(said)
     groups = [[text.fold(n) for n in names] for names in row.get("names", ())]
     groups = [names for names in groups if not set(heard).isdisjoint(names)]
-    if row.get("user") and text.is_first_person(said):
+    if row.get("user") and is_first_person(said):
         groups.append([text.fold(row["user"])])
     groups = [[name for name in names if name in known] for names in groups]
     added = [name for names in groups for name in names if name not in heard]
@@ -307,7 +308,7 @@ def measure(
     counts = np.array([scope.frequency.get(word, 0) for word in question.words])
     shown = np.sort(bm25)[-DEPTH:].min()
     day = moment(question.row.get("date"))
-    window = read_window(question.asked, now=day, timezone="Europe/Paris") if day else None
+    window = parse_window(question.asked, now=day, timezone="Europe/Paris") if day else None
     query = signals.Query(
         question.words,
         known.vectors[np.array(asked)],

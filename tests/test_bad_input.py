@@ -32,7 +32,7 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "no content": (remember(""), "content is empty"),
     "blank content": (remember(" \n\t "), "content is empty"),
     "only controls": (remember("\x00\x07"), "content is empty"),
-    "huge content": (remember("a" * 1_000_000), "Cut it"),
+    "huge content": (remember("a" * 1_000_000), "Split it"),
     "surrogate": (remember(SURROGATE), "lone surrogate"),
     "content is bytes": (remember(b"Owen"), "must be text"),
     "content is none": (remember(None), "must be text"),
@@ -71,7 +71,7 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "delete without reason": (first("delete", reason=""), "reason is empty"),
     "empty message": (lambda h: h.after_turn("", "ok", scope=HERE), "message is empty"),
     "empty reply": (lambda h: h.after_turn("ok", "", scope=HERE), "message is empty"),
-    "huge message": (lambda h: h.after_turn("a" * 1_000_001, None, scope=HERE), "Cut it"),
+    "huge message": (lambda h: h.after_turn("a" * 1_000_001, None, scope=HERE), "Split it"),
     "naive talk": (
         lambda h: h.after_turn("a", "b", scope=HERE, at=datetime(2026, 1, 1)),
         "timezone",

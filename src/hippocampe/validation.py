@@ -1,4 +1,4 @@
-"""What callers give, checked before anything is changed."""
+"""Validate and clean the arguments of callers, before anything is changed."""
 
 import json
 import math
@@ -26,11 +26,16 @@ from hippocampe.types import (
 MAX_LIMIT = 1_000
 
 
-def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
-    """Text that can be stored: no control characters, no spaces around.
+def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
+    """Remove control characters and surrounding spaces from a text.
+
+    Args:
+        content: The text.
+        what: Name of the argument, for error messages.
+        limit: Maximum length of the result, in characters.
 
     Raises:
-        InvalidInput: It is no text, empty, longer than `limit`, or holds lone surrogates.
+        InvalidInput: The value is not text, is empty or too long, or contains lone surrogates.
     """
     if not isinstance(content, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{what} must be text, not {type(content).__name__}.")
@@ -38,7 +43,7 @@ def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARA
         content.encode()
     except UnicodeEncodeError as exc:
         raise InvalidInput(
-            f"{what} holds a lone surrogate at position {exc.start}: it is not valid text. "
+            f"{what} contains a lone surrogate at position {exc.start}: it is not valid text. "
             'Decode it with errors="replace" first.'
         ) from exc
     cleaned = without_control(content).strip()
@@ -46,27 +51,32 @@ def clean(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARA
         raise InvalidInput(f"{what} is empty: give at least one visible character.")
     if len(cleaned) > limit:
         raise InvalidInput(
-            f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Cut it into several."
+            f"{what} is {len(cleaned):,} characters long, more than {limit:,}. Split it into several."
         )
     return cleaned
 
 
-def safe(content: str, *, refuse: bool, what: str = "content") -> str:
-    """Text without secrets: they are masked, or refused.
+def redact(content: str, *, refuse: bool, what: str = "content") -> str:
+    """Mask the secrets in a text.
+
+    Args:
+        content: The text.
+        refuse: Raise instead of masking.
+        what: Name of the argument, for error messages.
 
     Raises:
-        InvalidInput: It holds a secret and `refuse` is set.
+        InvalidInput: The text contains a secret and `refuse` is set.
     """
     found = secrets.find_secrets(content)
     if found and refuse:
         raise InvalidInput(
-            f"{what} holds a secret ({found[0].kind}); it was not stored. Leave the secret out."
+            f"{what} contains a secret ({found[0].kind}); it was not stored. Remove the secret."
         )
     return secrets.mask(content) if found else content
 
 
 def is_injection(content: str) -> bool:
-    """Whether a text is only what was injected from memory."""
+    """Return whether a text consists only of injected memories."""
     return (
         isinstance(content, str)  # pyright: ignore[reportUnnecessaryIsInstance]
         and bool(content.strip())
@@ -74,26 +84,34 @@ def is_injection(content: str) -> bool:
     )
 
 
-def own(content: str, *, what: str = "content") -> str:
-    """A clean text without what was injected into it, which is known already.
+def strip_injection(content: str, *, what: str = "content") -> str:
+    """Remove injected memories from a text; they are stored already.
+
+    Args:
+        content: The text.
+        what: Name of the argument, for error messages.
 
     Raises:
-        InvalidInput: It holds nothing else.
+        InvalidInput: Nothing else remains.
     """
     kept = without_injection(content).strip()
     if not kept:
         raise InvalidInput(
-            f"{what} is only text that was injected from memory, which is never stored again: give "
-            "what was said besides."
+            f"{what} contains only text injected from memory, which is never stored again: pass the "
+            "original text without the injection."
         )
     return kept
 
 
 def check_collection(memory: Memory, *, complete: bool = True) -> None:
-    """Check collection and category of a memory; unless `complete`, the category may be missing.
+    """Check the collection and the category of a memory.
+
+    Args:
+        memory: The memory.
+        complete: Whether a missing category is an error where the collection needs one.
 
     Raises:
-        InvalidInput: One of them is not among those that exist.
+        InvalidInput: The collection or the category is unknown, or the category is missing.
     """
     check_choice("collection", memory.collection, CATEGORIES)
     allowed = CATEGORIES[memory.collection]
@@ -110,10 +128,10 @@ def check_collection(memory: Memory, *, complete: bool = True) -> None:
 
 
 def check_scope(scope: Scope) -> Scope:
-    """Where a call happens.
+    """Check that a value is a `Scope`.
 
     Raises:
-        InvalidInput: It is no `Scope`.
+        InvalidInput: It is not.
     """
     if not isinstance(scope, Scope):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
@@ -123,10 +141,10 @@ def check_scope(scope: Scope) -> Scope:
 
 
 def check_text(name: str, value: str | None) -> str | None:
-    """A text, or None.
+    """Check that a value is text or None.
 
     Raises:
-        InvalidInput: It is something else.
+        InvalidInput: It is neither.
     """
     if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
@@ -134,10 +152,10 @@ def check_text(name: str, value: str | None) -> str | None:
 
 
 def check_id(id: str, *, name: str = "id") -> str:
-    """An id, which may be that of nothing.
+    """Check that an id is text. Does not check that it exists.
 
     Raises:
-        InvalidInput: It is no text.
+        InvalidInput: It is not text.
     """
     if not isinstance(id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be text, not {type(id).__name__}: take it from a result.")
@@ -145,10 +163,10 @@ def check_id(id: str, *, name: str = "id") -> str:
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """One of several names.
+    """Check that a value is one of several names.
 
     Raises:
-        InvalidInput: It is none of them.
+        InvalidInput: It is not.
     """
     names = tuple(choices)
     if not isinstance(value, str) or value not in names:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -157,7 +175,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
 
 
 def check_flag(name: str, value: bool) -> bool:
-    """A truth value, where another value could be taken for its opposite.
+    """Check that a flag is a boolean, because truthiness can invert it ("false" is true).
 
     Raises:
         InvalidInput: It is neither True nor False.
@@ -168,7 +186,7 @@ def check_flag(name: str, value: bool) -> bool:
 
 
 def check_number(name: str, value: float, least: float, most: float) -> float:
-    """A number between two others.
+    """Check that a number is between two bounds, inclusive.
 
     Raises:
         InvalidInput: It is not.
@@ -180,10 +198,10 @@ def check_number(name: str, value: float, least: float, most: float) -> float:
 
 
 def check_path(name: str, value: "str | os.PathLike[str]") -> Path:
-    """The path of a file.
+    """Check that a value is a path, and convert it.
 
     Raises:
-        InvalidInput: It is no path.
+        InvalidInput: It is not a path.
     """
     if not isinstance(value, str | os.PathLike) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be the path of a file, not {value!r}.")
@@ -191,10 +209,10 @@ def check_path(name: str, value: "str | os.PathLike[str]") -> Path:
 
 
 def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Several texts, not one.
+    """Check that a value is a list of texts, not a single text.
 
     Raises:
-        InvalidInput: It is one text, or holds what is none.
+        InvalidInput: It is not.
     """
     several = isinstance(values, Sequence | Set) and not isinstance(values, str)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not several or not all(isinstance(value, str) for value in values):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -203,7 +221,7 @@ def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_limit(limit: int) -> int:
-    """How many to give at most.
+    """Check the maximum number of results.
 
     Raises:
         InvalidInput: It is not a whole number from 1 to 1,000.
@@ -215,23 +233,23 @@ def check_limit(limit: int) -> int:
 
 
 def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Subjects as they are kept: in lower case, each once.
+    """Lowercase and deduplicate subjects.
 
     Raises:
-        InvalidInput: They are one text, or one of them cannot be stored.
+        InvalidInput: The value is not a list of texts, or a text cannot be stored.
     """
     cleaned = (
-        clean(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
+        clean_text(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
         for name in check_list("subjects", subjects)
     )
     return tuple(dict.fromkeys(cleaned))
 
 
 def check_importance(type: str, importance: float | None) -> float:
-    """The importance of a memory of some type; None: that of the type.
+    """Return the importance of a memory; None selects the default of its type.
 
     Raises:
-        InvalidInput: The type is unknown, or the importance is not 0 to 1.
+        InvalidInput: The type is unknown, or the importance is not between 0 and 1.
     """
     check_choice("type", type, DEFAULT_IMPORTANCE)
     if importance is None:
@@ -240,27 +258,30 @@ def check_importance(type: str, importance: float | None) -> float:
 
 
 def check_metadata(given: Metadata) -> dict[str, MetadataValue]:
-    """Metadata as it is compared: text without control characters.
+    """Check metadata, and remove control characters from its texts.
 
     Raises:
-        InvalidInput: It is no mapping of names to texts, numbers, booleans or None, or is too large.
+        InvalidInput: It is not a mapping of names to texts, numbers, booleans or None, or is too
+            large.
     """
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
             f'metadata must be a mapping, such as {{"source": "crm"}}, not {type(given).__name__}.'
         )
     checked = {
-        clean(name, what="a metadata key", limit=MAX_LABEL_CHARACTERS): _metadata_value(name, value)
+        clean_text(name, what="a metadata key", limit=MAX_LABEL_CHARACTERS): _metadata_value(
+            name, value
+        )
         for name, value in given.items()
     }
     if len(checked) > MAX_METADATA_KEYS:
         raise InvalidInput(
-            f"metadata has {len(checked)} keys, more than {MAX_METADATA_KEYS}: leave some out."
+            f"metadata has {len(checked)} keys, more than {MAX_METADATA_KEYS}: remove some."
         )
     try:
         size = len(json.dumps(checked, ensure_ascii=False).encode())
     except UnicodeEncodeError as exc:
-        raise InvalidInput("metadata holds a lone surrogate: it is not valid text.") from exc
+        raise InvalidInput("metadata contains a lone surrogate: it is not valid text.") from exc
     if size > MAX_METADATA_BYTES:
         raise InvalidInput(
             f"metadata takes {size:,} bytes as JSON, more than {MAX_METADATA_BYTES:,}: shorten it."
@@ -273,7 +294,7 @@ def _metadata_value(name: str, value: MetadataValue) -> MetadataValue:
         return without_control(value)
     if isinstance(value, float) and math.isfinite(value):
         return value
-    # SQLite reads larger whole numbers as inexact.
+    # SQLite converts larger integers to floats.
     if value is None or (isinstance(value, int) and -(2**63) <= value < 2**63):
         return value
     raise InvalidInput(
@@ -282,18 +303,22 @@ def _metadata_value(name: str, value: MetadataValue) -> MetadataValue:
     )
 
 
-def safe_metadata(given: Metadata, *, refuse: bool) -> dict[str, MetadataValue]:
-    """Metadata as it is stored: checked, and without secrets.
+def redact_metadata(given: Metadata, *, refuse: bool) -> dict[str, MetadataValue]:
+    """Check metadata, and mask its secrets.
+
+    Args:
+        given: The metadata.
+        refuse: Raise instead of masking.
 
     Raises:
-        InvalidInput: It cannot be used, or holds a secret and `refuse` is set.
+        InvalidInput: It is invalid, or contains a secret and `refuse` is set.
     """
-    safe_pairs: dict[str, MetadataValue] = {}
+    redacted: dict[str, MetadataValue] = {}
     for name, value in check_metadata(given).items():
-        name = safe(name, refuse=refuse, what="metadata")
+        name = redact(name, refuse=refuse, what="metadata")
         if isinstance(value, str):
-            # The name tells that a value is one: {"password": "hunter2"}.
-            said = safe(f"{name}: {value}", refuse=refuse, what="metadata")
-            value = said.removeprefix(f"{name}: ")
-        safe_pairs[name] = value
-    return safe_pairs
+            # The name can identify the value as a secret: {"password": "hunter2"}.
+            pair = redact(f"{name}: {value}", refuse=refuse, what="metadata")
+            value = pair.removeprefix(f"{name}: ")
+        redacted[name] = value
+    return redacted

@@ -1,4 +1,4 @@
-"""The safe-update decision, on the seeds' examples, on own pairs, and on any text."""
+"""The decision table, on example pairs and on arbitrary text."""
 
 from __future__ import annotations
 

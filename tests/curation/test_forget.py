@@ -327,7 +327,7 @@ def test_erased_texts_leave_the_caches(hippo: Hippocampe, scope: Scope) -> None:
     hippo.remember("Zéphyrine habite à Pau, tout près du château", scope=scope)
     hippo.recall("Zéphyrine ?", scope=scope)
     cached = (
-        *(text._fold_word, text._fold_text, tokenizer.split, sentence._read, sentence.spelling),
+        *(text._fold_word, text._fold_text, tokenizer.tokenize, sentence._parse, sentence.spelling),
         *(relations.relations, bm25.sparse_query, bm25.terms_of),
     )
     assert all(each.cache_info().currsize for each in cached)

@@ -405,7 +405,7 @@ def test_secrets_are_refused_on_demand(open_hippo: Opener, scope: Scope) -> None
         lambda: hippo.after_turn("bonjour", SECRET, scope=scope),
         lambda: hippo.observe(SECRET, scope=scope),
     ):
-        with pytest.raises(InvalidInput, match="holds a secret"):
+        with pytest.raises(InvalidInput, match="contains a secret"):
             write()
     counted = hippo.stats(scope=scope)
     assert (counted.memories, counted.messages, counted.turns) == ({}, 0, 0)

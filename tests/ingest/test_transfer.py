@@ -464,7 +464,7 @@ def test_secrets_of_an_export_are_masked_or_refused(
     refusing = open_hippo(tmp_path / "refusing", embedder="hashed:32", refuse_secrets=True)
     done = refusing.import_from(path, scope=scope)
     assert (done.added, len(done.problems)) == (0, len(rows) - 1)
-    assert "holds a secret" in done.problems[0][1]
+    assert "contains a secret" in done.problems[0][1]
 
 
 @pytest.mark.usefixtures("hashed")

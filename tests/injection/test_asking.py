@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hippocampe.injection import open_questions
-from hippocampe.language.temporal.window import read_window
+from hippocampe.language.temporal.window import parse_window
 
 NOW = datetime(2026, 1, 17, 10, 23, tzinfo=UTC)
 
@@ -212,7 +212,7 @@ give me a summary of the report
 
 
 def read(text: str) -> open_questions.Asked | None:
-    window = read_window(text, now=NOW, timezone="Europe/Paris")
+    window = parse_window(text, now=NOW, timezone="Europe/Paris")
     named = window.text if window else ""
     return open_questions.read(text, named_time=named, companions=["Éko"])
 

@@ -429,7 +429,7 @@ def test_an_exchange_keeps_the_rest(
 def test_an_injection_alone_is_refused(
     hippo: Hippocampe, scope: Scope, store: Callable[[Hippocampe, Scope], object]
 ) -> None:
-    with pytest.raises(InvalidInput, match="only text that was injected from memory"):
+    with pytest.raises(InvalidInput, match="only text injected from memory"):
         store(hippo, scope)
     stats = hippo.stats(scope=scope)
     assert (sum(stats.memories.values()), stats.messages, stats.turns) == (0, 0, 0)

@@ -50,31 +50,31 @@ def test_every_language_has_the_same_files(folder: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted(name.removesuffix(".toml") for name in FILES))
 def test_every_language_has_the_same_roles(file: str) -> None:
-    first, *others = (roles(dict(lexicon.of(each, file)), file) for each in lexicon.languages())
+    first, *others = (roles(dict(lexicon.load(each, file)), file) for each in lexicon.languages())
     for other in others:
         assert other == first
 
 
 def test_twelve_months_and_seven_days() -> None:
     for language in lexicon.languages():
-        time = lexicon.of(language, "time")
+        time = lexicon.load(language, "time")
         assert len(time["months"]) == 12
         assert len(time["weekdays"].split()) == 7
 
 
 def test_wordings_are_of_known_relations() -> None:
-    known = lexicon.relations()
+    known = lexicon.relation_schema()
     for language in lexicon.languages():
-        said = lexicon.of(language, "relations")
+        said = lexicon.load(language, "relations")
         assert set(said["relations"]) <= set(known["relations"])
         assert set(said["attributes"]["names"]) <= set(known["attributes"])
 
 
 def test_lists_and_words_of_a_role_are_joined() -> None:
     for language in lexicon.languages():
-        assert lexicon.words("stop", language=language) <= lexicon.words("stop")
+        assert lexicon.words_of("stop", language=language) <= lexicon.words_of("stop")
     assert {"janvier", "january"} <= {
-        name.lower() for names in lexicon.together("time")["months"] for name in names.split()
+        name.lower() for names in lexicon.load_all("time")["months"] for name in names.split()
     }
 
 
@@ -92,10 +92,10 @@ ESPERANTO = {
 SCRIPT = """
 from datetime import UTC, datetime
 from hippocampe.consolidation.decide import decide
-from hippocampe.language.text import guess_language
-from hippocampe.language.temporal.window import read_window
+from hippocampe.language.detect import guess_language
+from hippocampe.language.temporal.window import parse_window
 print(guess_language("la hundo kaj la kato estas kun mi"), guess_language("the dog and the cat"))
-print(read_window("in majo 2024", now=datetime(2026, 1, 17, tzinfo=UTC), timezone="UTC").start.date())
+print(parse_window("in majo 2024", now=datetime(2026, 1, 17, tzinfo=UTC), timezone="UTC").start.date())
 print(decide("Zamenhof loĝas en Varsovio", "Zamenhof loĝas en Bialistoko").verdict)
 """
 
@@ -121,19 +121,19 @@ def test_a_third_language_is_one_more_folder(tmp_path: Path) -> None:
     assert run.stdout.split() == ["eo", "en", "2024-05-01", "updated"]
 
 
-# A word of any of the languages that means little elsewhere: what a word list is told by.
+# A word of any of the languages that means little elsewhere: recognises a word list.
 WORDS = {
     word
     for role in ("stop", "articles", "persons", "possessives", "quantities", "speakers")
-    for word in lexicon.words(role)
+    for word in lexicon.words_of(role)
     if len(word) > 1
 } | {
     word.lower()
     for role in ("months", "weekdays")
-    for names in (lexicon.together("time")[role],)
+    for names in (lexicon.load_all("time")[role],)
     for word in re.findall(r"\w+", names if isinstance(names, str) else " ".join(names))
 }
-MOST = 5
+MAX_WORDS = 5
 
 
 def listed(node: ast.AST) -> list[str]:
@@ -162,7 +162,7 @@ def word_lists(source: str) -> list[tuple[int, list[str]]]:
         for node in ast.walk(tree)
         if id(node) not in prose
     ]
-    return [(line, words) for line, words in found if len(words) > MOST]
+    return [(line, words) for line, words in found if len(words) > MAX_WORDS]
 
 
 @pytest.mark.parametrize(
@@ -180,6 +180,6 @@ def test_a_word_list_is_seen(source: str) -> None:
 @pytest.mark.parametrize(
     "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
 )
-def test_no_word_list_stands_in_code(path: Path) -> None:
+def test_code_contains_no_word_list(path: Path) -> None:
     """Words of a language belong into its folder; prose (docstrings, messages) is no list."""
     assert word_lists(path.read_text(encoding="utf-8")) == []

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from hippocampe.language.text import STOP_WORDS, fold
-from hippocampe.language.topics import GREETING, SHORTEST, bits_of, entries, topics_of
+from hippocampe.language.topics import GREETING, MIN_AFFIX, topic_numbers, topic_words, topics_of
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ def test_other_words_share_none() -> None:
 def test_small_talk_is_no_topic_of_a_question() -> None:
     assert topics_of("bonjour") & GREETING
     assert topics_of("thanks") & GREETING
-    assert bits_of([topics_of("bonjour")]) == []
-    assert bits_of([]) == []
-    assert len(bits_of([topics_of("hello"), topics_of("hurt")])) >= 1
+    assert topic_numbers([topics_of("bonjour")]) == []
+    assert topic_numbers([]) == []
+    assert len(topic_numbers([topics_of("hello"), topics_of("hurt")])) >= 1
 
 
 def test_the_data_fits_the_bits_and_is_written_as_words_are_compared() -> None:
-    assert next(iter(entries())) == "greeting"
-    assert len(entries()) <= 64
-    for name, listed in entries().items():
+    assert next(iter(topic_words())) == "greeting"
+    assert len(topic_words()) <= 64
+    for name, listed in topic_words().items():
         for word in listed:
             assert re.fullmatch(r"\*?[a-z0-9]+|[a-z0-9]+\*", word), (name, word)
             assert word == fold(word)
-            assert "*" not in word or len(word.strip("*")) >= SHORTEST, (name, word)
+            assert "*" not in word or len(word.strip("*")) >= MIN_AFFIX, (name, word)
         assert len(set(listed)) == len(listed), name
 
 
 def test_stop_words_are_no_entry() -> None:
-    assert STOP_WORDS.isdisjoint(entries()["injury"])
+    assert STOP_WORDS.isdisjoint(topic_words()["injury"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hippocampe.errors import InvalidInput
-from hippocampe.language.temporal.window import read_window
+from hippocampe.language.temporal.window import parse_window
 
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 11, 21, 15, 30, tzinfo=PARIS)  # a Saturday
@@ -19,7 +19,7 @@ def local(text: str) -> datetime:
 
 
 def read(sentence: str, now: datetime = NOW, zone: ZoneInfo = PARIS):
-    return read_window(sentence, now=now, timezone=zone)
+    return parse_window(sentence, now=now, timezone=zone)
 
 
 # Sentence, first moment, end ("now" for the present), kind, words read.
@@ -259,8 +259,8 @@ def test_hours_are_counted_across_the_clock_change() -> None:
 
 def test_days_begin_where_the_speaker_is() -> None:
     now = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)
-    tokyo = read_window("hier", now=now, timezone="Asia/Tokyo")
-    los_angeles = read_window("hier", now=now, timezone="America/Los_Angeles")
+    tokyo = parse_window("hier", now=now, timezone="Asia/Tokyo")
+    los_angeles = parse_window("hier", now=now, timezone="America/Los_Angeles")
     assert tokyo is not None
     assert los_angeles is not None
     assert tokyo.start == datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -311,6 +311,6 @@ def test_any_moment_can_be_the_present(moment: datetime) -> None:
 def test_unknown_zone_and_naive_now_are_refused() -> None:
     for zone in ("Europe/Nowhere", "", "../etc/passwd", "Europe"):
         with pytest.raises(InvalidInput, match="timezone"):
-            read_window("hier", now=NOW, timezone=zone)
+            parse_window("hier", now=NOW, timezone=zone)
     with pytest.raises(InvalidInput, match="give a timezone"):
-        read_window("hier", now=datetime(2026, 1, 1), timezone=PARIS)
+        parse_window("hier", now=datetime(2026, 1, 1), timezone=PARIS)

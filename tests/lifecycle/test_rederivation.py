@@ -60,7 +60,7 @@ def fill(hippo: Hippocampe, scope: Scope) -> None:
 def test_a_new_folder_has_todays_rules(folder: Path, open_hippo: Opener, scope: Scope) -> None:
     with open_hippo(embedder="hashed:32") as hippo:
         fill(hippo, scope)
-    assert rows(folder)[RULES] == [(lexicon.digest(),)]
+    assert rows(folder)[RULES] == [(lexicon.rules_digest(),)]
 
 
 def test_rows_of_older_rules_are_derived_again(

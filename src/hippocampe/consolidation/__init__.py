@@ -1,1 +1,1 @@
-"""A new statement against an old one: which of them stays. Pure."""
+"""Compare a new statement with existing ones: repeat, update, detail or contradiction."""

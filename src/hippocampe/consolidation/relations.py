@@ -1,38 +1,26 @@
-"""Which single-valued relations a statement states: whom it is about, what it holds. Pure.
+"""Extract the single-valued relations of a statement: "David habite à Pau" → home of david: pau.
 
-The wordings are data (`language/*/relations.toml`). A relation is only read when the whole statement is
-that relation, with little around it: past tenses, wishes, guesses and other people's opinions
-match no wording, so they can replace nothing.
+The wordings are data (`language/*/relations.toml`). A relation is extracted only when the whole
+statement matches its wording. Past tenses, wishes, guesses and other people's opinions match none, so
+they can replace nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, Final, Literal
+from functools import lru_cache
+from typing import Final
 
-from hippocampe.language import lexicon as language
-from hippocampe.language.lexicon import together
-from hippocampe.language.lexicon import words as words_of
-from hippocampe.language.sentence import Statement, is_hedged, is_name, is_time, lexicon, read
-from hippocampe.language.text import MONTH_NAMES, NUMBERS, ORDINALS, STOP_WORDS, fold
-from hippocampe.language.tokenizer import Word, split
+from hippocampe.consolidation.wordings import Aspect, ValueKind, Wording, candidate_wordings
+from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.sentence import Statement, is_hedged, is_name, is_time, parse
+from hippocampe.language.text import STOP_WORDS
+from hippocampe.language.tokenizer import Word
+from hippocampe.language.word_classes import word_classes
 
-Mode = Literal["state", "event", "end"]
-
-_PIECES: Final = re.compile(r"([()|?]|\{\w+\}|<\w+>)")
-_GROUPS: Final = {
-    "{owner}": r"(?P<owner>(?:\S+ ){0,6}?)",
-    "{mine}": r"(?P<mine>\S+ )",
-    "{value}": r"(?P<value>(?:\S+ )+?)",
-    "{slot}": r"(?P<slot>(?:\S+ )+?)",
-    "{one}": r"(?P<value>\S+ )",
-    "{head}": r"(?P<slot>\S+ )",
-    "{from}": r"(?P<from>(?:\S+ ){1,4}?)",
-    "{any}": r"(?:\S+ ){1,4}?",
-}
 _DETERMINERS: Final = words_of("determiners")
 _INDEFINITE: Final = words_of("indefinite")
 _HOLDERS: Final = (
@@ -50,22 +38,26 @@ _AFTER_CHOICE: Final = words_of("after_choice")
 _BEFORE_AMOUNT: Final = words_of("before_amount")
 _DATE_LINKS: Final = words_of("stated.date_links", file="time")
 _NO_OWNERS: Final = ("not_owners", "hedges", "not_names", "pronouns", "also", "time", "adjunct")
-_MONTHS: Final = {
-    fold(name): number for names in MONTH_NAMES.values() for number, name in enumerate(names, 1)
-}
 _DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
-_LONGEST_VALUE: Final = 6
-_LONGEST_REST: Final = 8
-_LONGEST_READ: Final = 30
+_MAX_VALUE_WORDS: Final = 6
+_MAX_REST_WORDS: Final = 8
+_MAX_WORDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A single-valued relation that a statement states.
+    """A single-valued relation.
 
-    `subject` is "user" for the first person, "we" for the plural, "" when the statement names
-    none; `slot` tells two relations of one name apart (the thing liked, what a tool is for);
-    `leaving` is the value it says it had before, and `rest` is what the statement says besides.
+    Attributes:
+        name: Name of the relation: "home".
+        subject: The subject; "user" for the first person, "we" for its plural, "" if not named.
+        value: The value, folded.
+        slot: Distinguishes relations of one name: the thing liked, the purpose of a tool.
+        leaving: The previous value, if the statement names it.
+        rest: The remaining words of the statement.
+        aspect: Whether the wording states a state ("lives in") or an event ("moved to").
+        kind: Kind of value.
+        negated: Whether the statement denies the relation.
     """
 
     name: str
@@ -74,64 +66,45 @@ class Relation:
     slot: str = ""
     leaving: str = ""
     rest: tuple[str, ...] = ()
-    mode: Mode = "state"
-    kind: str = "text"
+    aspect: Aspect = "state"
+    kind: ValueKind = "text"
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    form: str
-    needs: tuple[frozenset[str], ...]  # one word of each must be there: spares most matching
-    name: str
-    mode: Mode
-    kind: str
-    shared_owner: bool
-    owned: bool
-    choices: tuple[tuple[str, str], ...]
-
-
 def relation_of(text: str) -> Relation | None:
-    """The first single-valued relation that `text` states, to nominate by subject and relation."""
-    return next(iter(relations(read(text))), None)
+    """Return the first relation of `text`, used to nominate memories by subject and relation."""
+    return next(iter(relations(parse(text))), None)
 
 
 @lru_cache(maxsize=256)
 def relations(statement: Statement) -> tuple[Relation, ...]:
-    """Every single-valued relation that the whole `statement` can be read as."""
+    """Return every relation whose wording matches the whole statement."""
     return tuple(_relations(statement))
 
 
 def clear_caches() -> None:
-    """Drop the cached statements of the process: an erased one must not stay."""
+    """Drop cached statements, so that erased text does not stay in memory."""
     relations.cache_clear()
 
 
 def _relations(statement: Statement) -> Iterator[Relation]:
-    if statement.question or statement.unclear or not 0 < len(statement.core) <= _LONGEST_READ:
+    if statement.question or statement.unclear or not 0 < len(statement.core) <= _MAX_WORDS:
         return
-    if any(word.opens for word in statement.core[1:]):  # two sentences are not one relation
+    if any(word.opens for word in statement.core[1:]):  # more than one sentence
         return
     text = "".join(f"{word.norm.replace(' ', '_')} " for word in statement.core)
     present = frozenset(word.norm for word in statement.core)
     seen: set[str] = set()
-    for wording in _candidates(present):
+    for wording in candidate_wordings(present):
         if wording.name in seen or any(present.isdisjoint(need) for need in wording.needs):
             continue
-        match = _compiled(wording.form, wording.choices).fullmatch(text)
+        match = wording.pattern().fullmatch(text)
         if match and (relation := _relation(statement, wording, match)):
             seen.add(wording.name)
             yield relation
 
 
-def _candidates(present: frozenset[str]) -> list[_Wording]:
-    """The wordings whose rarest words are there, in the order of the data."""
-    wordings, by_word = _wordings()
-    found = {at for word in present for at in by_word.get(word, ())}
-    return [wordings[at] for at in sorted(found)]
-
-
-def _relation(statement: Statement, wording: _Wording, match: re.Match[str]) -> Relation | None:
+def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> Relation | None:
     groups = match.groupdict()
     owner = _owner(statement, _words(statement, match, "owner" if "owner" in groups else "mine"))
     held = _words(statement, match, "value")
@@ -141,43 +114,49 @@ def _relation(statement: Statement, wording: _Wording, match: re.Match[str]) -> 
         return None
     if wording.shared_owner and owner in ("", "we", "user"):
         owner = "we"
-    head, rest = _cut(held, wording.kind, lowercase=statement.lowercase)
+    head, rest = _split_value(held, wording.kind, lowercase=statement.lowercase)
     if "rest" in groups:
         rest = [*rest, *_words(statement, match, "rest")]
     value = _value(statement, wording, head)
-    slot = [w.norm for w in _words(statement, match, "slot")] if "slot" in groups else []
+    slot = _words(statement, match, "slot") if "slot" in groups else []
     extra = tuple(word.norm for word in rest)
-    around = [*held, *rest, *(_words(statement, match, "slot") if slot else [])]
-    if value is None or len(extra) > _LONGEST_REST or len(slot) > _LONGEST_VALUE:
+    around = [*held, *rest, *slot]
+    if value is None or len(extra) > _MAX_REST_WORDS or len(slot) > _MAX_VALUE_WORDS:
         return None
     if is_hedged(around) or any(word.norm in _CONTRAST for word in around):
         return None
-    if extra and (extra[0] == "'s" or (wording.kind == "number" and not _is_adjunct(extra))):
-        return None  # "a trois ans de moins que moi", "works for Acme's rival"
-    if wording.kind == "choice" and extra and not (is_time(extra) or extra[0] in _AFTER_CHOICE):
+    if extra and not _may_follow(extra, wording.kind):
         return None
-    while slot and slot[0] in _DETERMINERS:
+    while slot and slot[0].norm in _DETERMINERS:
         slot = slot[1:]
     if not slot and groups.get("slot"):
         return None
     leaving = _words(statement, match, "from") if "from" in groups else []
-    mode: Mode = "state" if wording.mode == "end" else wording.mode
-    negated = bool(statement.negations) != (wording.mode == "end")
+    aspect: Aspect = "state" if wording.aspect == "end" else wording.aspect
+    negated = bool(statement.negations) != (wording.aspect == "end")
     return Relation(
         name=wording.name,
         subject=owner,
         value=value,
-        slot=" ".join(slot),
+        slot=" ".join(word.norm for word in slot),
         leaving=" ".join(word.norm for word in leaving),
         rest=extra,
-        mode=mode,
+        aspect=aspect,
         kind=wording.kind,
         negated=negated,
     )
 
 
-def _is_adjunct(norms: Sequence[str]) -> bool:
-    return is_time(norms) or bool(lexicon().match("adjunct", norms, 0))
+def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
+    """Whether the words after a value leave it intact.
+
+    They do not in "a trois ans de moins que moi" and "works for Acme's rival".
+    """
+    if extra[0] == "'s":
+        return False
+    if kind == "number":
+        return is_time(extra) or bool(word_classes().match("adjunct", extra, 0))
+    return kind != "choice" or is_time(extra) or extra[0] in _AFTER_CHOICE
 
 
 def _words(statement: Statement, match: re.Match[str], group: str) -> list[Word]:
@@ -187,9 +166,9 @@ def _words(statement: Statement, match: re.Match[str], group: str) -> list[Word]
 
 
 def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
-    """Whom it is about, or None when the words are no plain subject ("David pense que …")."""
+    """Return the subject, or None when the words are more than that ("David pense que …")."""
     if len(words) > 1 and words[0].norm in _SOMEONE:
-        return None  # "a man": the next one may be another
+        return None  # "a man" may be another man next time
     determined = bool(words) and words[0].norm in _DETERMINERS
     while words and words[0].norm in _DETERMINERS:
         words = words[1:]
@@ -201,8 +180,8 @@ def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
     possessed = norms[:1] != [] and norms[0] in _POSSESSIVES
     links = [norm for norm in norms if norm in _OWNER_LINKS]
     plain = [w for w in words[possessed:] if w.norm not in links and not is_name(statement, w)]
-    lex = lexicon()
-    if any(lex.has(name, w.norm) for w in plain for name in _NO_OWNERS):
+    classes = word_classes()
+    if any(classes.has(name, w.norm) for w in plain for name in _NO_OWNERS):
         return None
     titled = determined and plain == list(words[:1])  # "le projet Atlas"
     named = len(plain) + len(links) < len(words) - possessed
@@ -217,71 +196,75 @@ def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
     return " ".join(norm for norm in norms if norm not in _DETERMINERS)
 
 
-def _cut(words: Sequence[Word], kind: str, *, lowercase: bool) -> tuple[list[Word], list[Word]]:
-    """The value proper, and what follows it: "toulouse | le mois dernier"."""
+def _split_value(
+    words: Sequence[Word], kind: ValueKind, *, lowercase: bool
+) -> tuple[list[Word], list[Word]]:
+    """Split the value from what follows it: "toulouse | le mois dernier"."""
     if kind == "number" and is_time([word.norm for word in words[1:]]):
         return list(words[:1]), list(words[1:])
     if kind not in ("name", "place"):
         return list(words), []
-    lex = lexicon()
+    classes = word_classes()
     for at, word in enumerate(words):
         norms = [w.norm for w in words[at : at + 5]]
         time = any(is_time(norms[:length]) for length in range(1, len(norms) + 1))
-        starts = lex.has("adjunct", word.norm) or word.norm in _COORDINATORS or time
+        starts = classes.has("adjunct", word.norm) or word.norm in _COORDINATORS or time
         common = not lowercase and not word.capital and word.norm not in _IN_NAMES
         if at and not word.glued and (word.pause or common or (starts and not word.capital)):
             return list(words[:at]), list(words[at:])
     return list(words), []
 
 
-def _value(statement: Statement, wording: _Wording, head: Sequence[Word]) -> str | None:
+def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str | None:
+    """Return the value in the words, or None if they do not fit the kind of value."""
+    kind = wording.kind
     norms = [word.norm for word in head]
     text = " ".join(norms)
-    if wording.kind == "choice":
+    if kind == "choice":
         if any(word.capital for word in head if word is not statement.core[0]):
             return None
         return dict(wording.choices).get(text)
-    if wording.kind == "number":
+    if kind == "number":
         number = str(NUMBERS.get(text, text))
         return number if re.fullmatch(r"\d+(?:\.\d+)?", number) else None
-    if len(head) > _LONGEST_REST or (wording.kind != "text" and norms[-1] in _IN_NAMES | _UNION):
+    if len(head) > _MAX_REST_WORDS or (kind != "text" and norms[-1] in _IN_NAMES | _UNION):
         return None
-    if wording.kind == "measure":
-        # "is 800 euros" or "is $800", and not "is due on the 5th".
-        amount = norms[norms[0] in _BEFORE_AMOUNT :]
-        return text if any(n in NUMBERS or n[:1].isdigit() for n in amount[:2]) else None
-    if wording.kind == "code":
-        return text if len(norms) < 4 and any(map(str.isdigit, text)) else None
-    if wording.kind == "contact":
-        return (
-            text
-            if _UNION.isdisjoint(norms) and (sum(c.isdigit() for c in text) > 3 or "@" in text)
-            else None
-        )
-    if wording.kind == "date":
-        return text if date_of(norms) else None
-    if (
-        len(head) > _LONGEST_VALUE
-        or text in STOP_WORDS
-        or (wording.kind != "text" and norms[0] in _INDEFINITE)
-    ):
-        return None
-    if wording.kind in ("name", "place"):
-        if is_time(norms) or any(word.norm[:1].isdigit() for word in head):
-            return None
-        named = is_name(statement, head[0])
-        if not (named or (statement.lowercase and len(head) <= 2)):
-            return None
-        lex = lexicon()
-        if wording.kind == "name" and (lex.has("countries", *norms) or lex.has("peoples", *norms)):
-            return None
-        if any(lex.has(name, norms[0]) for name in ("not_names", "pronouns")):
-            return None
-    return text
+    match kind:
+        case "measure":
+            # Accept "is 800 euros" and "is $800", reject "is due on the 5th".
+            amount = norms[norms[0] in _BEFORE_AMOUNT :]
+            fits = any(n in NUMBERS or n[:1].isdigit() for n in amount[:2])
+        case "code":
+            fits = len(norms) < 4 and any(map(str.isdigit, text))
+        case "contact":
+            digits = sum(character.isdigit() for character in text)
+            fits = _UNION.isdisjoint(norms) and (digits > 3 or "@" in text)
+        case "date":
+            fits = date_of(norms) is not None
+        case "name" | "place":
+            fits = norms[0] not in _INDEFINITE and _names_value(statement, head, kind)
+        case "text":
+            fits = True
+    if kind in ("name", "place", "text"):
+        fits = fits and len(head) <= _MAX_VALUE_WORDS and text not in STOP_WORDS
+    return text if fits else None
+
+
+def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) -> bool:
+    """Whether the words are a proper name that can be the name of a person, group or place."""
+    norms = [word.norm for word in head]
+    if is_time(norms) or any(norm[:1].isdigit() for norm in norms):
+        return False
+    if not (is_name(statement, head[0]) or (statement.lowercase and len(head) <= 2)):
+        return False
+    classes = word_classes()
+    if kind == "name" and (classes.has("countries", *norms) or classes.has("peoples", *norms)):
+        return False
+    return not any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
 
 
 def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] | None:
-    """(year, month, day) as far as the words state them; None when they are no date."""
+    """Parse a date as (year, month, day), with None for missing parts; None if it is no date."""
     year = month = day = None
     for norm in norms:
         if found := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", norm):
@@ -289,8 +272,8 @@ def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] |
         elif found := re.fullmatch(r"(\d{1,2})[/.](\d{1,2})(?:[/.](\d{4}))?", norm):
             day, month = int(found[1]), int(found[2])
             year = int(found[3]) if found[3] else None
-        elif norm in _MONTHS:
-            month = _MONTHS[norm]
+        elif norm in FULL_MONTHS:
+            month = FULL_MONTHS[norm]
         elif found := _DAY.fullmatch(norm):
             day = int(found[1])
         elif re.fullmatch(r"\d{4}", norm):
@@ -298,107 +281,3 @@ def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] |
         elif norm not in _DATE_LINKS:
             return None
     return (year, month, day) if year or month else None
-
-
-@lru_cache(maxsize=1)
-def _wordings() -> tuple[tuple[_Wording, ...], Mapping[str, list[int]]]:
-    """All wordings, and where in them a word is the one to look for first."""
-    schema, said = language.relations(), together("relations")
-    macros = {name: f"({'|'.join(words)})" for name, words in said["macros"].items()}
-    found: list[_Wording] = []
-    for key, relation in schema["relations"].items():
-        entry = {"name": key.replace("_", " "), **relation}
-        given = said["relations"].get(key, {})
-        for role, mode in (("states", "state"), ("events", "event"), ("ends", "end")):
-            forms = dict.fromkeys(given.get(role, ()))
-            found.extend(
-                _wording(entry, form, mode, macros, given.get("choices", {})) for form in forms
-            )
-    for key, attribute in schema["attributes"].items():
-        entry = {"name": key.replace("_", " "), "owned": True, **attribute}
-        names = list(dict.fromkeys(said["attributes"]["names"].get(key, ())))
-        plain = sorted((n for n in names if "(" not in n), key=len, reverse=True)
-        grouped = [f"({'|'.join(plain)})"] if plain else []
-        for name in (*grouped, *(n for n in names if "(" in n)):
-            forms = dict.fromkeys(said["attributes"]["forms"])
-            found.extend(
-                _wording(entry, form.replace("NAME", name), "state", macros, {}) for form in forms
-            )
-    by_word: dict[str, list[int]] = {}
-    for at, wording in enumerate(found):
-        for word in min(wording.needs, key=lambda need: len(need & STOP_WORDS) * 99 + len(need)):
-            by_word.setdefault(word, []).append(at)
-    return tuple(found), by_word
-
-
-def _wording(
-    entry: dict[str, Any],
-    form: str,
-    mode: Any,
-    macros: Mapping[str, str],
-    choices: Mapping[str, Sequence[str]],
-) -> _Wording:
-    held = tuple(
-        (" ".join(w.norm for w in split(wording)), value)
-        for value, wordings in choices.items()
-        for wording in wordings
-    )
-    if "{owner}" not in form and "{mine}" not in form:
-        form = "{owner} " + form
-    for name, expansion in macros.items():
-        form = form.replace(f"<{name}>", expansion)
-    needs = [*_needs(form), *([frozenset(c.split()[0] for c, _ in held)] if held else [])]
-    return _Wording(
-        form=form,
-        needs=tuple(needs),
-        name=entry["name"],
-        mode=mode,
-        kind=entry["kind"],
-        shared_owner=bool(entry.get("shared_owner")),
-        owned=bool(entry.get("owned")),
-        choices=held,
-    )
-
-
-def _needs(form: str) -> Iterator[frozenset[str]]:
-    """The words of which a text must hold one: of each obligatory group, and outside groups."""
-    for group, optional, literal in re.findall(r"\(([^)]*)\)(\?)?|(?:\{\w+\})|([^(){}]+)", form):
-        if literal:
-            yield from (frozenset({word.norm}) for word in split_form(literal))
-        elif group and not optional:
-            alternatives = [split_form(alternative) for alternative in group.split("|")]
-            yield frozenset(words[0].norm for words in alternatives if words)
-
-
-@cache  # bounded by the wordings; most are never needed
-def _compiled(form: str, choices: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
-    held = sorted((wording for wording, _ in choices), key=len, reverse=True)
-    parts: list[str] = []
-    for piece in _PIECES.split(form):
-        if piece == "(":
-            parts.append("(?:")
-        elif piece in (")", "|", "?"):
-            parts.append(piece)
-        elif piece == "{value}" and choices:
-            parts.append("(?P<value>" + "|".join(re.escape(w + " ") for w in held) + ")")
-        elif piece in _GROUPS:
-            parts.append(_GROUPS[piece])
-        else:
-            parts.extend(re.escape(word.norm + " ") for word in split_form(piece))
-    closed = form.endswith(("{value}", "{slot}", "{one}", "{head}")) and not choices
-    if not closed and not (choices and form.endswith("{slot}")):
-        parts.append(r"(?P<rest>(?:\S+ )*)")
-    return re.compile("".join(parts))
-
-
-def split_form(piece: str) -> list[Word]:
-    """The words of a piece of wording, where a lone elision ("d'", "'s") is a word too."""
-    words: list[Word] = []
-    for part in piece.split():
-        if part == "'s":
-            words.append(Word("'s", part))
-        elif part.endswith("'"):
-            words.append(Word({"l'": "le"}.get(part, part[:-1] + "e"), part))
-        else:
-            words.extend(split(part))
-    return words

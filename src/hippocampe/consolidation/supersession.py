@@ -1,8 +1,8 @@
-"""How a relation stated now stands to the same relation stated before. Pure.
+"""Decide whether a newly stated value of a relation replaces the old one.
 
-A single-valued relation holds the newest value, but not every other value is a newer one: who
-lives in Toulouse also lives in France, a second job joins the first, and a bare year tells of long
-ago as often as it brings news.
+A single-valued relation keeps its newest value, but a different value is not always newer: someone
+who lives in Toulouse also lives in France, a second job adds to the first, and a bare year may refer to
+the past.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from hippocampe.consolidation.relations import Relation, date_of
-from hippocampe.language.lexicon import words as words_of
-from hippocampe.language.sentence import is_time, lexicon
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.sentence import is_time
+from hippocampe.language.word_classes import word_classes
 
-Outcome = Literal["negated", "known", "detailed", "replaced", "perhaps"]
+ValueChange = Literal["negated", "known", "detailed", "replaced", "perhaps"]
+"""What the new value of a relation is to the old one."""
+ValueComparison = Literal["same", "more", "less", "other"]
+"""How detailed the new value is, compared to the old one; `other` when they differ."""
 
 _AFTER_NAME: Final = words_of("after_name")
 _ALTERNATIVE: Final = words_of("alternative")
@@ -24,11 +28,19 @@ _IN_YEAR: Final = re.compile(
 )
 
 
-def compared(now: Relation, then: Relation) -> Outcome | None:
-    """What `now` is to `then`, of the same name and subject; None when that cannot be told."""
+def value_change(now: Relation, then: Relation) -> ValueChange | None:
+    """Compare a relation with its older statement.
+
+    Args:
+        now: The new relation.
+        then: The old relation, with the same name and subject.
+
+    Returns:
+        What changed, or None when it cannot be decided.
+    """
     if not _same_slot(now, then):
         return None
-    values = _values(now, then)
+    values = _compare_values(now, then)
     if values == "same" and now.negated != then.negated:
         return "negated"
     if now.negated or then.negated:
@@ -47,17 +59,16 @@ def _same_slot(now: Relation, then: Relation) -> bool:
         return now.slot == then.slot
     ours, theirs = set(now.slot.split()), set(then.slot.split())
     if not ours:
-        return not theirs or now.leaving == then.value or lexicon().holds("instead", now.rest)
+        return not theirs or now.leaving == then.value or word_classes().occurs("instead", now.rest)
     return bool(theirs) and (ours <= theirs or theirs <= ours)
 
 
-def _values(now: Relation, then: Relation) -> str:
-    """How the new value stands to the old one: same, more or less detailed, or other."""
+def _compare_values(now: Relation, then: Relation) -> ValueComparison:
     ours, theirs = now.value.split(), then.value.split()
     if ours == theirs:
         return "same"
     if now.kind == "date" and then.kind == "date":
-        return _dates(date_of(ours), date_of(theirs))
+        return _compare_dates(date_of(ours), date_of(theirs))
     if now.kind in ("name", "place") and ours[: len(theirs)] == theirs:
         return "more"
     if now.kind in ("name", "place") and theirs[: len(ours)] == ours:
@@ -65,7 +76,9 @@ def _values(now: Relation, then: Relation) -> str:
     return "other"
 
 
-def _dates(ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...] | None) -> str:
+def _compare_dates(
+    ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...] | None
+) -> ValueComparison:
     if ours is None or theirs is None or ours == theirs:
         return "same" if ours == theirs else "other"
     pairs = list(zip(ours, theirs, strict=True))
@@ -76,8 +89,8 @@ def _dates(ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...] |
     return "less" if all(b is not None for a, b in pairs if a is not None) else "other"
 
 
-def _same_value(now: Relation, then: Relation) -> Outcome | None:
-    if now.name == "attitude":  # "aime" and "adore" are not quite the same
+def _same_value(now: Relation, then: Relation) -> ValueChange | None:
+    if now.name == "attitude":  # "aime" and "adore" differ
         return None
     if now.rest == then.rest or not now.rest:
         return "known"
@@ -85,32 +98,37 @@ def _same_value(now: Relation, then: Relation) -> Outcome | None:
 
 
 def _replaces(now: Relation, then: Relation) -> bool:
-    """Whether the new value takes the place of the old one, and does not merely join it."""
-    lex = lexicon()
+    """Whether the new value replaces the old one, instead of adding to it."""
+    classes = word_classes()
     if not (_is_harmless(now.rest) and _is_harmless(then.rest)):
         return False
     if now.leaving and now.leaving != then.value:
         return False
-    # "joined Mary for dinner" is no new employer.
-    named = now.kind == "name" and "event" in (now.mode, then.mode)
+    # "joined Mary for dinner" does not state a new employer.
+    named = now.kind == "name" and "event" in (now.aspect, then.aspect)
     if named and not all(_follows_name(relation.rest) for relation in (now, then)):
         return False
-    if now.mode == "event":
+    if now.aspect == "event":
         return not _IN_YEAR.fullmatch(" ".join(now.rest))
     if now.kind == "place":
-        # Who lives in Toulouse also lives in France.
-        wider = lex.has("countries", *now.value.split())
-        return not wider or lex.has("countries", *then.value.split())
+        # Someone who lives in Toulouse also lives in France.
+        wider = classes.has("countries", *now.value.split())
+        return not wider or classes.has("countries", *then.value.split())
     return True
 
 
 def _follows_name(rest: Sequence[str]) -> bool:
-    return not rest or rest[0] in _AFTER_NAME or is_time(rest) or lexicon().holds("instead", rest)
+    return (
+        not rest
+        or rest[0] in _AFTER_NAME
+        or is_time(rest)
+        or word_classes().occurs("instead", rest)
+    )
 
 
 def _is_harmless(rest: Sequence[str]) -> bool:
-    lex = lexicon()
-    replaced = lex.holds("instead", rest)
+    classes = word_classes()
+    replaced = classes.occurs("instead", rest)
     if not _ALTERNATIVE.isdisjoint(rest):  # "Metz ou Dijon"
         return False
-    return not lex.holds("also", rest) and (replaced or not lex.holds("not_detail", rest))
+    return not classes.occurs("also", rest) and (replaced or not classes.occurs("not_detail", rest))

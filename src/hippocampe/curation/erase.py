@@ -23,7 +23,7 @@ from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection
 from hippocampe.store.store import Store
 from hippocampe.types import Receipt, Scope
-from hippocampe.validation import check_flag, check_text, clean
+from hippocampe.validation import check_flag, check_text, clean_text
 
 ERASING = "erasing"
 """The `meta` that names the kinds of the index whose files may still hold what was erased."""
@@ -127,7 +127,7 @@ def erase(
     given = [name for name in (id, user, subject) if name is not None]
     if len(given) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
-    if subject is not None and not content_words(clean(subject, what="subject")):
+    if subject is not None and not content_words(clean_text(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
     order = _Order(scope.space, id, user, subject, whole_space)
     with context.builder.building:

@@ -18,7 +18,7 @@ from hippocampe.types import (
     Recollection,
     Scope,
 )
-from hippocampe.validation import check_flag, clean
+from hippocampe.validation import check_flag, clean_text
 
 RELEVANT = 0.5
 """Relevance from which something found is taken to be about the topic (seed 003, section 4)."""
@@ -36,7 +36,7 @@ def forget(context: Context, topic: str, *, scope: Scope, dry_run: bool) -> Rece
     Raises:
         InvalidInput: The topic is empty.
     """
-    topic = clean(topic, what="topic", limit=1_000)
+    topic = clean_text(topic, what="topic", limit=1_000)
     check_flag("dry_run", dry_run)
     found = _about(context, topic, scope)
     if not dry_run:

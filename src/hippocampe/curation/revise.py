@@ -48,10 +48,10 @@ from hippocampe.validation import (
     check_limit,
     check_subjects,
     check_text,
-    clean,
-    own,
-    safe,
-    safe_metadata,
+    clean_text,
+    redact,
+    redact_metadata,
+    strip_injection,
 )
 
 
@@ -146,13 +146,13 @@ def edit(
         old,
         content=old.content
         if content is None
-        else safe(own(clean(content)), refuse=context.config.refuse_secrets),
+        else redact(strip_injection(clean_text(content)), refuse=context.config.refuse_secrets),
         type=old.type if type is None else type,
         category=old.category if category is None else category,
         subjects=old.subjects if subjects is None else check_subjects(subjects),
         metadata=old.metadata
         if metadata is None
-        else safe_metadata(metadata, refuse=context.config.refuse_secrets),
+        else redact_metadata(metadata, refuse=context.config.refuse_secrets),
         updated_at=now,
     )
     check_choice("type", new.type, DEFAULT_IMPORTANCE)
@@ -240,7 +240,7 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
         InvalidInput: The reason is empty.
     """
     check_id(id)
-    reason = clean(reason, what="reason", limit=1_000)
+    reason = clean_text(reason, what="reason", limit=1_000)
     with context.change() as change:
         memory = _one_current(change, id, scope)
         return hide(change, memory, context.now(), reason)
@@ -330,7 +330,7 @@ def associate(
     check_id(target_id, name="target_id")
     check_choice("association", kind, ASSOCIATIONS)
     if reason is not None:
-        reason = clean(reason, what="reason", limit=1_000)
+        reason = clean_text(reason, what="reason", limit=1_000)
     if source_id == target_id:
         raise InvalidInput("a memory cannot be associated with itself.")
     edge = Association(source_id, target_id, kind, reason, context.now())
@@ -377,7 +377,7 @@ def delete_fact(context: Context, key: str, *, scope: Scope, reason: str) -> Mem
         InvalidInput: The key is no text, or the reason is empty.
     """
     check_id(key, name="key")
-    reason = clean(reason, what="reason", limit=1_000)
+    reason = clean_text(reason, what="reason", limit=1_000)
     with context.change() as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from hippocampe.language.calendar import MONTH_NAMES
 from hippocampe.language.detect import guess_language
-from hippocampe.language.text import MONTH_NAMES, fold
+from hippocampe.language.text import fold
 from hippocampe.protocols import Point, Vector
 from hippocampe.store.conversations import Turn
 from hippocampe.store.notes import Piece

@@ -21,10 +21,10 @@ from hippocampe.validation import (
     check_importance,
     check_list,
     check_subjects,
-    clean,
-    own,
-    safe,
-    safe_metadata,
+    clean_text,
+    redact,
+    redact_metadata,
+    strip_injection,
 )
 
 REFERENCES = (
@@ -58,12 +58,12 @@ def checked(record: str, row: Row, *, refuse: bool) -> Row:
 
 
 def _text(row: Row, name: str, limit: int, refuse: bool) -> str:
-    return safe(own(clean(row[name], limit=limit)), refuse=refuse)
+    return redact(strip_injection(clean_text(row[name], limit=limit)), refuse=refuse)
 
 
 def _labels(row: Row, *names: str) -> Row:
     return {
-        name: clean(row[name], what=name, limit=MAX_LABEL_CHARACTERS)
+        name: clean_text(row[name], what=name, limit=MAX_LABEL_CHARACTERS)
         for name in names
         if row.get(name) is not None
     }
@@ -72,7 +72,7 @@ def _labels(row: Row, *names: str) -> Row:
 def _reason(row: Row, name: str, refuse: bool) -> Row:
     if not row.get(name):
         return {}
-    return {name: safe(clean(row[name], what=name), refuse=refuse, what=name)}
+    return {name: redact(clean_text(row[name], what=name), refuse=refuse, what=name)}
 
 
 def _list(row: Row, name: str) -> list[str]:
@@ -101,8 +101,8 @@ def _memory(row: Row, refuse: bool) -> Row:
         "importance": check_importance(row["type"], row["importance"]),
         "subjects": list(check_subjects(_list(row, "subjects"))),
         # An export of an older version has none.
-        "metadata": safe_metadata(row.get("metadata", {}), refuse=refuse),
-        "evidence": [clean(each, what="evidence") for each in _list(row, "evidence")],
+        "metadata": redact_metadata(row.get("metadata", {}), refuse=refuse),
+        "evidence": [clean_text(each, what="evidence") for each in _list(row, "evidence")],
         **_labels(row, "key", "source"),
         **_reason(row, "forgotten_reason", refuse),
     }

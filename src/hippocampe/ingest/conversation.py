@@ -19,7 +19,14 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.store import conversations, schema
 from hippocampe.store.conversations import Turn
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope
-from hippocampe.validation import check_limit, check_text, clean, is_injection, own, safe
+from hippocampe.validation import (
+    check_limit,
+    check_text,
+    clean_text,
+    is_injection,
+    redact,
+    strip_injection,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +57,15 @@ def make_message(
     """
     for name, value in (("author", author), ("external_id", external_id), ("reply_to", reply_to)):
         if value is not None:
-            clean(value, what=name, limit=MAX_LABEL_CHARACTERS)
+            clean_text(value, what=name, limit=MAX_LABEL_CHARACTERS)
     Scope(space=space, channel=channel)
     return Message(
         id=str(uuid7()),
         space=space,
-        content=safe(
-            own(clean(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"),
+        content=redact(
+            strip_injection(
+                clean_text(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"
+            ),
             refuse=context.config.refuse_secrets,
             what="message",
         ),
@@ -237,7 +246,7 @@ def search_text(
 ) -> list[Message]:
     """Messages that hold all the words of a query, newest first."""
     said = Scope(user=user, channel=channel)
-    query = clean(query, what="query")[:4_000]
+    query = clean_text(query, what="query")[:4_000]
     with context.store.read() as connection:
         return conversations.search_text(
             connection,

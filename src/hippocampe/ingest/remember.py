@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 from uuid6 import uuid7
 
-from hippocampe.consolidation.decide import Decision, Verdict, compare, relation_of, subjects_of
+from hippocampe.consolidation.decide import Verdict, compare, relation_of, subjects_of
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -24,9 +24,10 @@ from hippocampe.index.documents import (
     memory_text,
 )
 from hippocampe.language.datetimes import as_utc, parse_ttl
-from hippocampe.language.lexicon import together
-from hippocampe.language.sentence import OneNames, read
-from hippocampe.language.text import fold, is_first_person, keywords
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.person import is_first_person
+from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.language.text import fold, keywords
 from hippocampe.protocols import Filter
 from hippocampe.store import associations, embeddings, memories
 from hippocampe.store.memories import Known
@@ -45,10 +46,10 @@ from hippocampe.validation import (
     check_list,
     check_metadata,
     check_subjects,
-    clean,
-    own,
-    safe,
-    safe_metadata,
+    clean_text,
+    redact,
+    redact_metadata,
+    strip_injection,
 )
 
 NOMINATED_BY_VECTOR = 10
@@ -58,7 +59,7 @@ MAX_RELATED = 8
 
 _NAME = r"[\w.@-]+(?: [\w.-]+){0,2}?"
 _ALIAS = re.compile(
-    rf"^\s*(?P<name>{_NAME})\s*(?:=|{'|'.join(together('words')['alias'])})\s*(?P<other>{_NAME})\s*[.!]?\s*$",
+    rf"^\s*(?P<name>{_NAME})\s*(?:=|{'|'.join(load_all('words')['alias'])})\s*(?P<other>{_NAME})\s*[.!]?\s*$",
     re.IGNORECASE,
 )
 
@@ -166,14 +167,14 @@ def draft(
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
-        content=safe(own(clean(content)), refuse=context.config.refuse_secrets),
+        content=redact(strip_injection(clean_text(content)), refuse=context.config.refuse_secrets),
         collection="memory" if collection is None else collection,
         type="fact" if type is None else type,
         category=category,
-        key=None if key is None else clean(key, what="key", limit=MAX_LABEL_CHARACTERS),
+        key=None if key is None else clean_text(key, what="key", limit=MAX_LABEL_CHARACTERS),
         subjects=check_subjects(subjects),
         importance=check_importance("fact" if type is None else type, importance),
-        source=clean(source, what="source", limit=MAX_LABEL_CHARACTERS),
+        source=clean_text(source, what="source", limit=MAX_LABEL_CHARACTERS),
         user=scope.user,
         channel=scope.channel,
         created_at=now,
@@ -181,7 +182,7 @@ def draft(
         occurred_at=as_utc(occurred_at, name="occurred_at"),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence),
-        metadata=safe_metadata(
+        metadata=redact_metadata(
             {} if metadata is None else metadata, refuse=context.config.refuse_secrets
         ),
     )
@@ -263,17 +264,18 @@ def judge(
     reason = "new"
     nominated = _nominate(context, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
-    names = OneNames(aliases)
-    statement = read(memory.content, subjects=memory.subjects, names=names)
+    names = CanonicalNames(aliases)
+    statement = parse(memory.content, subjects=memory.subjects, names=names)
     for old, cosine in nominated:
-        decision = compare(statement, read(old.content, subjects=old.subjects, names=names))
+        decision = compare(statement, parse(old.content, subjects=old.subjects, names=names))
         verdict = decision.verdict
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
             same = memories.get(connection, memory.space, [old.id])[old.id]
             return Judgement(same=same, reason=decision.reason, similarity=cosine)
-        if verdict is Verdict.UPDATED and not (updated and _is_vague(decision)):
+        # An update that names no target replaces only the nearest memory.
+        if verdict is Verdict.UPDATED and not (updated and decision.names_no_target):
             reason = reason if updated else decision.reason
             updated.append(old.id)
         elif verdict is Verdict.RELATED:
@@ -312,12 +314,6 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
         for old, why, review in judgement.related
     ]
     associations.add(change.connection, memory.space, edges)
-
-
-def _is_vague(decision: Decision) -> bool:
-    """Whether the update does not say which old choice it means ("use MySQL instead"): it then
-    replaces only the nearest."""
-    return decision.reason.startswith("choice:")
 
 
 def _same_voice(memory: Memory, old: Memory | Known) -> bool:

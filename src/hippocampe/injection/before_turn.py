@@ -31,7 +31,7 @@ from hippocampe.injection.open_questions import Asked
 from hippocampe.injection.render import render
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
-from hippocampe.language.temporal.window import TimeWindow, read_window
+from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.text import words
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import log as retrieval_log
@@ -379,7 +379,7 @@ class _Turn:
     def _read(self) -> None:
         """Read whether the message asks of memory, and of which time."""
         if open_questions.speaks_of_memory(self.text):
-            self.window = read_window(self.text, now=self.now, timezone=self.chosen.timezone)
+            self.window = parse_window(self.text, now=self.now, timezone=self.chosen.timezone)
             named = self.window.text if self.window else ""
             companions = self.chosen.companion_names
             self.asked = open_questions.read(self.text, named_time=named, companions=companions)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from hippocampe.language.lexicon import languages, mapping, of, together
+from hippocampe.language.lexicon import languages, load, load_all, table_of
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 About = Literal["talk", "person"]
@@ -113,7 +113,7 @@ def _line(said: Sequence[str]) -> str:
 
 @cache
 def _phrases() -> _Phrases:
-    each_of = [of(language, "questions")["memory"] for language in languages()]
+    each_of = [load(language, "questions")["memory"] for language in languages()]
     patterns: dict[About, tuple[re.Pattern[str], ...]] = {
         about: tuple(
             re.compile(_expression(phrase, each["macros"]))
@@ -123,7 +123,7 @@ def _phrases() -> _Phrases:
         for about in ("talk", "person")
     }
     everything = "|".join(f"(?:{each.pattern})" for found in patterns.values() for each in found)
-    data = together("questions")["memory"]
+    data = load_all("questions")["memory"]
     openings = [_expression(each, {}) for each in data["introduction"]]
     greetings = "|".join(sorted(set(data["greetings"].split())))
     return _Phrases(
@@ -133,10 +133,10 @@ def _phrases() -> _Phrases:
             rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
         ),
         around=frozenset(data["around"].split()),
-        spellings=mapping("memory.spellings", file="questions"),
+        spellings=table_of("memory.spellings", file="questions"),
         rewritten=tuple(
             (re.compile(pattern), written)
-            for pattern, written in mapping("memory.rewritten", file="questions").items()
+            for pattern, written in table_of("memory.rewritten", file="questions").items()
         ),
     )
 

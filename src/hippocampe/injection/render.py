@@ -23,7 +23,8 @@ from hippocampe.language.detect import Language
 from hippocampe.language.humanize import clock_label, relative_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.markers import CLOSING, OPENING
-from hippocampe.language.text import is_first_person, words
+from hippocampe.language.person import is_first_person
+from hippocampe.language.text import words
 from hippocampe.types import Memory, Recollection
 
 Count = Callable[[str], int]
@@ -36,7 +37,7 @@ MAX_CHARACTERS = 6
 is longer than that many times the budget only the beginning is read."""
 
 # A full stop ends no sentence after an initial or a title, nor before a small letter.
-_TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(lexicon.words("titles")))
+_TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(lexicon.words_of("titles")))
 _SENTENCE_END = re.compile(
     rf"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.{_TITLES})"""
     r"""[)»”"']*(?=\s+(?![a-zà-ÿ])\S)|(?= / )"""

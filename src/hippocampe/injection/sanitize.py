@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from hippocampe.language.lexicon import together
+from hippocampe.language.lexicon import load_all
 
 BULLET: Final = "• "
 LINE_BREAK: Final = " / "
@@ -76,7 +76,7 @@ _SHAPE_OF: Final = {alike: shape for shape, alikes in _LOOK_ALIKES.items() for a
 _SHAPES: Final = _Shapes()
 _VISIBLE: Final = _Visible()
 
-_WORDS: Final = together("words")
+_WORDS: Final = load_all("words")
 _ROLE: Final = f"(?:{'|'.join(_WORDS['speakers'].split())})"
 _COLON: Final = r"""\s?[*_"']{0,2}\s?:\s?"""
 _LABEL: Final = rf"(?:{_ROLE}|inst|sys|{'|'.join(_WORDS['speaker_sections'].split())}|[a-z]{{1,40}}_[a-z_]{{1,40}})"

@@ -16,7 +16,7 @@ from hippocampe.injection import open_questions, tokens
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import LANGUAGES, translate
-from hippocampe.language.temporal.window import read_window
+from hippocampe.language.temporal.window import parse_window
 from hippocampe.protocols import Embedder
 from hippocampe.retrieval import recall, request, scoring
 from hippocampe.store import retrievals
@@ -97,4 +97,4 @@ def _rules() -> None:
         relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
     open_questions.introduced("")
     scoring.learnt()
-    read_window("", now=now, timezone="UTC")
+    parse_window("", now=now, timezone="UTC")

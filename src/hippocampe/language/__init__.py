@@ -1,1 +1,4 @@
-"""What is known of each language, as data: one folder per language. See `lexicon`."""
+"""Text analysis without I/O: words, sentences, time expressions, secrets.
+
+The data of each language is in its own folder (`fr/`, `en/`); see `lexicon`.
+"""

@@ -1,7 +1,6 @@
-"""Durations, instants and zones as callers give them, and times as people say them.
+"""Parse and validate durations, instants and time zones.
 
-Pure: the clock is always given. An instant without a timezone is refused, never guessed, and every
-instant that leaves is UTC.
+Instants without a timezone are refused, never guessed. All returned instants are UTC.
 """
 
 import re
@@ -13,20 +12,20 @@ from hippocampe.errors import InvalidInput
 
 _TTL = re.compile(r"([0-9]{1,8})([mhdw])")
 _TTL_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_LONGEST_TTL = timedelta(days=36525)  # a century: beyond it, None says "for ever" better
+_MAX_TTL = timedelta(days=36525)  # a century
 
 
 def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
-    """Read a time to live.
+    """Parse a time to live.
 
     Args:
-        ttl: ``"30m"``, ``"1h"``, ``"7d"``, ``"2w"``, a timedelta, or None for ever.
+        ttl: ``"30m"``, ``"1h"``, ``"7d"``, ``"2w"``, a timedelta, or None for no expiry.
 
     Returns:
-        The duration, or None for ever.
+        The duration, or None for no expiry.
 
     Raises:
-        InvalidInput: another form, a duration that is not positive, or one over a century.
+        InvalidInput: The format is unknown, or the duration is not positive or exceeds a century.
     """
     if ttl is None:
         return None
@@ -38,7 +37,7 @@ def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
         raise InvalidInput(_ttl_message(ttl, "is not a time to live"))
     if duration <= timedelta(0):
         raise InvalidInput(_ttl_message(ttl, "is not a positive time to live"))
-    if duration > _LONGEST_TTL:
+    if duration > _MAX_TTL:
         raise InvalidInput(_ttl_message(ttl, "is longer than a century"))
     return duration
 
@@ -46,7 +45,7 @@ def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
 def _ttl_message(ttl: object, problem: str) -> str:
     return (
         f'ttl {ttl!r} {problem}: use "30m", "1h", "7d" or "2w" (minutes, hours, days, weeks),'
-        " a timedelta, or None for ever"
+        " a timedelta, or None for no expiry"
     )
 
 
@@ -55,17 +54,17 @@ def as_utc(value: datetime | str, *, name: str) -> datetime: ...
 @overload
 def as_utc(value: None, *, name: str) -> None: ...
 def as_utc(value: datetime | str | None, *, name: str) -> datetime | None:
-    """Bring an instant to UTC.
+    """Convert an instant to UTC.
 
     Args:
-        value: an aware datetime, an ISO 8601 string with an offset, or None.
-        name: what the value is, for the message.
+        value: An aware datetime, an ISO 8601 string with an offset, or None.
+        name: Name of the argument, for error messages.
 
     Returns:
         The instant in UTC; None for None.
 
     Raises:
-        InvalidInput: no timezone, not an ISO 8601 instant, or out of the calendar.
+        InvalidInput: The value has no timezone, is not ISO 8601, or is out of range in UTC.
     """
     if value is None:
         return None
@@ -90,14 +89,14 @@ def as_utc(value: datetime | str | None, *, name: str) -> datetime | None:
     try:
         return value.astimezone(UTC)
     except OverflowError as exc:
-        raise InvalidInput(f"{name} {value.isoformat()} is out of the calendar in UTC") from exc
+        raise InvalidInput(f"{name} {value.isoformat()} is out of range in UTC") from exc
 
 
 def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
-    """The zone of that name.
+    """Look up an IANA time zone.
 
     Raises:
-        InvalidInput: no zone has that name.
+        InvalidInput: The zone does not exist.
     """
     if isinstance(timezone, ZoneInfo):
         return timezone

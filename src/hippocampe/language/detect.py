@@ -5,28 +5,32 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hippocampe.language.lexicon import languages, of
-from hippocampe.language.lexicon import words as words_of
+from hippocampe.language.lexicon import languages, load, words_of
 from hippocampe.language.text import words
 
 Language = str
-"""The code of a language: "fr"."""
+"""Code of a language with data: "fr"."""
 
-
-_TELLING: Final = {
+_EVIDENCE: Final = {
     each: (words_of("telling", language=each), re.compile(f"[{letters}]" if letters else "(?!)"))
     for each in languages()
-    for letters in (of(each, "words")["letters"],)
+    for letters in (load(each, "words")["letters"],)
 }
+"""Function words and letters specific to each language."""
 
 
 def guess_language(text: str, default: Language = "fr") -> Language:
-    """The language, from function words and letters; `default` when nothing tells."""
+    """Guess the language from function words and letters.
+
+    Args:
+        text: Text of any length.
+        default: Returned on a tie, including when no evidence is found.
+    """
     found, lowered = words(text), text.lower()
     scores = {
-        # Elisions ("l'", "j'") leave no word to count, but its accents give a language away.
-        language: sum(map(telling.__contains__, found)) + (letters.search(lowered) is not None)
-        for language, (telling, letters) in _TELLING.items()
+        # Elisions ("l'", "j'") are dropped from the words, so accents count as evidence too.
+        language: sum(map(specific.__contains__, found)) + (letters.search(lowered) is not None)
+        for language, (specific, letters) in _EVIDENCE.items()
     }
     best = max(scores.values())
     leading = [language for language, score in scores.items() if score == best]

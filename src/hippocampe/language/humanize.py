@@ -1,4 +1,4 @@
-"""Times as people write them, in French and English."""
+"""Format times in natural language."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -8,29 +8,29 @@ from zoneinfo import ZoneInfo
 
 from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.language.detect import Language
-from hippocampe.language.lexicon import of
+from hippocampe.language.lexicon import load
 
-_NEAR = 21  # days: beyond three weeks a date says more than a count
+_MAX_DAYS_COUNTED = 21  # beyond three weeks a date is clearer than a count
 
 
 def relative_time(
     at: datetime, *, now: datetime, timezone: str | ZoneInfo, language: Language
 ) -> str:
-    """Say when something was, as one would in conversation.
+    """Describe an instant relative to now, in conversational language.
 
     Args:
-        at: the moment spoken of; aware.
-        now: the moment of speaking; aware.
-        timezone: where days begin.
-        language: the code of a language with data: ``"fr"``.
+        at: The instant to describe; aware.
+        now: The current time; aware.
+        timezone: Zone of the reader; days begin there.
+        language: Code of a language with data: ``"fr"``.
 
     Returns:
         "il y a 3 jours", "hier", "le 28 février"; "3 days ago", "on February 28, 2025".
 
     Raises:
-        InvalidInput: a naive datetime, or an unknown timezone.
+        InvalidInput: A datetime is naive, or the timezone is unknown.
     """
-    said: Mapping[str, str] = of(language, "time")["said"]
+    said: Mapping[str, str] = load(language, "time")["said"]
     zone = as_zone(timezone)
     there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
     gap = there.astimezone(UTC) - here.astimezone(UTC)
@@ -43,7 +43,7 @@ def relative_time(
         whole = step * int(gap / step)
     elif abs(days) == 1:
         return said["yesterday" if days < 0 else "tomorrow"]
-    elif abs(days) <= _NEAR:
+    elif abs(days) <= _MAX_DAYS_COUNTED:
         unit, whole = "day", timedelta(days=days)
     else:
         pattern = said["day" if there.year == here.year else "day_of_year"]
@@ -65,23 +65,29 @@ def _date(day: date, pattern: str, language: Language) -> str:
 def _ago(gap: timedelta, unit: Literal["day", "hour", "minute"], language: Language) -> str:
     from babel.dates import format_timedelta
 
-    # The threshold keeps the unit that was chosen: 18 days are not "3 weeks".
+    # The threshold keeps the chosen unit: 18 days must not become "3 weeks".
     return format_timedelta(gap, unit, threshold=99, add_direction=True, locale=language)
 
 
 def clock_label(
     at: datetime, timezone: str | ZoneInfo, language: Language = "fr", *, now: datetime
 ) -> str:
-    """The day, month and hour of a moment where it is read: ``"17/01 10:23"``, ``"Jan 17, 10:23"``.
+    """Format an instant as day, month and time: ``"17/01 10:23"``, ``"Jan 17, 10:23"``.
 
-    A moment of another year has its year: ``"17/01/2025 10:23"``, ``"Jan 17, 2025, 10:23"``.
+    The year is added when it differs from the current one: ``"17/01/2025 10:23"``.
+
+    Args:
+        at: The instant to format; aware.
+        timezone: Zone of the reader.
+        language: Code of a language with data.
+        now: The current time; aware.
 
     Raises:
-        InvalidInput: a naive datetime, or an unknown timezone.
+        InvalidInput: A datetime is naive, or the timezone is unknown.
     """
     there = _local(as_utc(at, name="at"), as_zone(timezone))
     here = _local(as_utc(now, name="now"), as_zone(timezone))
-    said = of(language, "time")["said"]
+    said = load(language, "time")["said"]
     clock: str = said["clock" if there.year == here.year else "clock_of_another_year"]
     if "MMM" not in clock:
         return there.strftime(clock)
@@ -93,5 +99,5 @@ def clock_label(
 def _local(at: datetime, zone: ZoneInfo) -> datetime:
     try:
         return at.astimezone(zone)
-    except OverflowError:  # the first or the last day of the calendar: no zone matters there
+    except OverflowError:  # datetime.min and datetime.max cannot be converted
         return at

@@ -1,7 +1,7 @@
-"""What Hippocampe says in the language of a space, from gettext catalogues.
+"""Translate messages to the language of a space, from gettext catalogues.
 
-The text in the source is English and is the key; `locales/LANGUAGE/LC_MESSAGES/hippocampe.po` holds
-the translations. They are read as they are, so that there is nothing to compile.
+The English text in the source is the key; translations are in
+`locales/LANGUAGE/LC_MESSAGES/hippocampe.po`, which is parsed directly, without a compile step.
 """
 
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ LANGUAGES = ("fr", "en")
 
 
 def translate(text: str, language: str) -> str:
-    """An English text of the source in a language; itself where the catalogue leaves it as it is.
+    """Translate an English text; return it unchanged when the catalogue has no translation.
 
     Raises:
-        InvalidInput: There is no catalogue for the language.
+        InvalidInput: The language has no catalogue.
     """
     return _catalogue(language).get(text, text)
 
@@ -26,7 +26,7 @@ def translate(text: str, language: str) -> str:
 def _catalogue(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
         raise InvalidInput(f"language {language!r} is unknown: use one of {', '.join(LANGUAGES)}.")
-    # Imported late: it takes longer than importing the whole library may.
+    # Deferred: importing babel takes longer than the import budget of the whole library.
     from babel.messages.pofile import read_po
 
     path = files("hippocampe") / "locales" / language / "LC_MESSAGES" / "hippocampe.po"

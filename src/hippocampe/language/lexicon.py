@@ -1,11 +1,11 @@
-"""The data of the languages: a folder for each beside this module, with the same files in all.
+"""Load the data of the languages: one folder per language, with the same files in each.
 
-Code names roles ("articles", "months"); the folders say which words play them, so a new language
-is a new folder. People mix languages in one sentence, so rules read all languages together:
-lists and words of one role are joined, tables are merged. A plain number or flag is a trait of its
-own language, and is only seen where one language is asked for.
+Code names roles ("articles", "months"); the files list the words of each role, so adding a language
+means adding a folder. Rules read all languages together, because people mix them in one sentence:
+lists and words of one role are joined, tables are merged. Plain numbers and flags describe one
+language and are only read from that language.
 
-`relations.toml` beside the folders names the relations whose wordings the folders give.
+`relations.toml`, next to the folders, defines the relations; the folders give their wordings.
 """
 
 import hashlib
@@ -16,61 +16,66 @@ from importlib.resources import files
 from typing import Any, Final, cast
 
 RULE_FILES: Final = ("words", "time", "relations", "questions")
-"""The files that the rules of derived rows read."""
+"""Files whose rules derive stored rows."""
 RULES_VERSION: Final = 1
-"""Raise it when the code of a rule changes what is derived from a stored text."""
+"""Increment when a code change alters what is derived from stored text."""
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The codes of the languages, in the order in which their data is joined."""
+    """Return the language codes, in the order in which their data is joined."""
     return tuple(
-        sorted(folder.name for folder in files("hippocampe.language").iterdir() if _holds(folder))
+        sorted(
+            folder.name for folder in files("hippocampe.language").iterdir() if _is_language(folder)
+        )
     )
 
 
-def _holds(folder: Any) -> bool:
+def _is_language(folder: Any) -> bool:
     return folder.is_dir() and folder.joinpath("words.toml").is_file()
 
 
 @cache
-def of(language: str, file: str) -> Mapping[str, Any]:
-    """One file of one language."""
+def load(language: str, file: str) -> Mapping[str, Any]:
+    """Load one file of one language."""
     return _parsed(language, f"{file}.toml")
 
 
 @cache
-def together(file: str) -> Mapping[str, Any]:
-    """One file of all languages, joined."""
+def load_all(file: str) -> Mapping[str, Any]:
+    """Load one file of every language, joined."""
     joined: dict[str, Any] = {}
     for language in languages():
-        _join(joined, of(language, file))
+        _join(joined, load(language, file))
     return joined
 
 
 @cache
-def relations() -> Mapping[str, Any]:
-    """The relations and attributes of `relations.toml`, by name."""
+def relation_schema() -> Mapping[str, Any]:
+    """Load the relations and attributes of `relations.toml`, by name."""
     return _parsed("relations.toml")
 
 
 @cache
-def words(role: str, *, file: str = "words", language: str | None = None) -> frozenset[str]:
-    """The words of a role, as written: of all languages, or of one.
+def words_of(role: str, *, file: str = "words", language: str | None = None) -> frozenset[str]:
+    """Return the words of a role as written; empty when no language defines the role.
 
-    A role that a language lacks has no words in it. `role` may lead into a table: "negation.alone".
+    Args:
+        role: Name of the role; dots lead into tables ("negation.alone").
+        file: File without its suffix.
+        language: Restrict to this language; None joins all.
     """
-    found: Any = together(file) if language is None else of(language, file)
+    found: Any = load_all(file) if language is None else load(language, file)
     for name in role.split("."):
         found = found.get(name, {})
     return frozenset(found.split() if isinstance(found, str) else found)
 
 
-def mapping(role: str, *, file: str = "words") -> dict[str, Any]:
-    """A table of a role, of all languages; where two know one name, the first language's holds."""
+def table_of(role: str, *, file: str = "words") -> dict[str, Any]:
+    """Return the merged table of a role; the first language wins on a duplicate key."""
     found: dict[str, Any] = {}
     for language in reversed(languages()):
-        table: Any = of(language, file)
+        table: Any = load(language, file)
         for name in role.split("."):
             table = table.get(name, {})
         found |= table
@@ -78,8 +83,8 @@ def mapping(role: str, *, file: str = "words") -> dict[str, Any]:
 
 
 @cache
-def digest() -> str:
-    """The same for the same rules: what was derived by others is derived again."""
+def rules_digest() -> str:
+    """Return a digest of the rules, stored to detect rows derived by older rules."""
     whole = hashlib.blake2b(str(RULES_VERSION).encode(), digest_size=16)
     parts = [(language, f"{file}.toml") for language in languages() for file in RULE_FILES]
     for part in (("relations.toml",), *parts):

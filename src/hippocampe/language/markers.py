@@ -1,4 +1,4 @@
-"""The marks around injected text, and how to remove it."""
+"""The markers around injected text, and its removal from a text."""
 
 import re
 from collections.abc import Iterator
@@ -6,36 +6,24 @@ from itertools import zip_longest
 from typing import Final
 
 MARKER: Final = "hippocampe-memory"
-
-
 OPENING: Final = f"<{MARKER}>"
-
-
 CLOSING: Final = f"</{MARKER}>"
-
-
-# A host may have escaped the marks, for HTML or for JSON, or let spaces into them.
-_LESS, _MORE = r"(?:<|&lt;|\\u003c)", r"(?:>|&gt;|\\u003e)"
-
-
-MARK = re.compile(rf"{_LESS}\s{{0,3}}(?P<ends>/)?\s{{0,3}}{MARKER}\s{{0,3}}{_MORE}", re.IGNORECASE)
-
-
-# An injection holds no empty line: one whose other end was cut off ends, or begins, at such a line.
+# Hosts may escape the markers for HTML or JSON, or insert spaces.
+_LESS, _GREATER = r"(?:<|&lt;|\\u003c)", r"(?:>|&gt;|\\u003e)"
+MARK = re.compile(
+    rf"{_LESS}\s{{0,3}}(?P<ends>/)?\s{{0,3}}{MARKER}\s{{0,3}}{_GREATER}", re.IGNORECASE
+)
+# An injection contains no empty line, so an unpaired marker extends to the nearest one.
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
-
-
 _AFTER = re.compile(r"(?:\r?\n){0,2}")
-
-
 _CUT_MARK = re.compile(rf"{_LESS}/?hippocampe(?:-[memory]{{0,6}})?\Z", re.IGNORECASE)
 
 
 def without_injection(text: str) -> str:
-    """A text without what was injected into it; itself when there is no mark in it.
+    """Remove injected text; return `text` unchanged when it contains no marker.
 
-    An injection is recognised whole, with one end cut off, or with its marks escaped. A
-    lone mark inside a sentence loses its brackets, so that talk about it can be kept.
+    Truncated injections and escaped markers are recognised. An unpaired marker inside a sentence
+    only loses its brackets, because it mentions the marker.
     """
     if "hippocampe" not in text.lower():
         return text
@@ -47,7 +35,7 @@ def without_injection(text: str) -> str:
 
 
 def _marks(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where marks and what they enclose begin and end, and what to put there instead."""
+    """Yield each range to replace, as (start, end, replacement)."""
     marks = list(MARK.finditer(text))
     done = 0
     for mark, after in zip_longest(marks, marks[1:]):

@@ -1,4 +1,4 @@
-"""Whether a text names someone: names are told from common words by their capital. Pure."""
+"""Find a proper name in text. A capital distinguishes it from a common word."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from hippocampe.language.text import fold, written_words
 
 @dataclass(frozen=True, slots=True)
 class ProperName:
-    """A name of one or more words, to be found in what people write.
+    """A name of one or more words, to search for in text.
 
-    A text holds the name if it has its words in a row, up to accents, one of them with a capital:
-    "Rose" is in "Rose est ma voisine" and "ROSE !", not in "le vin rose". A capital that only opens
-    a sentence counts too. A name in a script without capitals is found as it is. The case in which
-    the name itself is given does not matter.
+    A text contains the name if the words occur in a row, ignoring accents, and at least one has a
+    capital: "Rose" is in "Rose est ma voisine" and "ROSE !", not in "le vin rose". The capital that
+    opens a sentence counts. Names in a script without capitals need none. The case of the name
+    passed to `of` does not matter.
 
     Attributes:
-        words: Its folded words.
-        cased: Whether its script has capitals.
+        words: The folded words of the name.
+        cased: Whether the script has capitals.
     """
 
     words: tuple[str, ...]
@@ -24,24 +24,24 @@ class ProperName:
 
     @classmethod
     def of(cls, name: str) -> "ProperName":
-        """The name as given: "rose" is the same as "Rose"."""
+        """Parse a name, ignoring its case."""
         return cls(tuple(map(fold, written_words(name))), name.lower() != name.upper())
 
     def is_in(self, text: str) -> bool:
-        """Whether the text holds the name."""
+        """Return whether `text` contains the name."""
         folded = fold(text)
-        # Most texts hold none of it, and cutting a text into words takes ten times as long.
+        # Fast path: most texts contain no word of the name, and splitting costs ten times as much.
         if not self.words or not all(word in folded for word in self.words):
             return False
         written = written_words(text)
-        read = tuple(map(fold, written))
+        folded_words = tuple(map(fold, written))
         size = len(self.words)
         return any(
-            read[start : start + size] == self.words
+            folded_words[start : start + size] == self.words
             and (not self.cased or any(w != w.lower() for w in written[start : start + size]))
-            for start in range(len(read) - size + 1)
+            for start in range(len(folded_words) - size + 1)
         )
 
     def is_whole(self, text: str) -> bool:
-        """Whether the text is the name and nothing else, in any case."""
+        """Return whether `text` is exactly the name, ignoring case."""
         return tuple(map(fold, written_words(text))) == self.words

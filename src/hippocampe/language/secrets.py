@@ -1,8 +1,10 @@
-"""Secrets in text: found by their form, and checked by their check digits where they have some.
+"""Detect secrets in text by their format, and by check digits where they exist.
 
-Passwords, keys and card numbers are not memories. Each kind is one pattern and, when its form is
-too common to be trusted (a run of digits), one test of what was matched. Numbers that merely look
-like one (phones, dates, orders, barcodes, identifiers, commits) must pass through untouched.
+Passwords, keys and card numbers must not become memories. Each kind has one pattern and, where the
+format alone is too common (a run of digits), a validator for the match. Numbers that only look
+similar (phones, dates, orders, barcodes, identifiers, commits) must not be masked.
+
+Check digits are computed here because python-stdnum is LGPL.
 """
 
 import re
@@ -10,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from hippocampe.language.lexicon import together
+from hippocampe.language.lexicon import load_all
 
-Kind = Literal[
+SecretKind = Literal[
     "password", "API key", "private key", "token", "card number", "card code", "IBAN",
     "social security number",
 ]  # fmt: skip
@@ -20,24 +22,20 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a text.
+    """Location of a secret in a text.
 
     Attributes:
-        kind: what it is, in words that need no translation.
-        start: its first character.
-        end: the character after its last one.
+        kind: Kind of secret; not translated.
+        start: Offset of the first character.
+        end: Offset after the last character.
     """
 
-    kind: Kind
+    kind: SecretKind
     start: int
     end: int
 
 
-# ------------------------------------------------------------------------------- written in words
-
-# "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
-# verb or a sign, then the value.
-_WORDS: Final = together("secrets")
+_WORDS: Final = load_all("secrets")
 
 
 def _any(role: str) -> str:
@@ -46,6 +44,8 @@ def _any(role: str) -> str:
     return f"(?:{named})".replace(" ", r"\s+")
 
 
+# "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
+# verb or a sign, then the value.
 _COPULA = rf"(?:\s*(?:=>|->|[:=])\s*|\s+{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
 _BETWEEN = rf"(?:[ \t]+(?!{_any('verbs')}\b)[\w@.'’-]{{1,30}}){{0,5}}?"
 _QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`]"
@@ -63,7 +63,7 @@ _NAMED_KEY = re.compile(
 )
 _ENDS = re.compile(rf"\s*(?:$|[.,;:!?)\n]|{_any('follow')}\b)")
 _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
-"""What follows "my password is …" when it is talked about and not given."""
+"""Words after "my password is …" that describe the password instead of giving it."""
 
 
 def _is_password(match: re.Match[str]) -> bool:
@@ -72,7 +72,7 @@ def _is_password(match: re.Match[str]) -> bool:
         return False
     if match["quoted"] or re.search(r"[\d_@#$%&*+=!?-]|[a-z][A-Z]", value):
         return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value
-    # A plain word is one only when the sentence stops there: "is soleil." but not "is very old".
+    # A plain word is a password only at the end of a clause: "is soleil." but not "is very old".
     rest = match.string[match.end() : match.end() + 40]
     stops = match["bare"] != value or _ENDS.match(rest)
     return bool(stops) and len(value) >= 4 and value.lower() not in _ORDINARY
@@ -83,8 +83,6 @@ def _is_mixed(match: re.Match[str]) -> bool:
     return len(value) >= 12 and bool(re.search(r"\d", value)) and "://" not in value
 
 
-# ----------------------------------------------------------------------------------- known forms
-
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
     r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -94,7 +92,7 @@ _JWT = re.compile(r"(?<![\w.-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")
 _BEARER = re.compile(r"(?<!\w)(?:bearer|basic)\s+(?P<bare>[\w.~+/-]{16,}=*)", re.IGNORECASE)
 _API_KEY = re.compile(
     r"(?<![\w-])(?:"
-    r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{18,}[A-Za-z0-9]"  # OpenAI, Anthropic and those like them
+    r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{18,}[A-Za-z0-9]"  # OpenAI, Anthropic and similar
     r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"  # Stripe
     r"|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}"
     r"|(?:AKIA|ASIA)[A-Z0-9]{16}"  # AWS
@@ -112,7 +110,7 @@ def _is_key(match: re.Match[str]) -> bool:
     key = match[0]
     if not key.startswith("sk-"):
         return True
-    # "sk-learn-pipeline-2-steps" is a name: a key has a long run without hyphens, mixed or hexadecimal.
+    # "sk-learn-pipeline-2-steps" is a name: a key has a long run of letters and digits.
     run = max(re.split("[-_]", key), key=len)
     return len(run) >= 16 and bool(re.search(r"\d", run)) and bool(re.search("[A-Za-z]", run))
 
@@ -121,11 +119,9 @@ def _has_digit(match: re.Match[str]) -> bool:
     return bool(re.search(r"\d", match["bare"])) or match["bare"].endswith("=")
 
 
-# ------------------------------------------------------------------------- numbers with check digits
-
 _GAP = "[ \u00a0\u202f-]"
-# The groups printed on cards, or one run of digits grouped in any way. The lookahead lets a number
-# begin inside another match: "12 4111 1111 1111 1111".
+# Either the groups printed on cards, or one run of digits with arbitrary gaps. The lookahead allows
+# overlapping matches: "12 4111 1111 1111 1111".
 _CARD = re.compile(
     rf"(?<![\w.+])(?=(?P<bare>\d{{4}}({_GAP})\d{{4}}\2\d{{4}}\2\d{{4}}(?:\2\d{{3}})?"
     rf"|\d{{4}}({_GAP})\d{{6}}\3\d{{4,5}}"
@@ -144,7 +140,7 @@ def _is_card(match: re.Match[str]) -> bool:
 
 
 def _issued(number: str) -> bool:
-    """Whether a card network uses this prefix with this length (ISO/IEC 7812 issuer ranges)."""
+    """Whether a card network issues this prefix with this length (ISO/IEC 7812)."""
     size, two, three, four = len(number), int(number[:2]), int(number[:3]), int(number[:4])
     return (
         (number[0] == "4" and size in (13, 16, 19))  # Visa
@@ -162,7 +158,7 @@ def _luhn(number: str) -> bool:
     return sum(digit - 9 * (digit > 9) for digit in doubled) % 10 == 0
 
 
-# Countries by the length of their IBAN (SWIFT IBAN registry).
+# IBAN length: country codes (SWIFT IBAN registry).
 _IBAN_COUNTRIES = (
     "15:NO 16:BE 18:DK,FI,FO,GL,NL 19:MK,SI 20:AT,BA,EE,KZ,LT,LU,XK 21:CH,HR,LI,LV "
     "22:BG,BH,CR,DE,GB,GE,IE,ME,RS,VA 23:AE,GI,IL,IQ,TL 24:AD,CZ,ES,MD,PK,RO,SA,SE,SK,TN,VG "
@@ -180,7 +176,10 @@ _IBAN = re.compile(
 
 
 def _iban(match: re.Match[str]) -> tuple[int, int] | None:
-    """Cut the match at its country's length, since the words that follow look like more of it."""
+    """Return the span of a valid IBAN, cut at its country's length.
+
+    The pattern also matches the words that follow the number.
+    """
     text, start = match.string, match.start()
     end, code = start, ""
     length = _IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
@@ -200,16 +199,14 @@ _SOCIAL_SECURITY = re.compile(
 
 
 def _is_social_security(match: re.Match[str]) -> bool:
-    """The key is 97 less the number modulo 97; Corsica counts as 19 or 18 (INSEE)."""
+    """Whether the key is 97 - number mod 97, with Corsica (2A, 2B) read as 19, 18 (INSEE)."""
     number = re.sub(r"[^\dAB]", "", match["number"].upper()).replace("2A", "19").replace("2B", "18")
     return int(match["key"]) == 97 - int(number) % 97
 
 
-# ---------------------------------------------------------------------------------------- the door
-
 _ALWAYS: Callable[[re.Match[str]], bool] = bool
-# In order of trust: where two overlap, the first keeps its place.
-_PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
+# Most reliable first: on overlap, the first match wins.
+_PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
     ("private key", _PRIVATE_KEY, _ALWAYS),
     ("token", _JWT, _ALWAYS),
     ("API key", _API_KEY, _is_key),
@@ -225,13 +222,13 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[re.Match[str]], bool]], 
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Find the secrets of a text: only the value, not the words that name it.
+    """Find the secrets in a text. A span covers the value only, not the words that name it.
 
     Args:
-        text: any text, of any language and length.
+        text: Text of any language and length.
 
     Returns:
-        The secrets in order of place; they never overlap.
+        The secrets by position, without overlaps.
     """
     found: list[Secret] = []
     for secret in _candidates(text):
@@ -260,9 +257,9 @@ def _value_span(match: re.Match[str]) -> tuple[int, int]:
 
 
 def mask(text: str) -> str:
-    """Replace each secret by a mark such as ``[secret: card number]``.
+    """Replace each secret by a placeholder such as ``[secret: card number]``.
 
-    Masking twice changes nothing more. The mark is the same in every language.
+    Idempotent. The placeholder is the same in every language.
     """
     pieces: list[str] = []
     done = 0

@@ -1,9 +1,9 @@
-"""Reading one statement: its words, what negates it, what it names. Pure.
+"""Parse one statement: its words, its negation, its proper names.
 
-A statement is read once into words that remember how they were written (a capital, a comma in
-front, a hyphen), because a folded text no longer tells "Marie" from "marié" or "où" from "ou".
-Elisions and contractions are written out ("n'a" → `ne a`, "don't" → `do not`), so that the same
-claim has the same words however it is spelt.
+A statement is parsed once into words that keep how they were written (capital, preceding comma,
+hyphen), because folding removes the difference between "Marie" and "marié" or "où" and "ou". Elisions
+and contractions are expanded ("n'a" → `ne a`, "don't" → `do not`), so that spelling variants of one
+claim have the same words.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import guess_language
-from hippocampe.language.lexicon import languages, together
-from hippocampe.language.lexicon import words as words_of
-from hippocampe.language.text import MONTH_NAMES, ORDINALS, STOP_WORDS, fold
-from hippocampe.language.tokenizer import APOSTROPHE, TOKEN, Word, is_meaningful, split
+from hippocampe.language.lexicon import languages, load_all, words_of
+from hippocampe.language.text import APOSTROPHE, fold
+from hippocampe.language.tokenizer import TOKEN, Word, is_meaningful, tokenize
+from hippocampe.language.word_classes import word_classes
 
 _NO_LETTERS: Final = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 _NOT_BETWEEN_DIGITS: Final = re.compile(r"(?<!\d) | (?!\d)")
@@ -41,29 +42,38 @@ _CLOSING: Final = frozenset[str]().union(
     )
 )
 _SUPPORT: Final = words_of("support")
-_FORMAL_QUESTIONS: Final = tuple(together("questions")["formal"])
-_BACK: Final = 4  # how far "ne" may stand before its "pas": "ne nous l'a pas"
+_FORMAL_QUESTIONS: Final = tuple(load_all("questions")["formal"])
+_MAX_PARTICLE_DISTANCE: Final = 4  # words from "ne" to "pas": "ne nous l'a pas"
 
 _Renaming = tuple[tuple[str, ...], str]
-"""A name that has others, as words, and the one that stands for all."""
+"""An alias, as words, and the canonical name that replaces it."""
 
 
-# Compared by identity: one text is read once, and what is found in it is kept by statement.
+# Compared by identity: parsing is cached by text, and relations are cached by statement.
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """A statement as read.
+    """A parsed statement.
 
-    `words` are all its words; `core` those left without openers, "now" and the like, and the
-    negation; `negations` counts it, and `unclear` says that it is none the rules may touch
-    ("not only", "ne … que"). `counts` says how often each word occurs, and `weighty` are those
-    that mean something by themselves; `letters` are those of the alphabet, in order.
+    Attributes:
+        text: The text as written.
+        words: All its words.
+        norms: The folded form of each word.
+        counts: Occurrences by folded word.
+        content_words: The folded words that are no function words.
+        letters: The ASCII letters of the folded text, in order.
+        core: Words without openers, neutral adverbs ("now") and negation.
+        negations: Number of negations.
+        unclear: Whether it has a negation no rule can handle ("not only", "ne … que").
+        auxiliary: Whether the negation removed a "do" ("does not like").
+        question: Whether it is a question.
+        subjects: Its subject tags, folded.
     """
 
     text: str
     words: tuple[Word, ...]
     norms: tuple[str, ...]
     counts: Mapping[str, int]
-    weighty: frozenset[str]
+    content_words: frozenset[str]
     letters: bytes
     core: tuple[Word, ...]
     negations: int
@@ -74,123 +84,74 @@ class Statement:
 
     @property
     def language(self) -> str:
-        """The language it is in."""
+        """The guessed language, English by default."""
         return _language(self.text)
 
     @property
     def lowercase(self) -> bool:
-        """Whether it is written without any capital, so that names cannot show."""
+        """Whether it has no capital at all, so that names cannot be recognised."""
         return not any(word.capital for word in self.words)
 
 
-class Lexicon:
-    """The shipped word classes, folded; a class holds single words and word sequences."""
+class CanonicalNames:
+    """Maps every name of an alias group to one canonical name.
 
-    def __init__(self, classes: Mapping[str, Iterable[str]]) -> None:
-        self._classes: Final[dict[str, frozenset[tuple[str, ...]]]] = {
-            name: frozenset(tuple(w.norm for w in split(entry)) for entry in entries)
-            for name, entries in classes.items()
-        }
-        # By first word, longest first: most words begin no entry, and that must be cheap.
-        self._lengths: Final[dict[str, dict[str, tuple[int, ...]]]] = {
-            name: _lengths(entries) for name, entries in self._classes.items()
-        }
-        functions = self._single("not_names", "pronouns")
-        self.weightless: Final = functions | STOP_WORDS
-        self.times: Final = self._single("time")
-        self.never_names: Final = functions | self.times
-
-    def _single(self, *names: str) -> frozenset[str]:
-        return frozenset(
-            entry[0] for name in names for entry in self._classes[name] if not entry[1:]
-        )
-
-    def match(self, name: str, norms: Sequence[str], at: int) -> int:
-        """How many words of class `name` begin at position `at`; 0 for none."""
-        for length in self._lengths[name].get(norms[at], ()):
-            if tuple(norms[at : at + length]) in self._classes[name]:
-                return length
-        return 0
-
-    def holds(self, name: str, norms: Sequence[str]) -> bool:
-        """Whether any entry of class `name` occurs in `norms`."""
-        return self.may_hold(name, norms) and any(
-            self.match(name, norms, at) for at in range(len(norms))
-        )
-
-    def may_hold(self, name: str, norms: Iterable[str]) -> bool:
-        """Whether an entry of class `name` could begin at one of `norms`: rules out most, fast."""
-        return not self._lengths[name].keys().isdisjoint(norms)
-
-    def has(self, name: str, *norms: str) -> bool:
-        """Whether the words are one entry of class `name`."""
-        return norms in self._classes[name]
-
-
-def _lengths(entries: Iterable[tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, set[int]] = {}
-    for entry in entries:
-        found.setdefault(entry[0], set()).add(len(entry))
-    return {first: tuple(sorted(lengths, reverse=True)) for first, lengths in found.items()}
-
-
-@lru_cache(maxsize=1)
-def lexicon() -> Lexicon:
-    """The word classes of all languages, read once; months and weekdays are words of time."""
-    classes: dict[str, list[str]] = dict(together("words")["classes"])
-    weekdays: list[str] = together("time")["weekdays"].split()
-    months = [name for names in MONTH_NAMES.values() for name in names]
-    plural = [f"{name}s" for name in weekdays]
-    return Lexicon(classes | {"time": [*classes["time"], *months, *weekdays, *plural]})
-
-
-class OneNames:
-    """For each name that has others, the one that stands for all."""
+    Args:
+        aliases: The other names of each name.
+    """
 
     def __init__(self, aliases: Mapping[str, frozenset[str]]) -> None:
         found: dict[tuple[str, ...], str] = {}
         for name, others in aliases.items():
-            group = sorted(tuple(w.norm for w in split(n)) for n in {name, *others})
+            group = sorted(tuple(w.norm for w in tokenize(n)) for n in {name, *others})
             found |= {member: " ".join(group[0]) for member in group if member}
         self._by_first: Final[dict[str, list[_Renaming]]] = {}
         for renaming in sorted(found.items()):
             self._by_first.setdefault(renaming[0][0], []).append(renaming)
 
     def within(self, texts: Iterable[str]) -> tuple[_Renaming, ...]:
-        """Those that may occur in one of the texts."""
+        """Return the renamings whose first word occurs in any of the texts."""
         if not self._by_first:
             return ()
-        said = {word.norm for text in texts for word in split(text)}
-        firsts = sorted(said.intersection(self._by_first))
+        present = {word.norm for text in texts for word in tokenize(text)}
+        firsts = sorted(present.intersection(self._by_first))
         return tuple(renaming for first in firsts for renaming in self._by_first[first])
 
 
-NO_NAMES: Final = OneNames({})
+NO_ALIASES: Final = CanonicalNames({})
 
 
-def read(text: str, *, subjects: Sequence[str] = (), names: OneNames = NO_NAMES) -> Statement:
-    """Read `text`; names that are aliases of each other become one."""
-    return _read(text, tuple(subjects), names.within((text, *subjects)))
+def parse(
+    text: str, *, subjects: Sequence[str] = (), names: CanonicalNames = NO_ALIASES
+) -> Statement:
+    """Parse a statement; results are cached.
+
+    Args:
+        text: One statement.
+        subjects: Its subject tags.
+        names: Replaces aliases by their canonical name, in the text and in the tags.
+    """
+    return _parse(text, tuple(subjects), names.within((text, *subjects)))
 
 
-# An old statement is read again with each new one that it is compared with. Four times as many kept
-# made every reading an eighth slower, for the garbage collector looks at all that their words are.
+# An old statement is parsed again for each new statement it is compared with. A cache four times as
+# large made parsing 12 % slower, because the garbage collector traverses all cached words.
 @lru_cache(maxsize=1024)
-def _read(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -> Statement:
-    one_name = dict(names)
+def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -> Statement:
+    canonical = dict(names)
     folded = fold(text)
-    words = _renamed(split(text), one_name)
+    words = _renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
     kept = _without_openers(words, norms)
     core, negations, unclear, auxiliary = _without_negation(kept, text)
-    tags = (_renamed(split(subject), one_name) for subject in subjects)
+    tags = (_renamed(tokenize(subject), canonical) for subject in subjects)
     counts = Counter(norms)
     return Statement(
         text=text,
         words=tuple(words),
         norms=norms,
         counts=counts,
-        weighty=frozenset(counts) - lexicon().weightless,
+        content_words=frozenset(counts) - word_classes().function_words,
         letters=folded.encode("ascii", "ignore").translate(None, _NO_LETTERS),
         core=tuple(core),
         negations=negations,
@@ -207,7 +168,7 @@ def _language(text: str) -> str:
 
 
 def _is_negation(norm: str, text: str) -> bool:
-    """Whether a word such as "no" negates: in its own language only."""
+    """Whether a determiner such as "no" negates, which depends on the language."""
     return norm in words_of("negation.determiner", language=_language(text))
 
 
@@ -233,20 +194,20 @@ def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> lis
 
 
 def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
-    lex = lexicon()
+    classes = word_classes()
     at = 0
-    while at < len(words) and (length := lex.match("openers", norms, at)):
+    while at < len(words) and (length := classes.match("openers", norms, at)):
         # "No, she came" but not "No student came".
         follows = words[at + length : at + length + 1]
         apart = length > 1 or any(w.pause or w.opens for w in follows)
-        if not (apart or lex.match("openers", norms[at + length :] or ("",), 0)):
+        if not (apart or classes.match("openers", norms[at + length :] or ("",), 0)):
             break
         at += length
-    if not lex.may_hold("neutral", norms):
+    if not classes.may_occur("neutral", norms):
         return list(words[at:]) or list(words)
     kept: list[Word] = []
     while at < len(words):
-        length = 0 if lex.match("kept", norms, at) else lex.match("neutral", norms, at)
+        length = 0 if classes.match("kept", norms, at) else classes.match("neutral", norms, at)
         if not length:
             kept.append(words[at])
         at += max(length, 1)
@@ -254,15 +215,15 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 
 
 def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
-    """The words that are no negation, how many negations, whether unclear, whether "do" went."""
+    """Return the words without negation, its count, if it is unclear, and if "do" was removed."""
     norms = [word.norm for word in words]
-    unclear = lexicon().holds("not_quite", norms)
+    unclear = word_classes().occurs("not_quite", norms)
     if _NEGATING.isdisjoint(norms):
         return list(words), 0, unclear, False
     dropped: set[int] = set()
     count = 0
     for at, norm in enumerate(norms):
-        after_ne = bool(dropped.intersection(range(at - _BACK, at)))
+        after_ne = bool(dropped.intersection(range(at - _MAX_PARTICLE_DISTANCE, at)))
         if norm in _PARTICLE and _is_particle(words, at):
             dropped.add(at)
             unclear = unclear or not _closes(norms, at)
@@ -286,32 +247,35 @@ def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int
 
 
 def _is_particle(words: Sequence[Word], at: int) -> bool:
-    """Whether a folded "ne" is the particle and not "né", which writers leave unaccented too."""
+    """Whether a folded "ne" is the particle, not "né" (often written without its accent)."""
     born = at > 0 and words[at - 1].norm in _BORN
     return words[at].surface.isascii() and not born
 
 
 def _closes(norms: Sequence[str], at: int) -> bool:
-    return not _CLOSING.isdisjoint(norms[at + 1 : at + 1 + _BACK + 1])
+    return not _CLOSING.isdisjoint(norms[at + 1 : at + _MAX_PARTICLE_DISTANCE + 2])
 
 
 @lru_cache(maxsize=1024)
 def spelling(text: str) -> str:
-    """`text` up to case, accents, punctuation and spaces; digits of two numbers never meet."""
+    """Normalise `text`: equal for texts that differ in case, accents, punctuation or spaces.
+
+    A space between two digits is kept, so that "1 23" and "12 3" differ.
+    """
     found = TOKEN.findall(fold(APOSTROPHE.sub("'", text)))
     kept = (t.replace("'", "") for t in found if len(t) > 1 or t.isalnum() or is_meaningful(t))
     return _NOT_BETWEEN_DIGITS.sub("", " ".join(kept))
 
 
 def clear_caches() -> None:
-    """Drop the cached texts of the process: an erased one must not stay."""
-    for cached in (split, _read, _language, spelling):
+    """Drop cached texts, so that erased text does not stay in memory."""
+    for cached in (tokenize, _parse, _language, spelling):
         cached.cache_clear()
 
 
 def is_hedged(words: Sequence[Word]) -> bool:
-    """Whether the words hold a wish, a guess, a condition or another's claim."""
-    return lexicon().holds("hedges", [word.norm for word in words]) or any(
+    """Return whether the words express a wish, a guess, a condition or another person's claim."""
+    return word_classes().occurs("hedges", [word.norm for word in words]) or any(
         word.norm in _MODALS and not _is_month(words, at) for at, word in enumerate(words)
     )
 
@@ -323,27 +287,27 @@ def _is_month(words: Sequence[Word], at: int) -> bool:
 
 
 _MODALS: Final = words_of("stated.not_dates", file="time")
-"""Months that are verbs more often."""
+"""Month names that are verbs more often ("may", "march")."""
 _BEFORE_MONTH: Final = words_of("stated.before_month", file="time")
 
 
 def is_name(statement: Statement, word: Word) -> bool:
-    """Whether `word` looks like a proper name: a capital, and no function or time word."""
+    """Return whether a word looks like a proper name: a capital, and no function or time word."""
     if not (word.capital or " " in word.norm) or word.norm[:1].isdigit():
         return False
-    return word.norm not in lexicon().never_names
+    return word.norm not in word_classes().never_names
 
 
 def is_time(norms: Iterable[str]) -> bool:
-    """Whether the words only say when: "le 10 janvier 2026", "since last May"."""
-    lex = lexicon()
-    telling = False
+    """Return whether the words only state a time: "le 10 janvier 2026", "since last May"."""
+    classes = word_classes()
+    found = False
     for norm in norms:
-        if lex.has("time", norm) or _YEAR_OR_TIME.fullmatch(norm):
-            telling = True
-        elif not (lex.has("time_links", norm) or norm.isdigit()):
+        if classes.has("time", norm) or _YEAR_OR_TIME.fullmatch(norm):
+            found = True
+        elif not (classes.has("time_links", norm) or norm.isdigit()):
             return False
-    return telling
+    return found
 
 
 _YEAR_OR_TIME: Final = re.compile(

@@ -1,7 +1,7 @@
-"""Words, folding and small tests on a text, shared by writing, indexing and ranking.
+"""Fold text and split it into words, for writing, indexing and ranking alike.
 
-Everything here is pure and runs on each write and each query, so it is regular expressions and
-sets only. All languages are treated as one: people mix them in one sentence.
+This runs on every write and every query, so it uses only regular expressions and sets. All languages
+are processed together: people mix them in one sentence.
 """
 
 from __future__ import annotations
@@ -11,41 +11,40 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from hippocampe.language.lexicon import languages, mapping, of, together
-from hippocampe.language.lexicon import words as words_of
+from hippocampe.language.lexicon import table_of, words_of
 
 _LIGATURES: Final = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l"} | dict.fromkeys(
     "’‘ʼ´`′", "'"
 )
-_LIGATURE: Final = re.compile(f"[{''.join(_LIGATURES)}]")  # a tenth of the time of `translate`
+_LIGATURE: Final = re.compile(f"[{''.join(_LIGATURES)}]")  # ten times faster than `translate`
 CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-"""Control characters but tab and line ends, as the inside of a character class."""
+"""Control characters except tab and line ends, for use inside a character class."""
 _CONTROL: Final = re.compile(f"[{CONTROLS}]")
 _LATIN_MARKS: Final = re.compile("[\u0300-\u036f]+")
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _WORD: Final = re.compile(r"[^\W_]+")
-# The elided word of a French pair ("l'", "qu'") and the clitic of an English one ("'s", "'ll")
-# would otherwise become one-letter words.
-ELIDED: Final = "|".join(mapping("elided"))
-"""The words that an apostrophe shortens, as an expression."""
+# Without this, elided words ("l'", "qu'") and clitics ("'s", "'ll") become one-letter words.
+ELIDED: Final = "|".join(table_of("elided"))
+"""Words shortened by an apostrophe, as regular expression alternatives."""
 _ELISION: Final = re.compile(
-    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'(?:{'|'.join(mapping('clitics'))})\b"
+    rf"\b(?:{ELIDED})'(?=[^\W\d_])|(?<=[^\W\d_])'(?:{'|'.join(table_of('clitics'))})\b"
 )
 _ELISION_ANY_CASE: Final = re.compile(_ELISION.pattern, re.IGNORECASE)
-_APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
+APOSTROPHE: Final = re.compile("[’‘ʼ´`′]")
+"""Every character typed as an apostrophe, except the ASCII one."""
 _NEGATION: Final = re.compile(r"\b([a-z]+)n't\b")
-_LONGEST_WORD: Final = 24
+_MAX_WORD_LENGTH: Final = 24
 
 
 def fold(text: str) -> str:
-    """Lowercase `text`, without accents, with plain apostrophes and without ligatures.
+    """Lowercase `text`, strip accents, expand ligatures and normalise apostrophes.
 
-    Letters of other scripts are kept. Two texts that fold alike are the same to every search.
+    Letters of other scripts are kept. Search treats texts that fold alike as equal.
     """
     lowered = text.lower()
     if lowered.isascii():
         return lowered.replace("`", "'")
-    return _fold_word(lowered) if len(lowered) <= _LONGEST_WORD else _fold_text(lowered)
+    return _fold_word(lowered) if len(lowered) <= _MAX_WORD_LENGTH else _fold_text(lowered)
 
 
 def _fold(lowered: str) -> str:
@@ -53,7 +52,7 @@ def _fold(lowered: str) -> str:
     decomposed = unicodedata.normalize("NFKD", unbound)
     folded = _LATIN_MARKS.sub("", decomposed)
     if folded.isascii():
-        # Decomposing may bring capitals and quotes back: "𝕊" is an "S".
+        # Decomposition can produce capitals and quotes: "𝕊" becomes "S".
         return folded.lower().replace("`", "'")
     marks = {c for c in set(_BEYOND_ASCII.findall(folded)) if unicodedata.combining(c)}
     folded = "".join(c for c in folded if c not in marks) if marks else folded
@@ -65,54 +64,25 @@ def _ligature(match: re.Match[str]) -> str:
 
 
 _fold_word = lru_cache(maxsize=20_000)(_fold)
-_fold_text = lru_cache(maxsize=16)(_fold)  # a text is folded several times in a row
+_fold_text = lru_cache(maxsize=16)(_fold)  # one text is folded several times in a row
 
 
 def clear_caches() -> None:
-    """Drop the cached texts of the process: an erased one must not stay."""
+    """Drop cached texts, so that erased text does not stay in memory."""
     for cached in (_fold_word, _fold_text):
         cached.cache_clear()
 
 
 STOP_WORDS: Final = words_of("stop")
-MONTH_NAMES: Final = {
-    each: [names.split()[0] for names in of(each, "time")["months"]] for each in languages()
-}
-"""The months of each language as they are written, in order."""
-MONTHS: Final = {
-    fold(name): number
-    for each in languages()
-    for number, names in enumerate(of(each, "time")["months"], start=1)
-    for name in names.split()
-}
-"""The number of each month by its folded names and abbreviations."""
-NUMBERS: Final = {
-    word: int(value)
-    for value, names in together("words")["numbers"].items()
-    for word in names.split()
-}
-"""The value of each number word, folded."""
-ORDINALS: Final = "|".join(sorted(words_of("expressions.ordinals", file="time")))
-"""What follows the number of a day ("1er", "2nd"), as an expression."""
-QUESTIONS: Final = together("questions")
-_FIRST_PERSON: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('first_person')))})\b")
-_NOT_FIRST_PERSON: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('not_first_person')))})\b")
-_SPEAKER: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('one_speaker')))})\b")
-_ADDRESSEE: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('addressee')))})\b")
-_REQUEST: Final = re.compile(rf"\b(?:{'|'.join(QUESTIONS['requests'])})\b")
-_IDIOMS: Final = tuple(
-    (re.compile(rf"\b{idiom}\b", re.IGNORECASE), meant)
-    for idiom, meant in mapping("idioms", file="questions").items()
-)
 
 
 def without_control(text: str) -> str:
-    """`text` without control characters but tab and line ends: no database and no reader wants them."""
+    """Remove control characters from `text`, except tab and line ends."""
     return _CONTROL.sub("", text)
 
 
 def words(text: str) -> list[str]:
-    """The folded words of `text` in order, repeats kept.
+    """Return the folded words of `text` in order, with repeats.
 
     Elisions and clitics are dropped ("l'épaule" → `epaule`, "David's" → `david`), "n't" becomes
     `not`, and hyphens separate ("est-ce" → `est`, `ce`).
@@ -126,39 +96,17 @@ def words(text: str) -> list[str]:
 
 
 def written_words(text: str) -> list[str]:
-    """The words of `text` in order, as they are written; elisions and clitics are dropped."""
-    composed = _APOSTROPHE.sub("'", unicodedata.normalize("NFC", text))
+    """Return the words of `text` in order, as written, without elisions and clitics."""
+    composed = APOSTROPHE.sub("'", unicodedata.normalize("NFC", text))
     return _WORD.findall(_ELISION_ANY_CASE.sub(" ", composed))
 
 
-def plain(question: str) -> str:
-    """`question` with idioms said in plain words: "for a living" as "as a job"."""
-    for idiom, meant in _IDIOMS:
-        question = idiom.sub(meant, question)
-    return question
-
-
 def keywords(text: str) -> list[str]:
-    """The words of `text` in order, repeats kept, without stop words unless nothing else remains."""
+    """Return the words of `text` without stop words, or all words if only stop words remain."""
     found = words(text)
     return [word for word in found if word not in STOP_WORDS] or found
 
 
 def content_words(text: str) -> list[str]:
-    """The distinct `keywords` of `text`, in order."""
+    """Return the distinct `keywords` of `text`, in order."""
     return list(dict.fromkeys(keywords(text)))
-
-
-def is_first_person(text: str) -> bool:
-    """Whether `text` speaks of its speaker: "je", "mon", "I", "we"."""
-    return _FIRST_PERSON.search(fold(_NOT_FIRST_PERSON.sub("", text))) is not None
-
-
-def is_about_speaker(text: str) -> bool:
-    """Whether `text` speaks of its one speaker: "my dog", "j'ai", but not "our dog" or "tell me"."""
-    return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
-
-
-def is_to_somebody(text: str) -> bool:
-    """Whether `text` speaks of the one it is said to: "you", "ton"."""
-    return _ADDRESSEE.search(fold(text)) is not None

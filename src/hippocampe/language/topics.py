@@ -1,63 +1,64 @@
-"""What words speak of: injuries, homes, jobs, pets. Pure.
+"""Map words to topics: injuries, homes, jobs, pets.
 
-A question and its answer often share a topic and no word: "who is hurt?", "Mickael broke his
-shoulder". The topics and their words are data, `language/*/topics.toml`. A set of topics is the bits of one integer, so that those of many texts are compared at once.
+A question and its answer often share a topic but no word: "who is hurt?", "Mickael broke his
+shoulder". Topics and their words are data (`language/*/topics.toml`). A set of topics is the bits of
+one integer, so that many texts are compared at once.
 """
 
 from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from hippocampe.language.lexicon import together
+from hippocampe.language.lexicon import load_all
 
 GREETING: Final = 1
-"""The bit of small talk. It is the first topic, and no topic of a question."""
-SHORTEST: Final = 3
-"""Letters of the shortest beginning or ending that stands for a word."""
+"""Bit of small talk, the first topic. Questions are never about it."""
+MIN_AFFIX: Final = 3
+"""Minimum length of a prefix or suffix in the data, in letters."""
 
 
 def topics_of(word: str) -> int:
-    """The topics of a folded word, as bits in the order of the data; 0 for none."""
-    whole, beginnings, endings = _words()
+    """Return the topics of a folded word, as bits in the order of the data; 0 for none."""
+    whole, prefixes, suffixes = _topic_bits()
     found = whole.get(word, 0)
-    # Few words begin or end like one of the data, and all known words are asked about at opening.
-    first, last = _edges()
-    if word[:SHORTEST] in first or word[-SHORTEST:] in last:
-        for length in range(SHORTEST, len(word) + 1):
-            found |= beginnings.get(word[:length], 0) | endings.get(word[-length:], 0)
+    # Cheap pre-check: called for the whole vocabulary at open, and most words match no affix.
+    first, last = _affix_edges()
+    if word[:MIN_AFFIX] in first or word[-MIN_AFFIX:] in last:
+        for length in range(MIN_AFFIX, len(word) + 1):
+            found |= prefixes.get(word[:length], 0) | suffixes.get(word[-length:], 0)
     return found
 
 
-def bits_of(topics: Iterable[int]) -> list[int]:
-    """The numbers of the topics that any of these words speaks of, small talk left out."""
-    together = 0
-    for of_word in topics:
-        together |= of_word
-    together &= ~GREETING
-    return [bit for bit in range(together.bit_length()) if together >> bit & 1]
+def topic_numbers(topics: Iterable[int]) -> list[int]:
+    """Return the numbers of all topics set in any of these bit sets, except small talk."""
+    union = 0
+    for bits in topics:
+        union |= bits
+    union &= ~GREETING
+    return [bit for bit in range(union.bit_length()) if union >> bit & 1]
 
 
 @cache
-def entries() -> dict[str, tuple[str, ...]]:
-    """The words of each topic as they are written in the data."""
-    return {name: tuple(dict.fromkeys(words.split())) for name, words in together("topics").items()}
+def topic_words() -> dict[str, tuple[str, ...]]:
+    """Return the words of each topic as written in the data."""
+    return {name: tuple(dict.fromkeys(words.split())) for name, words in load_all("topics").items()}
 
 
 @cache
-def _words() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """The topics of whole words, of beginnings and of endings."""
+def _topic_bits() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Topic bits by whole word, by prefix ("hous*") and by suffix ("*itis")."""
     found: tuple[dict[str, int], dict[str, int], dict[str, int]] = {}, {}, {}
-    for bit, words in enumerate(entries().values()):
+    for bit, words in enumerate(topic_words().values()):
         for word in words:
-            kept = found[word.endswith("*") + 2 * word.startswith("*")]
+            table = found[word.endswith("*") + 2 * word.startswith("*")]
             key = word.strip("*")
-            kept[key] = kept.get(key, 0) | 1 << bit
+            table[key] = table.get(key, 0) | 1 << bit
     return found
 
 
 @cache
-def _edges() -> tuple[frozenset[str], frozenset[str]]:
-    """The first letters of all beginnings, and the last ones of all endings."""
-    _, beginnings, endings = _words()
-    first = frozenset(key[:SHORTEST] for key in beginnings)
-    return first, frozenset(key[-SHORTEST:] for key in endings)
+def _affix_edges() -> tuple[frozenset[str], frozenset[str]]:
+    """The first letters of all prefixes, and the last letters of all suffixes."""
+    _, prefixes, suffixes = _topic_bits()
+    first = frozenset(key[:MIN_AFFIX] for key in prefixes)
+    return first, frozenset(key[-MIN_AFFIX:] for key in suffixes)

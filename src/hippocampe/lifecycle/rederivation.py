@@ -51,7 +51,7 @@ def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool
         context: The open data.
         stop: Checked between batches; the next call resumes from there.
     """
-    digest = lexicon.digest()
+    digest = lexicon.rules_digest()
     with context.store.read() as connection:
         if meta.get(connection, RULES) == digest:
             return True

@@ -23,8 +23,9 @@ from sqlalchemy import (
 )
 
 from hippocampe.engine.context import Context
+from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.temporal.window import TimeWindow
-from hippocampe.language.text import fold, is_about_speaker, is_to_somebody
+from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
 from hippocampe.language.topics import topics_of
 from hippocampe.protocols import Vector, Vectors

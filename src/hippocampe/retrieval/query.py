@@ -11,8 +11,9 @@ from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.index.documents import fold_subjects
 from hippocampe.language import questions
-from hippocampe.language.temporal.window import TimeWindow, read_window
-from hippocampe.language.text import is_about_speaker, is_first_person, plain, words
+from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.temporal.window import TimeWindow, parse_window
+from hippocampe.language.text import words
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import features, signals
 from hippocampe.types import Scope
@@ -50,7 +51,7 @@ def understand(
 
     Without `embed` there are no vectors, and only a search by words can be made of it.
     """
-    query = plain(query)
+    query = questions.rewrite_idioms(query)
     asks = questions.asks(query)
     said = words(query)
     named = [name for name in aliases if set(name.split()) <= set(said)]
@@ -70,7 +71,7 @@ def understand(
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
     zone = settings.read(context, scope=scope).timezone
-    window = read_window(query, now=now, timezone=zone)
+    window = parse_window(query, now=now, timezone=zone)
     return Question(
         text=text,
         dense=dense,

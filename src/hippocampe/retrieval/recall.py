@@ -34,7 +34,7 @@ from hippocampe.validation import (
     check_list,
     check_metadata,
     check_text,
-    clean,
+    clean_text,
 )
 
 
@@ -62,7 +62,7 @@ def recall(
     Raises:
         InvalidInput: An argument cannot be used.
     """
-    query = clean(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
+    query = clean_text(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
     said = Scope(user=user, channel=channel)
     wanted = check(
         Wanted(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats, Integers, WordVectors, is_literal
 from hippocampe.language.text import words
-from hippocampe.language.topics import GREETING, bits_of
+from hippocampe.language.topics import GREETING, topic_numbers
 from hippocampe.retrieval.late_interaction import SAME, Matches, Texts, late, match
 
 Flags = NDArray[np.bool_]
@@ -275,7 +275,7 @@ def _met(query: Query, candidates: Candidates) -> Floats:
     """
     n = len(candidates.dense)
     met = np.zeros((n, len(query.words)), dtype=np.float32)
-    asked = bits_of(query.topics)
+    asked = topic_numbers(query.topics)
     if candidates.topics is None or not asked:
         return met
     starts = candidates.texts.starts[: n + 1]

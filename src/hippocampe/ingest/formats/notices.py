@@ -3,14 +3,14 @@
 import re
 from typing import Final
 
-from hippocampe.language.lexicon import together
+from hippocampe.language.lexicon import load_all
 
 LEFT_TO_RIGHT = "\u200e"
 """The mark with which iOS starts what WhatsApp wrote, not a person."""
 
 _BIDI_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
-_SAID: Final = together("notices")
+_SAID: Final = load_all("notices")
 
 
 def _any(role: str) -> str:

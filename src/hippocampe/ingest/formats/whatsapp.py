@@ -21,7 +21,7 @@ from hippocampe.ingest.formats.record import (
     label_of,
 )
 from hippocampe.ingest.formats.source import Line, Source, lines
-from hippocampe.language.lexicon import together
+from hippocampe.language.lexicon import load_all
 from hippocampe.types import MAX_MESSAGE_CHARACTERS
 
 _MARKS_AT_START = "\u200e\u200f\u202a\u202b\u202c\ufeff"
@@ -37,8 +37,8 @@ _AUTHOR = re.compile(r"(.{1,200}?)\s?:(?:\s|$)")
 _HEADER_CHARACTERS = 60
 
 _CHAT_FILE = re.compile(
-    rf"^(?:{'|'.join(together('notices')['chat_files'])})"
-    rf"(?: (?:{'|'.join(together('notices')['chat_with'])}) | - | )",
+    rf"^(?:{'|'.join(load_all('notices')['chat_files'])})"
+    rf"(?: (?:{'|'.join(load_all('notices')['chat_with'])}) | - | )",
     re.IGNORECASE,
 )
 _EXTENSION = re.compile(r"\.(?:txt|zip)$", re.IGNORECASE)

@@ -1,1 +1,1 @@
-"""Time expressions in French and English, read into time windows."""
+"""Parse time expressions into time windows: grammar → resolve → window."""

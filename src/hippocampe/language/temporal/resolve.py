@@ -1,7 +1,7 @@
-"""What each expression of the grammar stands for: from its words to a span of time.
+"""Compute the time span of each kind of time expression.
 
-Pure: the clock is always given, and its zone is where days begin. A date without a year looks back,
-since what is looked for is remembered: "en mars" is the latest March that has begun. A reader gives
+The current time is an argument, and days begin in its zone. A date without a year resolves to the
+past, because queries search memories: "en mars" is the latest March that has begun. Resolvers return
 None for a date that does not exist.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from hippocampe.language.calendar import MONTHS
 from hippocampe.language.temporal.grammar import (
     AMOUNTS,
     DAY,
@@ -25,17 +26,17 @@ from hippocampe.language.temporal.grammar import (
     WAYS,
     WEEKDAYS,
 )
-from hippocampe.language.text import MONTHS
 
-Kind = Literal[
+WindowKind = Literal[
     "moment", "part", "day", "weekend", "week", "month", "season", "holiday", "year",
     "rolling", "range", "since", "before",
 ]  # fmt: skip
 Span = tuple[datetime, datetime]
-Words = dict[str, str]
+Groups = dict[str, str]
+"""Matched text by short group name."""
 
-_SOME = 6.0
-"""How many "ces derniers jours" may be."""
+_UNSTATED_COUNT = 6.0
+"""Units covered by an expression without a number ("ces derniers jours")."""
 
 
 def _midnight(now: datetime, year: int, month: int, day: int) -> datetime | None:
@@ -46,16 +47,16 @@ def _midnight(now: datetime, year: int, month: int, day: int) -> datetime | None
 
 
 def start_of_day(now: datetime) -> datetime:
-    """The first moment of that day, in the zone of ``now``."""
+    """Return midnight of the day of `now`, in its zone."""
     return datetime(now.year, now.month, now.day, tzinfo=now.tzinfo)
 
 
-def _occurrence(words: Words, now: datetime, at: Callable[[int], Span | None]) -> Span | None:
-    """The year's occurrence that is meant: the named year, or by default the latest begun."""
-    if "year" in words:
-        return at(int(words["year"]) + 2000 * (len(words["year"]) == 2))
+def _occurrence(groups: Groups, now: datetime, at: Callable[[int], Span | None]) -> Span | None:
+    """Return the occurrence in the stated year, or by default the latest one that has begun."""
+    if "year" in groups:
+        return at(int(groups["year"]) + 2000 * (len(groups["year"]) == 2))
     spans = [span for year in range(now.year - 4, now.year + 5) if (span := at(year))]
-    way = WAYS.get(words.get("way", ""))
+    way = WAYS.get(groups.get("way", ""))
     if way == "next":
         return next((span for span in spans if span[0] > now), None)
     if way == "this":
@@ -64,28 +65,28 @@ def _occurrence(words: Words, now: datetime, at: Callable[[int], Span | None]) -
     return past[-1] if past else None
 
 
-def _read_date(words: Words, now: datetime) -> Span | None:
-    day = 1 if words["day"] in FIRST_DAY else int(words["day"])
-    month = MONTHS.get(words["month"]) or int(words["month"])
-    if month > 12 >= day and "by" in words:
+def _resolve_date(groups: Groups, now: datetime) -> Span | None:
+    day = 1 if groups["day"] in FIRST_DAY else int(groups["day"])
+    month = MONTHS.get(groups["month"]) or int(groups["month"])
+    if month > 12 >= day and "by" in groups:
         day, month = month, day  # 05/17/2023 can only be American
-    first = int(words.get("first", day))
+    first = int(groups.get("first", day))
 
     def at(year: int) -> Span | None:
         start, end = (_midnight(now, year, month, first), _midnight(now, year, month, day))
         return (start, end + DAY) if start and end and start <= end else None
 
-    return _occurrence(words, now, at)
+    return _occurrence(groups, now, at)
 
 
-def _read_month(words: Words, now: datetime) -> Span | None:
-    month = MONTHS[words["month"]]
+def _resolve_month(groups: Groups, now: datetime) -> Span | None:
+    month = MONTHS[groups["month"]]
 
     def at(year: int) -> Span:
         start = datetime(year, month, 1, tzinfo=now.tzinfo)
         return start, _add_months(start, 1)
 
-    return _occurrence(words, now, at)
+    return _occurrence(groups, now, at)
 
 
 def _add_months(start: datetime, months: int) -> datetime:
@@ -93,31 +94,31 @@ def _add_months(start: datetime, months: int) -> datetime:
     return start.replace(year=index // 12, month=index % 12 + 1, day=1)
 
 
-def _read_year(words: Words, now: datetime) -> Span:
-    start = datetime(int(words["year"]), 1, 1, tzinfo=now.tzinfo)
+def _resolve_year(groups: Groups, now: datetime) -> Span:
+    start = datetime(int(groups["year"]), 1, 1, tzinfo=now.tzinfo)
     return start, start.replace(year=start.year + 1)
 
 
-def _read_season(words: Words, now: datetime) -> Span | None:
-    first, last = SEASONS[words["season"]]
+def _resolve_season(groups: Groups, now: datetime) -> Span | None:
+    first, last = SEASONS[groups["season"]]
 
     def at(year: int) -> Span:
         start = datetime(year, *first, tzinfo=now.tzinfo)
         return start, datetime(year + (last < first), *last, tzinfo=now.tzinfo)
 
-    return _occurrence(words, now, at)
+    return _occurrence(groups, now, at)
 
 
-def _read_feast(words: Words, now: datetime) -> Span | None:
-    """Two days on each side: a feast is lived and told on its eve and on the days after."""
-    fixed = FEASTS[words["feast"]]
+def _resolve_feast(groups: Groups, now: datetime) -> Span | None:
+    """Add two days on each side: people mention a feast on its eve and in the days after."""
+    fixed = FEASTS[groups["feast"]]
 
     def at(year: int) -> Span:
         month, day = _easter(year) if EASTER in fixed else fixed
         start = datetime(year, month, day, tzinfo=now.tzinfo)
         return start - 2 * DAY, start + 3 * DAY
 
-    return _occurrence(words, now, at)
+    return _occurrence(groups, now, at)
 
 
 def _easter(year: int) -> tuple[int, int]:
@@ -138,19 +139,19 @@ def _part_of(day: datetime, part: str | None) -> Span:
     return day + timedelta(hours=first), day + timedelta(hours=last)
 
 
-def _part(words: Words) -> str | None:
-    return PARTS.get(words.get("part", ""))
+def _part(groups: Groups) -> str | None:
+    return PARTS.get(groups.get("part", ""))
 
 
-def _read_day(words: Words, now: datetime) -> Span:
-    return _part_of(start_of_day(now) + DAYS[words["word"]] * DAY, _part(words))
+def _resolve_day(groups: Groups, now: datetime) -> Span:
+    return _part_of(start_of_day(now) + DAYS[groups["word"]] * DAY, _part(groups))
 
 
-def _read_dayname(words: Words, now: datetime) -> Span:
-    today, weekday = start_of_day(now), WEEKDAYS[words["weekday"]]
+def _resolve_dayname(groups: Groups, now: datetime) -> Span:
+    today, weekday = start_of_day(now), WEEKDAYS[groups["weekday"]]
     monday = today - today.weekday() * DAY
-    way = WAYS.get(words.get("way", ""))
-    if "week" in words:
+    way = WAYS.get(groups.get("way", ""))
+    if "week" in groups:
         day = monday + (weekday - 7) * DAY
     elif way == "this":
         day = monday + weekday * DAY
@@ -158,25 +159,25 @@ def _read_dayname(words: Words, now: datetime) -> Span:
         day = today + ((weekday - today.weekday() - 1) % 7 + 1) * DAY
     else:
         day = today - ((today.weekday() - weekday - 1) % 7 + 1) * DAY
-    return _part_of(day, _part(words))
+    return _part_of(day, _part(groups))
 
 
-def _read_part(words: Words, now: datetime) -> Span | None:
-    if "tonight" in words:
+def _resolve_part(groups: Groups, now: datetime) -> Span | None:
+    if "tonight" in groups:
         return _part_of(start_of_day(now), "night")
-    part = "night" if "past" in words else PARTS[words["part"]]
-    last = "past" in words or WAYS.get(words["way"]) == "last"
+    part = "night" if "past" in groups else PARTS[groups["part"]]
+    last = "past" in groups or WAYS.get(groups["way"]) == "last"
     if last and part != "night":
         return None if part != "evening" else _part_of(start_of_day(now) - DAY, part)
-    # "cette nuit", said in the day, is the night that ended.
+    # In the daytime, "cette nuit" is the previous night.
     back = part == "night" and (last or now.hour < 18)
     return _part_of(start_of_day(now) - back * DAY, part)
 
 
-def _read_period(words: Words, now: datetime) -> Span:
-    way = WAYS.get(words.get("way", "this"), "this")
-    step = -2 if "twice" in words else STEPS[way]
-    unit, today = PERIODS.get(words["unit"]), start_of_day(now)
+def _resolve_period(groups: Groups, now: datetime) -> Span:
+    way = WAYS.get(groups.get("way", "this"), "this")
+    step = -2 if "twice" in groups else STEPS[way]
+    unit, today = PERIODS.get(groups["unit"]), start_of_day(now)
     monday = today - today.weekday() * DAY
     if unit == "week":
         return monday + step * 7 * DAY, monday + (step + 1) * 7 * DAY
@@ -186,21 +187,21 @@ def _read_period(words: Words, now: datetime) -> Span:
         start = today.replace(month=1, day=1)
         return _add_months(start, 12 * step), _add_months(start, 12 * (step + 1))
     if step == 0:
-        step = -1 if today.weekday() < 2 else 0  # on a Monday, "this weekend" is the one just lived
+        step = -1 if today.weekday() < 2 else 0  # on Monday, "this weekend" is the past one
     elif step == 1:
         step = 0 if today.weekday() < 5 else 1
     return _weekend(monday, step)
 
 
 def _weekend(monday: datetime, weeks: int) -> Span:
-    """Friday evening belongs to it in speech."""
+    """Return a weekend, including Friday evening as in everyday usage."""
     end = monday + (7 + 7 * weeks) * DAY
     return end - timedelta(hours=54), end
 
 
-def _read_weekends(words: Words, now: datetime) -> Span:
+def _resolve_weekends(groups: Groups, now: datetime) -> Span:
     monday = start_of_day(now) - now.weekday() * DAY
-    return _weekend(monday, -round(_numbers(words["count"])[0]))
+    return _weekend(monday, -round(_numbers(groups["count"])[0]))
 
 
 def _numbers(word: str) -> tuple[float, float]:
@@ -210,56 +211,56 @@ def _numbers(word: str) -> tuple[float, float]:
     return number, number
 
 
-def _read_ago(words: Words, now: datetime) -> Span:
-    """A point some units away, and room around it.
+def _resolve_ago(groups: Groups, now: datetime) -> Span:
+    """Resolve "3 weeks ago" to an interval around that point.
 
-    People name the nearest round number, and change unit when that is too coarse ("10 days", "18
-    months"): a quarter of the unit. And the further away, the vaguer the memory, in proportion
-    (Weber's law): an eighth of the distance. Three weeks give 9 days, 3 days give 3, 2 give 1.
+    The margin is a quarter of the unit, because people round to the nearest number and change units
+    when that is too coarse ("10 days", "18 months"), plus an eighth of the distance, because memory
+    gets vaguer in proportion (Weber's law). Three weeks give 9 days, 3 days give 3, 2 give 1.
     """
-    unit, half = UNITS[words["unit"]], 0.5 * ("half" in words)
-    low, high = (half + n for n in _numbers(words["low"]))
-    if "high" in words:
-        high = max(low, _numbers(words["high"])[1])
+    unit, half = UNITS[groups["unit"]], 0.5 * ("half" in groups)
+    low, high = (half + n for n in _numbers(groups["low"]))
+    if "high" in groups:
+        high = max(low, _numbers(groups["high"])[1])
     near = unit * low - unit * (low / 8 + 0.25)
     far = unit * high + unit * (high / 8 + 0.25)
-    if "ahead" in words:
+    if "ahead" in groups:
         near, far = -far, -near
     if unit < DAY:
         margin, now = timedelta(minutes=5), now.astimezone(UTC)
         return now - far - margin, now - near + margin
-    noon = start_of_day(now) + DAY / 2  # whole days, whatever the hour of the question
+    noon = start_of_day(now) + DAY / 2  # whole days, independent of the current hour
     return start_of_day(noon - far), start_of_day(noon - near - timedelta(seconds=1)) + DAY
 
 
-def _read_later(words: Words, now: datetime) -> Span:
-    return _read_ago(words | {"ahead": ""}, now)
+def _resolve_later(groups: Groups, now: datetime) -> Span:
+    return _resolve_ago(groups | {"ahead": ""}, now)
 
 
-def _read_rolling(words: Words, now: datetime) -> Span:
-    unit = UNITS[words["unit"]]
-    count = _numbers(words["low"])[1] if "low" in words else _SOME
-    if "one" in words:
+def _resolve_rolling(groups: Groups, now: datetime) -> Span:
+    unit = UNITS[groups["unit"]]
+    count = _numbers(groups["low"])[1] if "low" in groups else _UNSTATED_COUNT
+    if "one" in groups:
         count = 1.0
     if unit < DAY:
         return now.astimezone(UTC) - unit * count, now
     return start_of_day(now - unit * count), now
 
 
-def _read_lately(words: Words, now: datetime) -> Span:
+def _resolve_lately(groups: Groups, now: datetime) -> Span:
     return start_of_day(now - 30 * DAY), now
 
 
-Reader = Callable[[Words, datetime], Span | None]
-READERS: dict[str, tuple[Reader, Kind]] = {
-    "iso": (_read_date, "day"), "full": (_read_date, "day"), "short": (_read_date, "day"),
-    "days": (_read_date, "range"), "days_after": (_read_date, "range"),
-    "date": (_read_date, "day"), "date_after": (_read_date, "day"),
-    "month": (_read_month, "month"), "dayname": (_read_dayname, "day"),
-    "day": (_read_day, "day"), "part": (_read_part, "part"), "period": (_read_period, "week"),
-    "season": (_read_season, "season"), "feast": (_read_feast, "holiday"),
-    "ago": (_read_ago, "moment"), "ago_after": (_read_ago, "moment"),
-    "later": (_read_later, "moment"), "weekends": (_read_weekends, "weekend"),
-    "rolling": (_read_rolling, "rolling"), "lately": (_read_lately, "rolling"),
-    "year": (_read_year, "year"),
+Resolver = Callable[[Groups, datetime], Span | None]
+RESOLVERS: dict[str, tuple[Resolver, WindowKind]] = {
+    "iso": (_resolve_date, "day"), "full": (_resolve_date, "day"), "short": (_resolve_date, "day"),
+    "days": (_resolve_date, "range"), "days_after": (_resolve_date, "range"),
+    "date": (_resolve_date, "day"), "date_after": (_resolve_date, "day"),
+    "month": (_resolve_month, "month"), "dayname": (_resolve_dayname, "day"),
+    "day": (_resolve_day, "day"), "part": (_resolve_part, "part"), "period": (_resolve_period, "week"),
+    "season": (_resolve_season, "season"), "feast": (_resolve_feast, "holiday"),
+    "ago": (_resolve_ago, "moment"), "ago_after": (_resolve_ago, "moment"),
+    "later": (_resolve_later, "moment"), "weekends": (_resolve_weekends, "weekend"),
+    "rolling": (_resolve_rolling, "rolling"), "lately": (_resolve_lately, "rolling"),
+    "year": (_resolve_year, "year"),
 }  # fmt: skip

@@ -1,7 +1,6 @@
-"""Read the window of time that a sentence speaks of.
+"""Find the time window named in a sentence.
 
-Pure: the clock is always given. Wall-clock arithmetic is done in the reader's zone, where days
-begin; every datetime that leaves is UTC, and the span of a window lies in the text as written.
+Wall-clock arithmetic is done in the zone of the reader, where days begin; returned datetimes are UTC.
 """
 
 import re
@@ -13,20 +12,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from zoneinfo import ZoneInfo
 
+from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.language.temporal.grammar import (
     BARE_WEEKDAYS,
     CAPITAL_MONTHS,
     CORE,
     DAY,
-    FULL_MONTHS,
     HABIT,
     HABITS,
     JOIN,
+    MAX_WORDS_BEFORE_CORE,
     OTHER_SENSES,
     PERIODS,
     PLACED,
-    REACH,
     TO,
     VERBS,
     WAYS,
@@ -34,64 +33,66 @@ from hippocampe.language.temporal.grammar import (
     grammar,
     prefix_role,
 )
-from hippocampe.language.temporal.resolve import READERS, Kind, Span, Words, start_of_day
+from hippocampe.language.temporal.resolve import RESOLVERS, Groups, Span, WindowKind, start_of_day
 
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # "before May" needs some start: no talk is older
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # start of open windows such as "before May"
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A stretch of time named in a sentence.
+    """A time window named in a sentence.
 
     Attributes:
-        start: first instant, UTC.
-        end: first instant after it, UTC.
-        text: the words that named it, as written.
-        span: where those words lie in the sentence, ``(start, end)`` in characters.
-        kind: what sort of stretch it is.
+        start: Start, UTC.
+        end: End, UTC; exclusive.
+        text: The expression, as written.
+        span: Position of the expression in the sentence, ``(start, end)`` in characters.
+        kind: Kind of window.
     """
 
     start: datetime
     end: datetime
     text: str
     span: tuple[int, int]
-    kind: Kind
+    kind: WindowKind
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Expression:
+    """A match of the grammar, with its time span and whether it surely is a time expression."""
+
     match: re.Match[str]
     name: str
-    words: Words
+    groups: Groups
     span: Span
     sure: bool
 
     @property
     def link(self) -> str:
-        """The role of what it begins with: since, after, before, until, between, from."""
+        """The role of its first word: since, after, before, until, between, from."""
         return prefix_role(self.match["link"] or "")
 
 
-def read_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
-    """Read the time that a sentence speaks of.
+def parse_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWindow | None:
+    """Find the time window named in a sentence.
 
-    Of several expressions the shortest window is kept, the first one on a tie.
+    The shortest window wins; on a tie, the first.
 
     Args:
-        text: a sentence, of any length.
-        now: the moment the sentence is said; aware.
-        timezone: where it is said (``"Europe/Paris"``): days begin there.
+        text: A sentence, of any length.
+        now: Time of the sentence; aware.
+        timezone: Zone of the speaker (``"Europe/Paris"``): days begin there.
 
     Returns:
         The window, or None when the sentence names no time.
 
     Raises:
-        InvalidInput: ``now`` has no timezone, or ``timezone`` is unknown.
+        InvalidInput: `now` has no timezone, or `timezone` is unknown.
     """
     here = as_utc(now, name="now").astimezone(as_zone(timezone))
     folded, places = _folded(text)
     best: tuple[timedelta, TimeWindow] | None = None
-    for start, end, (first, last), kind in _windows(_found(folded, text, places, here), here):
+    for start, end, (first, last), kind in _windows(_expressions(folded, text, places, here), here):
         if start < end and (best is None or end - start < best[0]):
             span = places[first], places[last - 1] + 1
             window = TimeWindow(start, end, text[slice(*span)], span, kind)
@@ -100,7 +101,7 @@ def read_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeWi
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
-    """The text in lower case without accents, and where each of its characters comes from."""
+    """Return the text in lower case without accents, and the source offset of each character."""
     if text.isascii():
         return text.lower(), range(len(text))
     folded: list[str] = []
@@ -120,7 +121,7 @@ def _folded(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _matches(folded: str) -> Iterator[re.Match[str]]:
-    starts: deque[int] = deque(maxlen=REACH + 1)
+    starts: deque[int] = deque(maxlen=MAX_WORDS_BEFORE_CORE + 1)
     expression, done = grammar()[0], 0
     for word in WORD.finditer(folded):
         starts.append(word.start())
@@ -133,23 +134,27 @@ def _matches(folded: str) -> Iterator[re.Match[str]]:
                 yield match
 
 
-def _found(folded: str, text: str, places: Sequence[int], now: datetime) -> Iterator[_Found]:
-    groups = grammar()[1]
+def _expressions(
+    folded: str, text: str, places: Sequence[int], now: datetime
+) -> Iterator[_Expression]:
+    group_names = grammar()[1]
     for match in _matches(folded):
         name = match.lastgroup or ""
-        words = {
+        groups = {
             key: " ".join(match[group].replace("-", " ").split())
-            for key, group in groups[name]
+            for key, group in group_names[name]
             if match[group]
         }
-        if span := READERS[name][0](words, now):
-            capital = "month" in words and text[places[match.start(f"{name}_month")]].isupper()
+        if span := RESOLVERS[name][0](groups, now):
+            capital = "month" in groups and text[places[match.start(f"{name}_month")]].isupper()
             before = folded[max(0, match.start() - 8) : match.start()]
-            yield _Found(match, name, words, span, _is_sure(match, name, words, capital, before))
+            yield _Expression(
+                match, name, groups, span, _is_sure(match, name, groups, capital, before)
+            )
 
 
-def _is_sure(match: re.Match[str], name: str, words: Words, capital: bool, before: str) -> bool:
-    """Whether the words around make it a time: "may", "mars" and "2022" alone do not."""
+def _is_sure(match: re.Match[str], name: str, groups: Groups, capital: bool, before: str) -> bool:
+    """Whether the context confirms a time expression: "may", "mars" or "2022" alone may be none."""
     place, article, link = (
         " ".join((match[group] or "").split()) for group in ("place", "article", "link")
     )
@@ -157,91 +162,93 @@ def _is_sure(match: re.Match[str], name: str, words: Words, capital: bool, befor
         prefix_role(link) not in ("", "from", "between")
         or match["about"]
         or match["portion"]
-        or "way" in words
+        or "way" in groups
     )
     match name:
         case "short":
             placed = bound or not PLACED["date"].isdisjoint((article, place, link))
-            return placed and (words["day"], words["month"]) != ("24", "7")
+            return placed and (groups["day"], groups["month"]) != ("24", "7")
         case "date" | "date_after":
-            verb = words["month"] in VERBS and not capital
-            named = "ordinal" in words or "year" in words
+            verb = groups["month"] in VERBS and not capital
+            named = "ordinal" in groups or "year" in groups
             return not verb or bound or named or place in PLACED["date"]
         case "month":
-            return "year" in words or _is_month(words, capital, place, bound, article)
+            return "year" in groups or _is_month(groups, capital, place, bound, article)
         case "dayname":
-            named = "part" in words or "week" in words or place in PLACED["date"]
-            return _is_day(words, bound, named, (article, place, link), before)
+            named = "part" in groups or "week" in groups or place in PLACED["date"]
+            return _is_day(groups, bound, named, (article, place, link), before)
         case "season":
-            year = "year" in words and (words["season"] not in OTHER_SENSES or article or place)
+            year = "year" in groups and (groups["season"] not in OTHER_SENSES or article or place)
             return bool(bound or year or (article and place in PLACED["season"]))
         case "feast":
-            return bound or "year" in words or place in PLACED["feast"]
+            return bound or "year" in groups or place in PLACED["feast"]
         case "year":
-            return bound or place in PLACED["year"] or "called" in words
+            return bound or place in PLACED["year"] or "called" in groups
         case _:
             return True
 
 
 def _is_day(
-    words: Words, bound: bool, named: bool, around: tuple[str, str, str], before: str
+    groups: Groups, bound: bool, named: bool, around: tuple[str, str, str], before: str
 ) -> bool:
     article, place, link = around
-    each = before.endswith(HABITS[words["weekday"]])
+    each = before.endswith(HABITS[groups["weekday"]])
     of_habit = link in HABIT["habit_links"]
-    if words["weekday"] not in BARE_WEEKDAYS:
+    if groups["weekday"] not in BARE_WEEKDAYS:
         begins = prefix_role(link) == "from" and not of_habit
         return (bound or named or begins) and not each
     habit = article in HABIT["habit_articles"] or place in HABIT["habit_places"]
     return bound or not (habit or of_habit or each)
 
 
-def _is_month(words: Words, capital: bool, place: str, bound: bool, article: str) -> bool:
-    month, way = words["month"], words.get("way")
+def _is_month(groups: Groups, capital: bool, place: str, bound: bool, article: str) -> bool:
+    month, way = groups["month"], groups.get("way")
     if month not in FULL_MONTHS:
         return False
     if month in VERBS and not capital and way and (WAYS.get(way) == "this" or article):
         return False  # "this may help", "the next march"
     if month in CAPITAL_MONTHS and capital and not way:
-        return place == CAPITAL_MONTHS[month]  # "Mars" is the planet
+        return place == CAPITAL_MONTHS[month]  # "Mars" alone is the planet
     return bound or place in PLACED["month"]
 
 
 def _windows(
-    found: Iterator[_Found], now: datetime
-) -> Iterator[tuple[datetime, datetime, tuple[int, int], Kind]]:
-    """The windows of single expressions, and of pairs ("entre mars et mai")."""
+    found: Iterator[_Expression], now: datetime
+) -> Iterator[tuple[datetime, datetime, tuple[int, int], WindowKind]]:
+    """Yield the windows of single expressions, and of pairs ("entre mars et mai")."""
     pending = None
-    for one in chain(found, (None,)):
+    for expression in chain(found, (None,)):
         if pending is None:
-            pending = one
+            pending = expression
             continue
-        if one and (span := _joined(pending, one, now)):
-            yield *_utc(span), (pending.match.start(), one.match.end()), "range"
+        if expression and (span := _joined(pending, expression, now)):
+            yield *_utc(span), (pending.match.start(), expression.match.end()), "range"
             pending = None
             continue
         if pending.sure and (single := _single(pending, now)):
             span, kind = single
             yield *_utc(span), pending.match.span(), kind
-        pending = one
+        pending = expression
 
 
-def _joined(first: _Found, second: _Found, now: datetime) -> Span | None:
+def _joined(first: _Expression, second: _Expression, now: datetime) -> Span | None:
     if first.link not in ("between", "from"):
         return None
     gap = first.match.string[first.match.end() : second.match.start()]
     if not (JOIN.fullmatch(gap) or (gap.isspace() and TO.match(second.match[0]))):
         return None
     start, end = first.span[0], second.span[1]
-    if "year" not in first.words and ("year" in second.words or start > second.span[0]):
-        # The end says the year: "entre mars et mai 2024" begins in March 2024.
-        start = (READERS[first.name][0](first.words, end.astimezone(now.tzinfo)) or first.span)[0]
+    if "year" not in first.groups and ("year" in second.groups or start > second.span[0]):
+        # The year of the end applies to the start: "entre mars et mai 2024".
+        start = (RESOLVERS[first.name][0](first.groups, end.astimezone(now.tzinfo)) or first.span)[
+            0
+        ]
     # "du lundi au mercredi" is a habit.
     habit = first.name == "dayname" and first.match["link"] in HABIT["habit_links"]
     return None if habit else (start, end)
 
 
-def _single(found: _Found, now: datetime) -> tuple[Span, Kind] | None:
+def _single(found: _Expression, now: datetime) -> tuple[Span, WindowKind] | None:
     start, end = found.span
     kind = _kind(found)
     if portion := found.match["portion"]:
@@ -255,19 +262,19 @@ def _single(found: _Found, now: datetime) -> tuple[Span, Kind] | None:
         case "after":
             return ((end, now), "since") if end < now else None
         case "before":
-            return (_BEGINNING, start), "before"
+            return (_EPOCH, start), "before"
         case "until":
-            return (_BEGINNING, end), "before"
+            return (_EPOCH, end), "before"
         case _:
             return (start, end), kind
 
 
-def _kind(found: _Found) -> Kind:
-    if "part" in found.words:
+def _kind(found: _Expression) -> WindowKind:
+    if "part" in found.groups:
         return "part"
     if found.name != "period":
-        return READERS[found.name][1]
-    match PERIODS.get(found.words["unit"]):
+        return RESOLVERS[found.name][1]
+    match PERIODS.get(found.groups["unit"]):
         case "week":
             return "week"
         case "month":
@@ -279,7 +286,7 @@ def _kind(found: _Found) -> Kind:
 
 
 def _portion(start: datetime, end: datetime, word: str) -> Span:
-    """Early, middle or late part: two fifths each, since they are named loosely."""
+    """Return the early, middle or late part: two fifths each, because usage is loose."""
     whole = end - start
     if whole <= 2 * DAY:
         return start, end

@@ -1,0 +1,86 @@
+"""Find what distinguishes two similar statements: a name, a number, a date or a role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.sentence import Statement, is_name
+from hippocampe.language.tokenizer import Word
+from hippocampe.language.word_classes import word_classes
+
+_HAVE_UNACCENTED: Final = words_of("have_unaccented")
+_PERSONS: Final = words_of("persons")
+_UNNAMED: Final = words_of("unnamed")
+_ARTICLES: Final = words_of("articles")
+_NUMBER_WORDS: Final = words_of("numerals")
+
+
+def difference(new: Statement, old: Statement) -> str | None:
+    """Return what distinguishes two statements with shared words, as text to show; None if unknown."""
+    only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
+    for kind, pick in (
+        ("name", proper_names),
+        ("number", _numbers),
+        ("date", _dated),
+        ("subject", _persons),
+    ):
+        left = pick(only_new, new)
+        right = pick(only_old, old) if left else []
+        if left and right:
+            return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
+    if not only_new and not only_old and len(new.words) == len(old.words):
+        return "roles swapped"
+    return None
+
+
+def shared_words(new: Statement, old: Statement) -> frozenset[str]:
+    """Return the content words of both statements, without the subject both begin with."""
+    shared = new.content_words & old.content_words
+    return shared.difference(set(_leading(new)).intersection(_leading(old))) if shared else shared
+
+
+def _leading(statement: Statement) -> Iterator[str]:
+    """Yield the subject of a statement: the words before the first that is no name."""
+    for word in statement.core:
+        if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
+            return
+        yield word.norm
+
+
+def _words_beyond(statement: Statement, other: Statement) -> list[Word]:
+    """Return the words that occur more often in `statement` than in `other`."""
+    ours, theirs = statement.counts, other.counts
+    return [word for word in statement.words if ours[word.norm] > theirs.get(word.norm, 0)]
+
+
+def proper_names(words: Sequence[Word], statement: Statement) -> list[str]:
+    """Return the proper names among words of a statement, folded."""
+    return [word.norm for word in words if _is_named(word, statement)]
+
+
+def _is_named(word: Word, statement: Statement) -> bool:
+    """Whether a word is a name, not a common word that opens a sentence ("Habite à …")."""
+    if not is_name(statement, word):
+        return False
+    if not word.opens:
+        return True
+    at = statement.words.index(word)
+    following = statement.words[at + 1 : at + 2]
+    if not following or following[0].surface.lower() in _HAVE_UNACCENTED:
+        return True
+    after = following[0].norm
+    return not (word_classes().has("adjunct", after) or after in _ARTICLES)
+
+
+def _numbers(words: Sequence[Word], statement: Statement) -> list[str]:
+    return [w.norm for w in words if any(c.isdigit() for c in w.norm) or w.norm in _NUMBER_WORDS]
+
+
+def _dated(words: Sequence[Word], statement: Statement) -> list[str]:
+    return [word.norm for word in words if word.norm in word_classes().times]
+
+
+def _persons(words: Sequence[Word], statement: Statement) -> list[str]:
+    return [w.norm for w in words if w.norm in _PERSONS or _is_named(w, statement)]

@@ -1,0 +1,35 @@
+"""Detect grammatical person: whether a text is about its speaker or its addressee."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.text import fold
+
+
+def _any_word(role: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(sorted(words_of(role)))})\b")
+
+
+_FIRST_PERSON: Final = _any_word("first_person")
+_NOT_FIRST_PERSON: Final = _any_word("not_first_person")
+_SPEAKER: Final = _any_word("one_speaker")
+_ADDRESSEE: Final = _any_word("addressee")
+_REQUEST: Final = re.compile(rf"\b(?:{'|'.join(load_all('questions')['requests'])})\b")
+
+
+def is_first_person(text: str) -> bool:
+    """Return whether `text` uses the first person: "je", "mon", "I", "we"."""
+    return _FIRST_PERSON.search(fold(_NOT_FIRST_PERSON.sub("", text))) is not None
+
+
+def is_about_speaker(text: str) -> bool:
+    """Return whether `text` is about its one speaker: "my dog", but not "our dog" or "tell me"."""
+    return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
+
+
+def is_to_somebody(text: str) -> bool:
+    """Return whether `text` addresses someone: "you", "ton"."""
+    return _ADDRESSEE.search(fold(text)) is not None
