@@ -28,7 +28,7 @@ ALLOWED: dict[str, str] = {
     "engine": "errors types config protocols system language store embed index",
     "ingest": "errors types config protocols system language consolidation validation store index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
-    "injection": "errors types protocols system language consolidation store embed index engine ingest"
+    "injection": "errors types config protocols system language consolidation store embed index engine ingest"
     " retrieval",
     "curation": "errors types protocols language consolidation validation store index engine ingest"
     " retrieval injection",

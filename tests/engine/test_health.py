@@ -93,7 +93,7 @@ def test_an_overload_is_logged_at_both_ends(logged: pytest.LogCaptureFixture) ->
     outages.served()
     outages.served()
     assert lines(logged) == [
-        ("WARNING", "overload: more turns than can be served, some are answered without memory"),
+        ("WARNING", "overload: too many turns at once, some are answered without memory"),
         ("INFO", "overload has ended: 50 of 102 turns were answered without memory"),
     ]
     assert outages.counts == {"overload": 1}

@@ -797,7 +797,7 @@ class TestFaults:
         for _ in range(3):
             turn = anew(hippo)
             assert (turn.text, turn.items, turn.trace.skipped) == ("", (), "overloaded")
-        assert lines(logged) == [("WARNING", "overload: more turns than can be served")]
+        assert lines(logged) == [("WARNING", "overload: too many turns at once")]
         assert hippo.stats(scope=LOBBY).outages == {"overload": 1}
 
     def test_a_turn_waits_for_its_place(self, hippo: Hippocampe, broken: Broken) -> None:
