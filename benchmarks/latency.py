@@ -32,12 +32,12 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.config import Config
 from hippocampe.injection import before_turn
 from hippocampe.lifecycle import maintenance
-from hippocampe.retrieval import features, scoring, signals
+from hippocampe.retrieval import candidates, features, results, scoring, signals
 from hippocampe.retrieval import recall as recall_step
 from hippocampe.types import Injection
 
 NO_GRAPH = 10**9
-CONTEXT_LIMIT = "what is not searched for, beside the search"
+ALWAYS_ON = "always-on context, beside the search"
 COLD = """
 import json, sys, time
 start = time.perf_counter()
@@ -145,7 +145,7 @@ class Probe:
         self._served += 1
         scope = Scope(space=space, user="camille", channel=f"channel {self._served}")
         watch = common.Stopwatch(served.stages)
-        with common.watched((before_turn._Turn, "_standing", watch.of(CONTEXT_LIMIT))):
+        with common.watched((before_turn, "_read_context", watch.of(ALWAYS_ON))):
             started = time.perf_counter()
             injection = self._hippo.before_turn(text, scope=scope)
             served.note(injection, time.perf_counter() - started)
@@ -167,16 +167,16 @@ class Probe:
         parts = self._hippo._context
         index = type(parts.index)
         return [
-            (recall_step, "understand", watch.of("understand, embedding included")),
+            (recall_step, "analyse", watch.of("query analysis, embedding included")),
             (type(parts.embedder), "embed_query", watch.of("embedding")),
-            (recall_step, "gather", watch.of("searches")),
+            (candidates, "search", watch.of("searches")),
             (index, "nearest", watch.of("search by meaning")),
             (index, "matching", watch.of("search by words")),
-            (recall_step, "_fuse", watch.of("fuse")),
-            (features, "load", watch.of("evidence")),
-            (signals, "signals", watch.of("signals")),
-            (scoring, "judged", watch.of("relevance")),
-            (recall_step, "_read", watch.of("read")),
+            (candidates, "fuse", watch.of("fusion")),
+            (features, "load", watch.of("features")),
+            (signals, "measure", watch.of("signals")),
+            (scoring, "score", watch.of("scoring")),
+            (results, "load", watch.of("results")),
         ]
 
 

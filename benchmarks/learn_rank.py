@@ -44,21 +44,20 @@ from hippocampe.language.questions import asks, rewrite_idioms
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.language.topics import topics_of
 from hippocampe.language.traits import traits
-from hippocampe.retrieval import fusion, signals
+from hippocampe.retrieval import fusion, scoring, signals
 from hippocampe.retrieval.candidates import DEPTH, NEIGHBOURS_OF_BEST
 from hippocampe.retrieval.late_interaction import Texts
 from hippocampe.retrieval.scoring import (
     FORMS,
     KINDS,
     Model,
-    against_rivals,
-    alone,
     blend,
-    features,
-    judged,
-    rivals,
+    intercept,
+    own_log_odds,
+    rival_adjustment,
+    rival_log_odds,
     sigmoid,
-    start,
+    standardise,
 )
 
 ORDER_SHARE, DECAY = 1.0, 1e-3
@@ -195,7 +194,7 @@ class Scope:
         best = [int(row) for row in fusion.fuse(rankings, {})[:NEIGHBOURS_OF_BEST]]
         near = [self.beside(row, step) for row in best for step in (-1, 1)]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
-        return [int(row) for row in fusion.fuse(rankings, {})[: signals.CANDIDATES]]
+        return [int(row) for row in fusion.fuse(rankings, {})[: signals.MAX_CANDIDATES]]
 
 
 def ndcg(right: Sequence[bool], answers: int) -> float:
@@ -207,7 +206,7 @@ def ndcg(right: Sequence[bool], answers: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as recall would understand it.
+    """A question as recall would analyse it.
 
     `text` is what is embedded and searched for, with the other names of those it names; `words` are
     what the ranker compares, one name for each; `same` are words to read as another one.
@@ -309,7 +308,7 @@ def measure(
     shown = np.sort(bm25)[-DEPTH:].min()
     day = moment(question.row.get("date"))
     window = parse_window(question.asked, now=day, timezone="Europe/Paris") if day else None
-    query = signals.Query(
+    query = signals.QueryFeatures(
         question.words,
         known.vectors[np.array(asked)],
         signals.rarity(counts, len(scope.dense)),
@@ -320,7 +319,7 @@ def measure(
     same = {known.ids[other]: known.ids[name] for other, name in question.same.items()}
     ids = [known.ids[word] for row in listed for word in scope.words[row]]
     texts = Texts(np.array([same.get(id, id) for id in ids], np.int64), np.cumsum([0, *lengths]))
-    candidates = signals.Candidates(
+    candidates = signals.CandidateFeatures(
         dense=dense[rows],
         window=scope.window[rows] @ vector,
         bm25=np.where(bm25[rows] >= shown, bm25[rows], 0.0),
@@ -343,7 +342,7 @@ def measure(
         str(question.row.get("type", "")),
         question.row.get("split") == "held out",
         [scope.documents[row]["text"] for row in rows],
-        signals.signals(query, candidates),
+        signals.measure(query, candidates),
         np.isin(rows, list(right)),
         len(right),
         ndcg([r in right for r in np.argsort(-bm25, kind="stable")[:10]], len(right)),
@@ -373,7 +372,7 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
                 right.append(case.right[rows])
                 weights.append((weight, weight * bool(right[-1].any())))
     sizes = np.array([len(block) for block in blocks])
-    starts = np.repeat([start(empty, size) for size in sizes], sizes)
+    starts = np.repeat([intercept(empty, size) for size in sizes], sizes)
     solved = _minimise(
         np.concatenate(blocks), np.concatenate(right), sizes, np.array(weights), starts
     )
@@ -417,7 +416,9 @@ def _seen_by(model: Model, case: Case, fold: int, chance: np.random.Generator) -
     if chance.random() < 0.5:
         # In half of the small stores, the answer is there.
         few = np.unique(np.append(np.flatnonzero(case.right)[:2], few[:-2]))
-    return Unseen(fold, case, alone(model, case.measured), few, alone(model, case.measured[few]))
+    return Unseen(
+        fold, case, own_log_odds(model, case.measured), few, own_log_odds(model, case.measured[few])
+    )
 
 
 def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]:
@@ -436,8 +437,8 @@ def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]
                 (np.arange(len(answers)), each.odds, 1.0),
                 (each.few, each.few_odds, 0.25),
             ):
-                others = rivals(own)
-                changes = [against_rivals(unit, measured[rows], others) for unit in UNITS]
+                others = rival_log_odds(own)
+                changes = [rival_adjustment(unit, measured[rows], others) for unit in UNITS]
                 columns.append(np.stack(changes, axis=1))
                 odds.append(own)
                 right.append(answers[rows])
@@ -471,7 +472,7 @@ def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
 
 def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArray[np.float32]:
     """Shape (n, kinds * forms * signals): the features as seen by the weights of each kind."""
-    flat = np.moveaxis(features(measured, usual), 1, 0).reshape(len(measured), -1)
+    flat = np.moveaxis(standardise(measured, usual), 1, 0).reshape(len(measured), -1)
     return np.concatenate([flat * share[:, None] for share in blend(measured).T], axis=1)
 
 
@@ -570,7 +571,7 @@ def cross_validated(seen: dict[str, list[Unseen]]) -> dict[str, dict[str, float]
     for left in {each.fold for questions in seen.values() for each in questions}:
         taught = learn_rivals([[e for e in q if e.fold != left] for q in seen.values()])
         for each in (each for q in seen.values() for each in q if each.fold == left):
-            change = against_rivals(taught, each.case.measured, rivals(each.odds))
+            change = rival_adjustment(taught, each.case.measured, rival_log_odds(each.odds))
             scores[id(each)] = sigmoid(each.odds + change)
     return {n: figures([e.case for e in q], [scores[id(e)] for e in q]) for n, q in seen.items()}
 
@@ -581,7 +582,7 @@ def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float
     for source, questions in collections.items():
         model = learn([questions])
         found[source] = {
-            name: figures(q, [judged(c.measured, model)[0] for c in q])["ndcg@10"]
+            name: figures(q, [scoring.score(c.measured, model)[0] for c in q])["ndcg@10"]
             for name, q in collections.items()
             if name != source
         }
@@ -628,7 +629,7 @@ def main() -> None:
     taught = learn_rivals(list(seen.values()))
     model = replace(learn(list(collections.values())), rivals=taught)
     held_out = {
-        name: figures(kept, [judged(case.measured, model)[0] for case in kept])
+        name: figures(kept, [scoring.score(case.measured, model)[0] for case in kept])
         for name, q in everything.items()
         if (kept := [case for case in q if case.held_out])
     }

@@ -99,7 +99,7 @@ class Questions:
         seen: dict[str, Any] = {}
         with common.watched(
             (features, "load", lambda args, result, _: seen.update(fused=args[3], loaded=result)),
-            (scoring, "judged", lambda args, _result, _: seen.update(signals=args[0])),
+            (scoring, "score", lambda args, _result, _: seen.update(signals=args[0])),
         ):
             found, seconds = self._recall(query, "hybrid")
         asked.seconds.setdefault(WHOLE, []).append(seconds)

@@ -132,7 +132,7 @@ def test_latency(results: Path) -> None:
     for phase in ("before_graph", "while_building", "just_after_graph", "after_graph"):
         assert found[phase]["recall"]["count"] > 0
         assert "embedding" in found[phase]["stages"]
-        assert {"understand", "search", "render"} <= set(found[phase]["before_turn_stages"])
+        assert {"analyse", "search", "render"} <= set(found[phase]["before_turn_stages"])
         assert found[phase]["before_turn"]["items"] > 0
         assert found[phase]["before_turn"]["missing"] == 0
     remembered = found["after_graph"]["remember"]

@@ -21,7 +21,7 @@ from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import Notebook, open_notebook
 from hippocampe.injection import before_turn
-from hippocampe.injection.before_turn import Burst
+from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification

@@ -198,7 +198,7 @@ class TestBeforeTurn:
         assert id in shown
         assert re.search(r"\w+ -?\d+\.\d\d \([+-]\d", shown)
         assert re.search(r"\d injected.* of 3 considered", shown)
-        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*understand \d.*render \d", shown)
+        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*analyse \d.*render \d", shown)
         assert "\u202e" not in shown
 
     def test_words_are_counted_before_the_clock_runs(

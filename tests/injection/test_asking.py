@@ -211,31 +211,31 @@ give me a summary of the report
 """
 
 
-def read(text: str) -> open_questions.Asked | None:
+def parse(text: str) -> open_questions.OpenQuestion | None:
     window = parse_window(text, now=NOW, timezone="Europe/Paris")
     named = window.text if window else ""
-    return open_questions.read(text, named_time=named, companions=["Éko"])
+    return open_questions.parse(text, named_time=named, companions=["Éko"])
 
 
 @pytest.mark.parametrize("text", ABOUT_TALK.splitlines())
 def test_what_was_said_is_asked_for(text: str) -> None:
-    assert read(text) == open_questions.Asked("talk", frozenset())
+    assert parse(text) == open_questions.OpenQuestion("talk", frozenset())
 
 
 @pytest.mark.parametrize("text", ABOUT_PERSON.splitlines())
 def test_what_is_known_of_the_person_is_asked_for(text: str) -> None:
-    assert read(text) == open_questions.Asked("person", frozenset())
+    assert parse(text) == open_questions.OpenQuestion("person", frozenset())
 
 
 @pytest.mark.parametrize("text", NOT_OPEN.splitlines())
 def test_what_names_a_topic_or_asks_nothing_is_not_open(text: str) -> None:
-    asked = read(text)
+    asked = parse(text)
     assert asked is None or not asked.is_open
 
 
 @pytest.mark.parametrize("text", [*ABOUT_TALK.splitlines(), *ABOUT_PERSON.splitlines()])
 def test_case_accents_and_signs_do_not_matter(text: str) -> None:
-    assert read(text.upper().replace("?", "") + " !!") == read(text)
+    assert parse(text.upper().replace("?", "") + " !!") == parse(text)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_case_accents_and_signs_do_not_matter(text: str) -> None:
     ],
 )
 def test_the_topic_is_what_is_left_without_the_time(text: str, topic: set[str]) -> None:
-    assert read(text) == open_questions.Asked("talk", frozenset(topic))
+    assert parse(text) == open_questions.OpenQuestion("talk", frozenset(topic))
 
 
 @pytest.mark.parametrize(
@@ -274,13 +274,13 @@ def test_who_introduces_themselves(text: str, name: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "?", "🙂", "a" * 1_000_000, "on nous vous " * 30_000])
 def test_nothing_is_made_of_nothing_and_of_floods(text: str) -> None:
-    assert open_questions.read(text) is None
+    assert open_questions.parse(text) is None
     assert not open_questions.speaks_of_memory(text)
     assert open_questions.introduced(text) is None
 
 
 def test_the_quick_look_agrees_with_the_reading() -> None:
     for text in (ABOUT_TALK + ABOUT_PERSON + NOT_OPEN).splitlines():
-        assert open_questions.speaks_of_memory(text) == (open_questions.read(text) is not None), (
+        assert open_questions.speaks_of_memory(text) == (open_questions.parse(text) is not None), (
             text
         )

@@ -35,7 +35,7 @@ from hippocampe.injection import before_turn, channel_history, warmup
 from hippocampe.injection.channel_history import Channel, ChannelHistories
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.protocols import Vectors
-from hippocampe.retrieval import recall, request
+from hippocampe.retrieval import candidates, recall, request
 from hippocampe.types import Injection, Recollection
 
 HASHED = "hashed:64"
@@ -430,7 +430,7 @@ class TestPaths:
         assert contents(turn) == set(paths(turn))
         assert turn.trace.considered[0].recollection.score == 0.9
         assert turn.trace.considered[0].recollection.why
-        assert {"understand", "search", "standing", "gather", "choose", "render"} <= set(
+        assert {"analyse", "search", "context", "gather", "choose", "render"} <= set(
             turn.trace.stages
         )
         assert 0 < turn.tokens <= 800
@@ -820,7 +820,7 @@ class TestFaults:
         release = threading.Event()
         broken.fault = lambda: release.wait(30) and None  # pyright: ignore[reportAttributeAccessIssue]
         gathered: list[object] = []
-        monkeypatch.setattr(recall, "gather", lambda *_: gathered.append(1))
+        monkeypatch.setattr(candidates, "search", lambda *_: gathered.append(1))
         assert anew(hippo).trace.missing == ("search late",)
         release.set()
         turns_of(hippo).search_pool.shutdown(wait=True)
@@ -864,9 +864,9 @@ class TestFaults:
             for _ in range(2):
                 turn = anew(hippo)
                 assert turn.text == ""
-                assert turn.trace.missing == ("settings down", "search down", "standing down")
+                assert turn.trace.missing == ("settings down", "search down", "context down")
         assert contents(anew(hippo)) == {"on garde le vieux four"}
-        names = ("settings", "search", "standing")
+        names = ("settings", "search", "context")
         assert sorted(lines(logged)) == sorted(
             [
                 *[("WARNING", f"{name} failed") for name in names],
@@ -894,8 +894,8 @@ class TestFaults:
                 first = anew(hippo)
         finally:
             release.set()
-        assert turn.trace.missing == ("search late", "standing late")
-        assert first.trace.missing == ("settings late", "search late", "standing late")
+        assert turn.trace.missing == ("search late", "context late")
+        assert first.trace.missing == ("settings late", "search late", "context late")
         assert max(turn.took_ms, first.took_ms) < 5_000
 
     def test_one_path_that_breaks_leaves_the_other(

@@ -1,4 +1,4 @@
-"""What stands whatever is asked is kept for a moment, and never beyond a change."""
+"""The always-on context is cached for two seconds, and never beyond a change."""
 
 import sqlite3
 from collections.abc import Callable
@@ -10,35 +10,35 @@ from sqlalchemy import event
 
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
-from hippocampe.injection.context_cache import FRESH, MAX_KEYS, ContextCache
+from hippocampe.injection.context_cache import MAX_AGE, MAX_KEYS, ContextCache
 from hippocampe.store import memories
 from hippocampe.types import Memory, Recollection
 
 NOW = datetime(2026, 1, 17, tzinfo=UTC)
-STANDS = [("recent", Recollection("1", "memory", "on garde le vieux four", 0.0), None)]
+ITEMS = [("recent", Recollection("1", "memory", "on garde le vieux four", 0.0), None)]
 
 
 def test_what_is_kept_is_given_while_it_is_fresh() -> None:
-    standing = ContextCache()
-    assert standing.get("key", 0, NOW) is None
-    standing.keep("key", 0, NOW, STANDS)
-    assert standing.get("key", 0, NOW + FRESH / 2) is STANDS
-    assert standing.get("other", 0, NOW) is None
+    cache = ContextCache()
+    assert cache.get("key", 0, NOW) is None
+    cache.put("key", 0, NOW, ITEMS)
+    assert cache.get("key", 0, NOW + MAX_AGE / 2) is ITEMS
+    assert cache.get("other", 0, NOW) is None
 
 
 def test_a_change_or_time_makes_it_old() -> None:
-    standing = ContextCache()
-    standing.keep("key", 3, NOW, STANDS)
-    assert standing.get("key", 4, NOW) is None
-    assert standing.get("key", 3, NOW + FRESH) is None
-    assert standing.get("key", 3, NOW - timedelta(microseconds=1)) is None
+    cache = ContextCache()
+    cache.put("key", 3, NOW, ITEMS)
+    assert cache.get("key", 4, NOW) is None
+    assert cache.get("key", 3, NOW + MAX_AGE) is None
+    assert cache.get("key", 3, NOW - timedelta(microseconds=1)) is None
 
 
 def test_it_stays_small() -> None:
-    standing = ContextCache()
+    cache = ContextCache()
     for number in range(3 * MAX_KEYS):
-        standing.keep(number, 0, NOW, STANDS)
-    assert sum(standing.get(number, 0, NOW) is STANDS for number in range(3 * MAX_KEYS)) <= MAX_KEYS
+        cache.put(number, 0, NOW, ITEMS)
+    assert sum(cache.get(number, 0, NOW) is ITEMS for number in range(3 * MAX_KEYS)) <= MAX_KEYS
 
 
 def test_every_change_of_a_memory_is_seen_by_the_next_turn(

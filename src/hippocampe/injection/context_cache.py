@@ -1,53 +1,49 @@
-"""What stands whatever is asked, kept for a moment: most turns change nothing of it.
+"""A two-second cache of the always-on context, which most turns leave unchanged.
 
-In memory only, and bounded. Pure.
+In memory only, and bounded. By hand because an entry also expires when memories change, and its age
+is measured on the clock of the turns: on top of `cachetools.TTLCache` it would be no shorter.
 """
 
 import threading
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hippocampe.protocols import Vector
 from hippocampe.types import Path, Recollection
 
-Stands = tuple[Path, Recollection, Vector | None]
+ContextItem = tuple[Path, Recollection, Vector | None]
+"""An always-on recollection: the path that brought it, itself, and its vector if it has one."""
 
 MAX_KEYS = 1_000
-FRESH = timedelta(seconds=2)
-"""After this it is read again: another process may have changed it, and time has gone by."""
+MAX_AGE = timedelta(seconds=2)
+"""Another process may have changed the store, and recency depends on the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    changes: int
-    at: datetime
-    found: Sequence[Stands]
-
-
-@dataclass(slots=True)
 class ContextCache:
-    """What was read last, by what it depends on. Thread-safe."""
+    """The items read last for each key. Thread-safe."""
 
-    _kept: dict[Hashable, _Kept] = field(default_factory=dict[Hashable, _Kept])
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, tuple[int, datetime, Sequence[ContextItem]]] = {}
+        self._lock = threading.Lock()
 
-    def get(self, key: Hashable, changes: int, now: datetime) -> Sequence[Stands] | None:
-        """What was kept, unless memories were changed since, or it is too old.
+    def get(self, key: Hashable, changes: int, now: datetime) -> Sequence[ContextItem] | None:
+        """The cached items, unless memories were changed since or the entry is too old.
 
         Args:
-            key: What it depends on.
-            changes: How often memories were changed so far.
+            key: What the items depend on.
+            changes: How often this process has changed memories.
             now: The moment of the turn.
         """
-        kept = self._kept.get(key)
-        if kept is None or kept.changes != changes or not timedelta() <= now - kept.at < FRESH:
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        return kept.found
+        cached_changes, at, items = entry
+        fresh = cached_changes == changes and timedelta() <= now - at < MAX_AGE
+        return items if fresh else None
 
-    def keep(self, key: Hashable, changes: int, now: datetime, found: Sequence[Stands]) -> None:
-        """Keep what was read; `changes` as it was before reading."""
+    def put(self, key: Hashable, changes: int, now: datetime, items: Sequence[ContextItem]) -> None:
+        """Cache items; `changes` is the count from before they were read."""
         with self._lock:
-            if len(self._kept) >= MAX_KEYS:
-                self._kept.clear()
-            self._kept[key] = _Kept(changes, now, found)
+            if len(self._entries) >= MAX_KEYS:
+                self._entries.clear()
+            self._entries[key] = (changes, now, items)

@@ -25,7 +25,7 @@ _WORD = re.compile(r"[a-z][a-z\[\]?]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenQuestion:
     """What a question asks of memory.
 
     Attributes:
@@ -54,7 +54,9 @@ class _Phrases:
     rewritten: tuple[tuple[re.Pattern[str], str], ...]
 
 
-def read(text: str, *, named_time: str = "", companions: Collection[str] = ()) -> Asked | None:
+def parse(
+    text: str, *, named_time: str = "", companions: Collection[str] = ()
+) -> OpenQuestion | None:
     """What a text asks of memory; None when it does not speak of what was said or is known.
 
     Args:
@@ -75,11 +77,11 @@ def read(text: str, *, named_time: str = "", companions: Collection[str] = ()) -
     }
     about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
     topic = frozenset(said) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
-    return Asked(about, topic)
+    return OpenQuestion(about, topic)
 
 
 def speaks_of_memory(text: str) -> bool:
-    """Whether `read` gives anything; it wants to know the time that the text names."""
+    """Whether `parse` finds a question. Cheaper than `parse`, which needs the time that the text names."""
     said = _words(text)
     return len(said) <= MAX_WORDS and _phrases().any.search(_line(said)) is not None
 

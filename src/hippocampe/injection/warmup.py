@@ -78,8 +78,8 @@ def rehearse(context: Context, ending: Event, *, spaces: int = SPACES) -> None:
         for space in latest or [Scope().space]:
             if ending.is_set():
                 return
-            wanted = request.Wanted(Scope(space=space), collections=EVERYWHERE)
-            recall.search(context, "?", wanted)
+            searched = request.RecallRequest(Scope(space=space), collections=EVERYWHERE)
+            recall.search(context, "?", searched)
     allocator.give_back()
 
 
@@ -96,5 +96,5 @@ def _rules() -> None:
         translate("", language)
         relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
     open_questions.introduced("")
-    scoring.learnt()
+    scoring.load_model()
     parse_window("", now=now, timezone="UTC")

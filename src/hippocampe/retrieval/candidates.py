@@ -1,4 +1,4 @@
-"""Search by words, meaning, time, graph and metadata; fuse into candidates."""
+"""Candidates: the hits of searches by words, meaning, time, graph and metadata, fused."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,27 +10,19 @@ from hippocampe.engine.context import Context
 from hippocampe.index.documents import fold_subjects
 from hippocampe.protocols import Hit
 from hippocampe.retrieval import fusion, signals
-from hippocampe.retrieval.query import Question
-from hippocampe.retrieval.request import Wanted
+from hippocampe.retrieval.query import AnalysedQuery
+from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import associations, conversations, memories, schema
 from hippocampe.types import Memory
 
 DEPTH = 80
-"""How many hits each search gives."""
-
-
-DEPTH_OF_SEVERAL = 48
-"""How many each gives when several kinds are searched."""
-
-
-LINKED = 30
-"""How many memories the associations of the best hits may bring."""
-
-
+"""Hits of each search."""
+DEPTH_PER_KIND = 48
+"""Hits of each search when several kinds are searched."""
+MAX_LINKED = 30
+"""Memories that the associations of the best hits may add."""
 NEIGHBOURS_OF_BEST = 20
-"""Of how many of the best, the turns just before and after are candidates too."""
-
-
+"""Best turns whose previous and next turns become candidates too."""
 WEIGHTS = {
     "words": 1.0,
     "meaning": 1.0,
@@ -40,43 +32,43 @@ WEIGHTS = {
     "important": 0.2,
     "recent": 0.2,
 }
-"""Weights of the rankings that are fused into the candidates."""
-
-
+"""Weight of each ranking in the fusion."""
 _BY_METADATA = {"recent": schema.memory.c.created_at, "important": schema.memory.c.importance}
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What the searches found: rankings by source, kinds by id, BM25 scores by id."""
+    """What the searches found.
+
+    Attributes:
+        rankings: Ids from best to worst, by source and kind.
+        kinds: The kind of each id.
+        scores: Of the searches by `meaning` (cosine) and by `words` (BM25), by id.
+    """
 
     rankings: dict[str, list[str]]
     kinds: dict[str, str]
     scores: dict[str, dict[str, float]]
 
 
-def gather(context: Context, question: Question, wanted: Wanted, now: datetime) -> Hits:
-    """Search every kind by meaning and by words, and once more in the time the query speaks of."""
+def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: datetime) -> Hits:
+    """Search every kind by meaning, by words, and by meaning within the time that the query names."""
     rankings: dict[str, list[str]] = {}
     kinds: dict[str, str] = {}
     scores: dict[str, dict[str, float]] = {"meaning": {}, "words": {}}
-    kinds_wanted = wanted.kinds()
-    depth = max(DEPTH if len(kinds_wanted) == 1 else DEPTH_OF_SEVERAL, wanted.limit)
-    for kind, collections in kinds_wanted.items():
-        where = wanted.filter(collections, now)
+    request_kinds = request.kinds()
+    depth = max(DEPTH if len(request_kinds) == 1 else DEPTH_PER_KIND, request.limit)
+    for kind, collections in request_kinds.items():
+        where = request.filter(collections, now)
         searches: dict[str, list[Hit]] = {}
-        if wanted.mode != "text":
-            searches["meaning"] = context.index.nearest(
-                kind, question.dense, limit=depth, where=where
-            )
-        if wanted.mode != "semantic":
-            searches["words"] = context.index.matching(
-                kind, question.text, limit=depth, where=where
-            )
-        if question.window and wanted.mode == "hybrid" and not (wanted.since or wanted.until):
-            start, end = question.window.start, question.window.end
+        if request.mode != "text":
+            searches["meaning"] = context.index.nearest(kind, query.dense, limit=depth, where=where)
+        if request.mode != "semantic":
+            searches["words"] = context.index.matching(kind, query.text, limit=depth, where=where)
+        if query.window and request.mode == "hybrid" and not (request.since or request.until):
+            start, end = query.window.start, query.window.end
             then = replace(where, since=start.timestamp(), until=end.timestamp())
-            searches["time"] = context.index.nearest(kind, question.dense, limit=20, where=then)
+            searches["time"] = context.index.nearest(kind, query.dense, limit=20, where=then)
         for source, hits in searches.items():
             rankings[f"{source} {kind}"] = [hit.id for hit in hits]
             kinds |= {hit.id: kind for hit in hits}
@@ -84,12 +76,12 @@ def gather(context: Context, question: Question, wanted: Wanted, now: datetime) 
     return Hits(rankings, kinds, scores)
 
 
-def candidates_of(
-    connection: Connection, question: Question, hits: Hits, wanted: Wanted, now: datetime
+def fuse(
+    connection: Connection, query: AnalysedQuery, hits: Hits, request: RecallRequest, now: datetime
 ) -> list[str]:
-    """The candidates: the rankings fused, with those of the graph and of the memories' metadata."""
-    if "memory" in wanted.kinds():
-        for source, found in _of_memories(connection, hits, wanted, now).items():
+    """Add the rankings that the store gives, fuse all, and return the ids of the candidates."""
+    if "memory" in request.kinds():
+        for source, found in _of_memories(connection, hits, request, now).items():
             hits.rankings[source] = found
             hits.kinds.update((id, "memory") for id in found)
     weights = {name: WEIGHTS[name.split()[0]] for name in hits.rankings}
@@ -102,32 +94,32 @@ def candidates_of(
         beside = conversations.beside(
             connection,
             best,
-            author=wanted.user,
-            channel=wanted.channel,
-            since=wanted.since,
-            until=wanted.until,
+            author=request.user,
+            channel=request.channel,
+            since=request.since,
+            until=request.until,
         )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
-    return fusion.fuse(hits.rankings, weights)[: max(signals.CANDIDATES, wanted.limit)]
+    return fusion.fuse(hits.rankings, weights)[: max(signals.MAX_CANDIDATES, request.limit)]
 
 
 def _of_memories(
-    connection: Connection, hits: Hits, wanted: Wanted, now: datetime
+    connection: Connection, hits: Hits, request: RecallRequest, now: datetime
 ) -> dict[str, list[str]]:
-    """The rankings that the store gives: by association and, while there is room, by metadata."""
+    """Rankings of memories from the store: by association and, while there is room, by metadata."""
     starts = [
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
-    linked = associations.near(connection, wanted.scope.space, starts, 2, most=LINKED)
-    rows = memories.get(connection, wanted.scope.space, linked)
-    found = {"graph": [id for id in linked if id in rows and _fits(rows[id], wanted, now)]}
-    collections = wanted.kinds()["memory"]
-    if len(hits.kinds) >= signals.CANDIDATES or wanted.filter(collections, now).narrowed:
-        # Their weight is too small to bring in what no search found; and few among many are found
-        # by a search, where the store would look through all of a space.
+    linked = associations.near(connection, request.scope.space, starts, 2, most=MAX_LINKED)
+    rows = memories.get(connection, request.scope.space, linked)
+    found = {"graph": [id for id in linked if id in rows and _fits(rows[id], request, now)]}
+    collections = request.kinds()["memory"]
+    if len(hits.kinds) >= signals.MAX_CANDIDATES or request.filter(collections, now).narrowed:
+        # The weight of metadata is too small to matter when the searches fill the list; and for a
+        # narrow filter the store would scan the whole space, while a search does not.
         return found
-    living = memories.living(wanted.scope.space, now)
+    living = memories.living(request.scope.space, now)
     for name, order in _BY_METADATA.items():
         found[name] = []
         for collection in collections:
@@ -136,21 +128,21 @@ def _of_memories(
     return found
 
 
-def _fits(memory: Memory, wanted: Wanted, now: datetime) -> bool:
-    """What the index and the store's queries check, for a memory that was reached by an edge."""
+def _fits(memory: Memory, request: RecallRequest, now: datetime) -> bool:
+    """Whether a memory reached by an association passes the filters of the request."""
     at = memory.occurred_at or memory.created_at
     return (
         memory.current
-        and memory.collection in wanted.collections
+        and memory.collection in request.collections
         and (memory.expires_at is None or memory.expires_at > now)
-        and (wanted.types is None or memory.type in wanted.types)
-        and (wanted.category is None or memory.category == wanted.category)
-        and (wanted.user is None or memory.user == wanted.user)
-        and (wanted.channel is None or memory.channel == wanted.channel)
-        and (wanted.ids is None or memory.id in wanted.ids)
-        and (wanted.since is None or at >= wanted.since)
-        and (wanted.until is None or at < wanted.until)
-        and (wanted.subjects is None or not set(wanted.subjects).isdisjoint(_subjects(memory)))
+        and (request.types is None or memory.type in request.types)
+        and (request.category is None or memory.category == request.category)
+        and (request.user is None or memory.user == request.user)
+        and (request.channel is None or memory.channel == request.channel)
+        and (request.ids is None or memory.id in request.ids)
+        and (request.since is None or at >= request.since)
+        and (request.until is None or at < request.until)
+        and (request.subjects is None or not set(request.subjects).isdisjoint(_subjects(memory)))
     )
 
 

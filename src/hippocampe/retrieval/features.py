@@ -1,8 +1,7 @@
-"""What the ranker measures, fetched: the stored words and vectors of the candidates and of the
-turns around them.
+"""Features of candidates: the stored words and vectors of the candidates and of the turns around them.
 
-Three queries whatever the number of candidates: the candidates, the turns next to them, the turns
-next to those.
+Three queries, whatever the number of candidates: the candidates, the turns next to them, and the
+turns next to those.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,23 +23,23 @@ from sqlalchemy import (
 
 from hippocampe.engine.context import Context
 from hippocampe.language.person import is_about_speaker, is_to_somebody
-from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
-from hippocampe.language.topics import topics_of
 from hippocampe.protocols import Vector, Vectors
-from hippocampe.retrieval import signals
+from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.late_interaction import Texts
+from hippocampe.retrieval.query import AnalysedQuery
+from hippocampe.retrieval.signals import CandidateFeatures
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.embeddings import HALF, WORD_IDS
 from hippocampe.store.schema import memory, message, note, turn, vector
 
 ASKS, COUNTS, DATES, PLACES = 1, 2, 4, 8
-"""The bits of `text.traits`."""
+"""The bits of `language.traits.traits`."""
 
 
 class _Row(NamedTuple):
-    """One text as the store holds it; `at` in microseconds since the epoch."""
+    """One text with its vector, words and traits; `at` in microseconds since the epoch."""
 
     id: str
     author: str | None
@@ -58,73 +57,37 @@ class _Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The candidates that the store could show, in the order of `ids`, and their measures.
+class LoadedCandidates:
+    """The candidates that the store still has, and their features.
 
-    `vectors` are their own, shape (candidates, dimensions).
+    Attributes:
+        ids: In the order of the candidates.
+        kinds: The kind of each.
+        vectors: Shape (candidates, dimensions).
+        features: What the signals are measured on.
     """
 
     ids: list[str]
     kinds: list[str]
     vectors: Vectors
-    measures: signals.Candidates
-
-
-def query(
-    context: Context,
-    space: str,
-    words: Sequence[str],
-    unknown: Sequence[str],
-    fresh: Vectors,
-    asks: frozenset[str],
-    window: TimeWindow | None,
-) -> signals.Query:
-    """A query as the ranker wants it.
-
-    Args:
-        words: Its distinct words in order.
-        unknown: Those that the data does not know.
-        fresh: Embeddings of those that are `lexicon.spoken`, shape (words, embedder dimensions).
-    """
-    lexicon = context.vocabulary
-    new = set(unknown)
-    known = lexicon.ids([word for word in words if word not in new])
-    frequencies, items = lexicon.frequencies(space, known)
-    vectors = np.zeros((len(words), lexicon.width), np.float32)
-    counts = np.zeros(len(words), np.int64)
-    there = np.array([word not in new for word in words], bool)
-    vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
-    vectors[~there] = lexicon.place(unknown, fresh)
-    return signals.Query(
-        words=tuple(words),
-        vectors=vectors,
-        rarity=signals.rarity(counts, items),
-        asks=asks,
-        window=(window.start.timestamp(), window.end.timestamp()) if window else None,
-        topics=tuple(topics_of(word) for word in words),
-    )
+    features: CandidateFeatures
 
 
 def load(
     context: Context,
     connection: Connection,
-    dense: Vector,
+    query: AnalysedQuery,
     ids: Sequence[str],
-    kinds: dict[str, str],
-    bm25: dict[str, float],
-    same: Mapping[int, int],
-    asker: frozenset[str] = frozenset(),
-) -> Evidence:
-    """Fetch what is measured of candidates and of the turns around them.
+    hits: Hits,
+) -> LoadedCandidates:
+    """Load the features of candidates and of the turns around them.
 
     Args:
-        dense: The query's vector.
+        query: The query that they answer.
         ids: The candidates.
-        kinds: The kind of each.
-        bm25: Scores of those that the search by words found.
-        same: Word ids to read as another one's.
-        asker: The folded names of the asker, for a question about them.
+        hits: What the searches found: the kind of each candidate, and its BM25 score if any.
     """
+    kinds, bm25, dense = hits.kinds, hits.scores["words"], query.dense
     model = context.embedder.model
     own: dict[str, _Row] = {}
     for kind in dict.fromkeys(kinds[id] for id in ids):
@@ -141,29 +104,29 @@ def load(
     seen = [*rows, *near.values()]
     vectors = np.frombuffer(b"".join([row.dense for row in seen]), HALF).astype(np.float32)
     vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
-    spoken = _texts(texts, same)
+    words = _texts(texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
-    measures = signals.Candidates(
+    features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
         bm25=np.array([bm25.get(row.id, 0.0) for row in rows], np.float32),
-        vectors=context.vocabulary.vectors_of(spoken.ids),
-        texts=spoken,
+        vectors=context.vocabulary.vectors_of(words.ids),
+        texts=words,
         neighbours=neighbours,
         question=traits & ASKS > 0,
         number=traits[: len(rows)] & COUNTS > 0,
         date=traits[: len(rows)] & DATES > 0,
         place=traits[: len(rows)] & PLACES > 0,
-        topics=context.vocabulary.topics_of(spoken.ids),
+        topics=context.vocabulary.topics_of(words.ids),
         authors=[row.author for row in rows],
         session=_sessions(rows),
         at=np.array([row.at / 1e6 for row in rows]),
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
-        of_other=_of_other(connection, rows, kinds, asker) if asker else None,
+        of_other=_of_other(connection, rows, kinds, query.asker) if query.asker else None,
     )
     own_kinds = [kinds[id] for id in listed]
-    return Evidence(listed, own_kinds, vectors[: len(rows)], measures)
+    return LoadedCandidates(listed, own_kinds, vectors[: len(rows)], features)
 
 
 def _fetch(connection: Connection, kind: str, model: str, ids: Collection[str]) -> dict[str, _Row]:
@@ -191,14 +154,14 @@ _OF_TURN = (
     *(turn.c.id, turn.c.author, type_coerce(turn.c.at, BigInteger), turn.c.channel),
     *(turn.c.session, turn.c.previous_id, turn.c.next_id, _NONE, _NONE, turn.c.author),
 )
-# What was forgotten lends nothing to the turns beside it either.
+# A forgotten turn must not support its neighbours either.
 _NOT_FORGOTTEN = turn.c.forgotten_at.is_(None)
 _STATEMENTS: dict[str, Any] = {
     "memory": _statement(
         memory,
         (
             memory.c.id,
-            # Who told it does not speak in it.
+            # The user who told a memory is not its author: they do not speak in it.
             _NONE,
             type_coerce(func.coalesce(memory.c.occurred_at, memory.c.created_at), BigInteger),
             *(memory.c.channel, _NONE, _NONE, _NONE, memory.c.importance, memory.c.access_count),
@@ -206,7 +169,7 @@ _STATEMENTS: dict[str, Any] = {
         ),
     ),
     "turn": _statement(turn, _OF_TURN).where(_NOT_FORGOTTEN),
-    # Measured by their words alone.
+    # Turns two away are measured by their words alone, so their vectors are not loaded.
     "turn two away": _statement(turn, _OF_TURN, dense=_NONE).where(_NOT_FORGOTTEN),
     "live": _statement(
         message,
@@ -228,7 +191,7 @@ _STATEMENTS: dict[str, Any] = {
 _SAID: dict[str, Any] = {
     "memory": _said(memory.c.id, memory.c.user, memory.c.content),
     "live": _said(message.c.id, message.c.author, message.c.content),
-    # The reply in a turn speaks of the companion.
+    # The reply in a turn is about the companion.
     "turn": _said(message.c.turn_id, message.c.author, message.c.content).where(
         message.c.role.is_distinct_from("assistant")
     ),
@@ -238,10 +201,10 @@ _SAID: dict[str, Any] = {
 def _of_other(
     connection: Connection, rows: Sequence[_Row], kinds: Mapping[str, str], asker: frozenset[str]
 ) -> NDArray[np.bool_]:
-    """Shape (candidates,): whether someone else says it of themselves alone.
+    """Shape (candidates,): whether another user says it about themselves alone.
 
-    "My dog" of another user is another dog. What names the asker, or speaks to somebody, may still
-    answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
+    "My dog" of another user is another dog. A text that names the asker or addresses somebody may
+    still answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
     """
     of_others = [row for row in rows if row.teller and fold(row.teller) not in asker]
     found: set[str] = set()
@@ -272,8 +235,8 @@ def _beside(rows: Collection[_Row], known: Collection[str]) -> list[str]:
 def _neighbours(
     rows: Sequence[_Row], places: dict[str, int], known: dict[str, _Row]
 ) -> NDArray[np.int64]:
-    """Shape (rows, 4): places of the turns two before, just before, just after and two after in
-    the same session; -1 for none."""
+    """Shape (rows, 4): places of the turns two before, just before, just after and two after, in the
+    same session; -1 for none."""
     found: list[list[int]] = []
     for row in rows:
         beside = [-1, -1, -1, -1]
@@ -292,8 +255,8 @@ def _neighbours(
 def _window_cosines(
     vectors: Vectors, neighbours: NDArray[np.int64], dense: Vector
 ) -> NDArray[np.float32]:
-    """Shape (candidates,): the cosine of the query with the sum of a candidate's vector and those
-    of the turns just around it; NaN if there are none."""
+    """Shape (candidates,): cosine of the query with the sum of a candidate's vector and those of its
+    previous and next turn; NaN if there are none."""
     cosines = np.full(len(neighbours), np.nan, np.float32)
     rows = np.flatnonzero((neighbours[:, 1:3] >= 0).any(axis=1))
     total = vectors[rows]
@@ -318,7 +281,7 @@ def _texts(rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
 
 
 def _sessions(rows: Sequence[_Row]) -> NDArray[np.int64]:
-    """A number per session, -1 for what has none."""
+    """A number for each session; -1 for no session."""
     numbers: dict[str, int] = {}
     return np.array(
         [numbers.setdefault(row.session, len(numbers)) if row.session else -1 for row in rows],

@@ -1,4 +1,4 @@
-"""Fuse rankings into one list of candidates."""
+"""Fusion of rankings."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 RRF_K: Final = 60
-"""Cormack, Clarke and Büttcher (2009): how slowly a rank loses weight."""
+"""Cormack, Clarke and Büttcher (2009): damping of the rank."""
 
 
 def fuse(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> list[str]:
-    """Weighted Reciprocal Rank Fusion (k = 60): every item that some ranking holds, best first.
+    """Weighted Reciprocal Rank Fusion (k = 60): every item of any ranking, best first.
 
     Args:
         rankings: Per source, ids from best to worst.

@@ -91,7 +91,7 @@ def record(
         skipped=trace.skipped,
         created_at=context.now(),
     )
-    buffer.add(Noted(entry, scoring.NAMES, considered))
+    buffer.add(Noted(entry, scoring.LOGGED_SIGNALS, considered))
 
 
 def flush(context: Context, buffer: RetrievalBuffer) -> None:

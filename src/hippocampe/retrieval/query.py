@@ -1,4 +1,4 @@
-"""A query as read: its words and vector, the other names of those it names, its time, what it asks."""
+"""Query analysis: words and vector, aliases, the time named, and what is asked for. By rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,55 +14,55 @@ from hippocampe.language import questions
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.text import words
-from hippocampe.protocols import Vector
-from hippocampe.retrieval import features, signals
+from hippocampe.language.topics import topics_of
+from hippocampe.protocols import Vector, Vectors
+from hippocampe.retrieval import signals
 from hippocampe.types import Scope
 
 _NO_VECTOR = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A query as understood.
+class AnalysedQuery:
+    """A query as the pipeline uses it.
 
-    `text` has the other names of those it names added; `window` is the time it speaks of; `same`
-    holds word ids to read as another one's: those of the other names; `asker` holds the folded
-    names of the asker where the question is about them.
+    Attributes:
+        text: The query, followed by the aliases of the names in it.
+        dense: Its vector, shape (dimensions,); empty if it was not embedded.
+        features: What the signals are measured against.
+        window: The time it names, if any.
+        same: Word ids of aliases, each with the id of the name that replaces it.
+        asker: Folded names of the asker, if the question is about them.
     """
 
     text: str
     dense: Vector
-    ranked: signals.Query
+    features: signals.QueryFeatures
     window: TimeWindow | None
     same: Mapping[int, int]
     asker: frozenset[str] = frozenset()
 
 
-def understand(
-    context: Context,
-    query: str,
-    scope: Scope,
-    aliases: Aliases,
-    now: datetime,
-    *,
-    embed: bool = True,
-) -> Question:
-    """Read a query: its words and vector, other names of those it names, its time, what it asks.
+def analyse(
+    context: Context, query: str, scope: Scope, now: datetime, *, embed: bool = True
+) -> AnalysedQuery:
+    """Analyse a query.
 
-    Without `embed` there are no vectors, and only a search by words can be made of it.
+    Without `embed` there are no vectors, and only a search by words can use the result.
     """
+    aliases = context.aliases(scope.space)
     query = questions.rewrite_idioms(query)
     asks = questions.asks(query)
     said = words(query)
     named = [name for name in aliases if set(name.split()) <= set(said)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
-    groups = [_known_first(context, (name, *sorted(aliases.get(name, ())))) for name in named]
+    groups = [_known_names(context, (name, *sorted(aliases.get(name, ())))) for name in named]
     added = dict.fromkeys(name for group in groups for name in group if name not in said)
     text = " ".join((query, *added))
-    # One word stands for all names of a person: whoever answers uses one of them.
+    # One word for all names of a person: an answer uses only one of them.
     kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
-    # What holds no word, such as an emoji, is one.
+    # A query without words, such as an emoji, is taken as one word.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = context.vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
@@ -72,31 +72,66 @@ def understand(
         listed, unknown = [word for word in listed if word not in unknown], []
     zone = settings.read(context, scope=scope).timezone
     window = parse_window(query, now=now, timezone=zone)
-    return Question(
+    return AnalysedQuery(
         text=text,
         dense=dense,
-        ranked=features.query(context, scope.space, listed, unknown, fresh, asks, window),
+        features=_features(context, scope.space, listed, unknown, fresh, asks, window),
         window=window,
         same=_same_words(context, groups),
         asker=_asker(query, scope, aliases),
     )
 
 
-def _asker(query: str, scope: Scope, aliases: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def _features(
+    context: Context,
+    space: str,
+    words: Sequence[str],
+    unknown: Sequence[str],
+    fresh: Vectors,
+    asks: frozenset[str],
+    window: TimeWindow | None,
+) -> signals.QueryFeatures:
+    """The features of a query.
+
+    Args:
+        words: Its distinct words in order.
+        unknown: Those that the vocabulary lacks.
+        fresh: Embeddings of the unknown words that are `spoken`, shape (words, dimensions).
+    """
+    lexicon = context.vocabulary
+    new = set(unknown)
+    known = lexicon.ids([word for word in words if word not in new])
+    frequencies, items = lexicon.frequencies(space, known)
+    vectors = np.zeros((len(words), lexicon.width), np.float32)
+    counts = np.zeros(len(words), np.int64)
+    there = np.array([word not in new for word in words], bool)
+    vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
+    vectors[~there] = lexicon.place(unknown, fresh)
+    return signals.QueryFeatures(
+        words=tuple(words),
+        vectors=vectors,
+        rarity=signals.rarity(counts, items),
+        asks=asks,
+        window=(window.start.timestamp(), window.end.timestamp()) if window else None,
+        topics=tuple(topics_of(word) for word in words),
+    )
+
+
+def _asker(query: str, scope: Scope, aliases: Aliases) -> frozenset[str]:
     if not scope.user or not is_about_speaker(query):
         return frozenset()
     names = fold_subjects([scope.user])
     return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
 
-def _known_first(context: Context, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that the data holds at all, in order: others would only go unanswered."""
+def _known_names(context: Context, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names whose words are all in the vocabulary, in order: no text contains the others."""
     unknown = set(context.vocabulary.unknown(word for name in names for word in name.split()))
     return tuple(name for name in names if unknown.isdisjoint(name.split()))
 
 
 def _same_words(context: Context, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
-    """The ids of single-word names, each with the id of the name that the query knows it by."""
+    """Ids of single-word aliases, each with the id of the first known name of its group."""
     same: dict[int, int] = {}
     for group in groups:
         known = context.vocabulary.ids([name for name in group if name.isalnum()]).tolist()

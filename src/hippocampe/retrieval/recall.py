@@ -1,7 +1,8 @@
-"""How memories and talk are found: understand the query, gather candidates, rank, explain.
+"""Recall: request → query → candidates → fusion → features → signals → scoring → results.
 
-No model is asked. The query is embedded once; aliases and time expressions are read by rules; each
-search gives a ranking; the rankings are fused; the best ninety or so are ranked by `hippocampe.retrieval.signals`.
+No model is asked. The query is analysed by rules and embedded once; several searches each give a
+ranking; the rankings are fused; the best candidates, about ninety, are scored by a logistic model.
+`hippocampe.retrieval.log` stores what a turn made of the results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +17,9 @@ from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.index.documents import fold_subjects
 from hippocampe.language.datetimes import as_utc
 from hippocampe.protocols import Vector
-from hippocampe.retrieval import features, scoring, signals
-from hippocampe.retrieval.candidates import candidates_of, gather
-from hippocampe.retrieval.query import understand
-from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, Wanted, check
-from hippocampe.retrieval.results import of_one_search, read
+from hippocampe.retrieval import candidates, features, results, scoring, signals
+from hippocampe.retrieval.query import analyse
+from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
 from hippocampe.store import listing
 from hippocampe.types import (
     Metadata,
@@ -57,15 +56,15 @@ def recall(
     mode: Mode = "hybrid",
     explain: bool = False,
 ) -> list[Recollection]:
-    """Find what is relevant to a query, best first.
+    """Find what is relevant to a query, best first, and count the access.
 
     Raises:
         InvalidInput: An argument cannot be used.
     """
     query = clean_text(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
     said = Scope(user=user, channel=channel)
-    wanted = check(
-        Wanted(
+    request = check_request(
+        RecallRequest(
             scope=scope,
             limit=check_limit(limit),
             collections=check_list("collections", collections),
@@ -83,82 +82,74 @@ def recall(
     if metadata:
         with context.store.read() as connection:
             ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
-        wanted = replace(wanted, ids=ids)
+        request = replace(request, ids=ids)
     backlog.catch_up_with_talk(context)
-    found = search(context, query, wanted, explain=explain)
+    found = search(context, query, request, explain=explain)
     context.note_access([item.id for item in found if item.memory is not None])
     return found
 
 
+def search(
+    context: Context, query: str, request: RecallRequest, *, explain: bool = False
+) -> list[Recollection]:
+    """Recall with a checked request, without counting the access."""
+    found = find(context, query, request, Stopwatch())
+    if not explain:
+        return found.items
+    return [replace(item, why=found.explain(item.id)) for item in found.items]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found, best first.
+    """The results of a recall, best first.
 
     Attributes:
         items: Without their `why`.
-        vectors: The vectors of what was ranked, by id; empty for one search alone.
-        why: The signals of an item, by id.
-        packed: Their values alone, as `relevance.packed` gives them.
+        vectors: The vectors of the items by id; empty for a single search.
+        explain: Gives the signals of an item by its id.
+        packed: Gives the same as bytes for the log, as `scoring.pack_signals` does.
     """
 
     items: list[Recollection]
     vectors: Mapping[str, Vector]
-    why: Callable[[str], tuple[Signal, ...]]
+    explain: Callable[[str], tuple[Signal, ...]]
     packed: Callable[[str], bytes]
 
 
-def search(
-    context: Context, query: str, wanted: Wanted, *, explain: bool = False
-) -> list[Recollection]:
-    """The recall itself, on checked arguments, without counting the access."""
-    found = find(context, query, wanted, Stopwatch())
-    if not explain:
-        return found.items
-    return [replace(item, why=found.why(item.id)) for item in found.items]
+def _unscored(items: list[Recollection]) -> Found:
+    return Found(items, {}, lambda _: (), lambda _: b"")
 
 
-def find(context: Context, query: str, wanted: Wanted, stopwatch: Stopwatch) -> Found:
-    """Search, and keep what tells why; `laps` is told when each stage ends."""
+def find(context: Context, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
+    """Run the pipeline; `stopwatch` times each stage."""
     now = context.now()
-    aliases = context.aliases(wanted.scope.space)
-    embed = wanted.mode != "text"
-    question = understand(context, query, wanted.scope, aliases, now, embed=embed)
-    stopwatch.end("understand")
-    hits = gather(context, question, wanted, now)
+    query = analyse(context, text, request.scope, now, embed=request.mode != "text")
+    stopwatch.end("analyse")
+    hits = candidates.search(context, query, request, now)
     stopwatch.end("search")
     with context.store.read() as connection:
-        if wanted.mode != "hybrid":
-            return Found(
-                of_one_search(connection, hits, wanted, now), {}, lambda _: (), lambda _: b""
-            )
-        fused = candidates_of(connection, question, hits, wanted, now)
+        if request.mode != "hybrid":
+            return _unscored(results.of_single_search(connection, hits, request, now))
+        ids = candidates.fuse(connection, query, hits, request, now)
         stopwatch.end("fuse")
-        candidates = features.load(
-            context,
-            connection,
-            question.dense,
-            fused,
-            hits.kinds,
-            hits.scores["words"],
-            question.same,
-            question.asker,
-        )
-        stopwatch.end("evidence")
-        if not candidates.ids:
+        loaded = features.load(context, connection, query, ids, hits)
+        stopwatch.end("features")
+        if not loaded.ids:
             context.check_serving()
-            return Found([], {}, lambda _: (), lambda _: b"")
-        scored = signals.signals(question.ranked, candidates.measures)
-        scores, rivals = scoring.judged(scored)
-        order: list[int] = np.lexsort((-candidates.measures.at, -scores)).tolist()
-        picked = [(candidates.ids[i], candidates.kinds[i], float(scores[i])) for i in order]
-        stopwatch.end("rank")
-        items = read(connection, picked, wanted, now)
+            return _unscored([])
+        measured = signals.measure(query.features, loaded.features)
+        scores, rivals = scoring.score(measured)
+        order: list[int] = np.lexsort((-loaded.features.at, -scores)).tolist()
+        ranked = [(loaded.ids[i], loaded.kinds[i], float(scores[i])) for i in order]
+        stopwatch.end("score")
+        items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
+    # A change of embedder in between may have removed the vectors: then the step is run again.
     context.check_serving()
-    rows = {id: row for row, id in enumerate(candidates.ids)}
+    rows = {id: row for row, id in enumerate(loaded.ids)}
     return Found(
         items,
-        {item.id: candidates.vectors[rows[item.id]] for item in items},
-        lambda id: scoring.explain(scored, rows[id]),
-        lambda id: scoring.packed(scored, rivals, rows[id]),
+        {item.id: loaded.vectors[rows[item.id]] for item in items},
+        lambda id: scoring.explain(measured, rows[id]),
+        lambda id: scoring.pack_signals(measured, rivals, rows[id]),
     )

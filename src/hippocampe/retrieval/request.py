@@ -1,4 +1,4 @@
-"""What a recall may find, checked."""
+"""The checked arguments of a recall."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,9 +13,13 @@ MAX_QUERY_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a recall may find. `at_least` of the best are given though they be below `min_score`;
-    `ids` are the memories that a filter by metadata leaves."""
+class RecallRequest:
+    """What a recall may find; None filters nothing.
+
+    Attributes:
+        min_score: Results below it are dropped, but for the best `min_results`.
+        ids: The memories that match a metadata filter.
+    """
 
     scope: Scope
     limit: int = 10
@@ -29,20 +33,23 @@ class Wanted:
     mode: Mode = "hybrid"
     user: str | None = None
     channel: str | None = None
-    at_least: int = 0
+    min_results: int = 0
     ids: frozenset[str] | None = None
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
-        """The kinds of points to search, each with the collections wanted in it."""
+        """The kinds of points to search, each with its collections.
+
+        Filters that only memories can match exclude all other kinds.
+        """
         of_memory = tuple(name for name in self.collections if name in MEMORY_COLLECTIONS)
         kinds = {"memory": of_memory} if of_memory else {}
-        of_memories = (self.types, self.category, self.subjects, self.ids)
-        if all(each is None for each in of_memories):
+        memory_filters = (self.types, self.category, self.subjects, self.ids)
+        if all(each is None for each in memory_filters):
             kinds |= {n: (n,) for n in self.collections if n not in MEMORY_COLLECTIONS}
         return kinds
 
     def filter(self, collections: tuple[str, ...], now: datetime) -> Filter:
-        """The filter of one kind."""
+        """The index filter of one kind."""
         return Filter(
             space=self.scope.space,
             collections=collections,
@@ -58,14 +65,19 @@ class Wanted:
         )
 
 
-def check(wanted: Wanted) -> Wanted:
-    for name in wanted.collections:
+def check_request(request: RecallRequest) -> RecallRequest:
+    """Return a request whose values are allowed.
+
+    Raises:
+        InvalidInput: A value is not.
+    """
+    for name in request.collections:
         check_choice("collection", name, RECALL_COLLECTIONS)
-    for name in wanted.types or ():
+    for name in request.types or ():
         check_choice("type", name, DEFAULT_IMPORTANCE)
-    check_choice("mode", wanted.mode, get_args(Mode))
-    if wanted.min_score is not None:
-        check_number("min_score", wanted.min_score, 0, 1)
-    if wanted.since and wanted.until and wanted.since >= wanted.until:
+    check_choice("mode", request.mode, get_args(Mode))
+    if request.min_score is not None:
+        check_number("min_score", request.min_score, 0, 1)
+    if request.since and request.until and request.since >= request.until:
         raise InvalidInput("since must be before until.")
-    return wanted
+    return request

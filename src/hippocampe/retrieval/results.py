@@ -1,4 +1,4 @@
-"""Rows of the store as recollections."""
+"""Results: rows of the store as recollections."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,43 +8,51 @@ from sqlalchemy import Connection
 
 from hippocampe.index.documents import piece_text
 from hippocampe.retrieval.candidates import Hits
-from hippocampe.retrieval.request import Wanted
+from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import conversations, memories, notes
 from hippocampe.store.conversations import Turn
 from hippocampe.types import Memory, Message, Recollection
 
 
-def of_one_search(
-    connection: Connection, hits: Hits, wanted: Wanted, now: datetime
+def of_single_search(
+    connection: Connection, hits: Hits, request: RecallRequest, now: datetime
 ) -> list[Recollection]:
-    """One search alone: cosine as it is, BM25 squashed to 0-1 by s / (s + 5)."""
+    """Results of a single search; the score is the cosine, or BM25 squashed to 0-1 by s / (s + 5)."""
     scores = hits.scores["meaning"] or {id: s / (s + 5) for id, s in hits.scores["words"].items()}
     order = sorted(scores, key=lambda id: (-scores[id], id))
-    return read(
+    return load(
         connection,
         [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order],
-        wanted,
+        request,
         now,
     )
 
 
-def read(
+def load(
     connection: Connection,
-    picked: Sequence[tuple[str, str, float]],
-    wanted: Wanted,
+    ranked: Sequence[tuple[str, str, float]],
+    request: RecallRequest,
     now: datetime,
 ) -> list[Recollection]:
-    """The rows of the best, from the store: what the index showed but the store hides is left out."""
+    """Load the best results from the store, up to the limit of the request.
+
+    Items that the store hides by now, although the index returned them, are skipped.
+
+    Args:
+        ranked: Id, kind and score of each, best first.
+    """
     found: list[Recollection] = []
-    least = wanted.min_score or 0.0
-    good = [each for rank, each in enumerate(picked) if each[2] >= least or rank < wanted.at_least]
-    for start in range(0, len(good), wanted.limit):
-        batch = good[start : start + wanted.limit]
-        rows = _rows(connection, batch, wanted.scope.space, now)
+    least = request.min_score or 0.0
+    good = [
+        each for rank, each in enumerate(ranked) if each[2] >= least or rank < request.min_results
+    ]
+    for start in range(0, len(good), request.limit):
+        batch = good[start : start + request.limit]
+        rows = _rows(connection, batch, request.scope.space, now)
         found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
-        if len(found) >= wanted.limit:
+        if len(found) >= request.limit:
             break
-    return found[: wanted.limit]
+    return found[: request.limit]
 
 
 def _rows(
@@ -75,7 +83,7 @@ def _rows(
 
 
 def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
-    """A memory as something found."""
+    """A memory as a recollection."""
     return Recollection(
         memory.id,
         memory.collection,
@@ -89,7 +97,7 @@ def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
 
 
 def of_live(message: Message) -> Recollection:
-    """A live message as something found."""
+    """A live message as a recollection."""
     return Recollection(
         message.id,
         "live",
@@ -103,7 +111,7 @@ def of_live(message: Message) -> Recollection:
 
 
 def of_turn(turn: Turn, external_ids: tuple[str, ...] = ()) -> Recollection:
-    """A turn as something found."""
+    """A turn as a recollection."""
     return Recollection(
         turn.id,
         "turn",

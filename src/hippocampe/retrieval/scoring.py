@@ -1,17 +1,17 @@
-"""From the measured signals of a query's candidates to the probability that each is relevant.
+"""Scoring: from the signals of a query's candidates to the probability that each is relevant. Pure.
 
-A logistic model, linear over the signals. Each signal is taken as it is, relative to the other
-candidates, and as its distance to the best of them; each of these has three weights: for talk, for
-long texts and for statements, blended by how long the candidates are. A memory is a statement, said
-outright and alone; a turn leans on those around it, so the same match is worth less in it. A better
-match never counts against a candidate: the weights of matches are not negative.
+A logistic model. Each signal enters in three forms: its value, its value relative to the other
+candidates, and its distance to the best of them. Each form has three weights, for talk, for long
+texts and for statements, blended by the length of the candidates: a memory is a statement that
+stands alone, while a turn depends on its neighbours, so the same match is worth less in a turn.
+Weights of matches are not negative: a better match never lowers a score.
 
-Then each candidate's rivals are heard, the more the more there are: the likelier it is that another
-one is the answer, the less likely this one is. That changes no order among candidates of a kind, and
-lets the best of a list with one clear answer score higher than the best of a list of equals.
+Each score is then lowered by the strength of the competing candidates (a softmax-like term), scaled
+by how many there are. The order among candidates of one kind does not change, but the best of a list
+with one clear answer scores higher than the best of a list of equals.
 
-So `explain` can say exactly what every signal added, and weights learnt on some texts carry over to
-others. They are data, `data/rank.json`, learnt by `benchmarks/learn_rank.py`.
+The model is linear, so `explain` gives the exact contribution of every signal, and weights learnt on
+some texts carry over to others. They are in `data/rank.json`, learnt by `benchmarks/learn_rank.py`.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from typing import Final
 import numpy as np
 
 from hippocampe.embed.word_space import Floats
-from hippocampe.retrieval.signals import CANDIDATES, SIGNALS
+from hippocampe.retrieval.signals import MAX_CANDIDATES, SIGNALS
 from hippocampe.types import Signal
 
 FORMS: Final = ("value", "relative", "gap")
 LIMIT: Final = 5.0
-"""Deviations beyond which a value counts no further: unseen extremes stay harmless."""
+"""Values are clipped at this many deviations, so that unseen extremes stay harmless."""
 SHORTEST, LONGEST = -1.5, 1.5
-"""The range of the signal `typical_length` over which the weights of long texts gain on the others."""
+"""The range of the signal `typical_length` over which the weights of long texts fade in."""
 KINDS: Final = ("talk", "long", "statement")
-"""What has weights of its own."""
+"""Kinds of text that have weights of their own."""
 RIVALS: Final = "rivals"
-"""The signal that tells how likely it is that another candidate is the answer, as log-odds."""
+"""The signal with the log-odds that another candidate is the answer."""
 NO_RIVAL_LOG_ODDS: Final = -3.0
-"""Log-odds of a rival who is always there: that nothing else was found says little for an answer."""
-NAMES: Final = (*SIGNALS, RIVALS)
-"""All that `packed` holds of a candidate."""
+"""Log-odds of a constant null candidate, so that being the only hit is not evidence of relevance."""
+LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS)
+"""The values of `pack_signals`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Model:
     """Learnt weights.
 
     Attributes:
-        usual: Shape (2, signals): mean and deviation of each signal where the model was learnt.
+        usual: Shape (2, signals): mean and deviation of each signal in the training data.
         weights: Shape (forms, signals, kinds).
-        bias: Log-odds of a candidate of which nothing is measured.
-        rivals: Shape (2, kinds): what the log-odds that a rival is the answer take from those of a
-            candidate, and what every candidate is given to make up for it, both where there are
-            `CANDIDATES` candidates.
+        bias: Intercept: log-odds when every signal is absent.
+        rivals: Shape (2, kinds): the factor by which the log-odds of the rivals lower those of a
+            candidate, and the constant that compensates for it, both for `MAX_CANDIDATES`
+            candidates.
     """
 
     usual: Floats
@@ -67,35 +67,35 @@ def probability(measured: Floats) -> Floats:
     """Probability, 0 to 1, that each candidate answers the query: shape (n,).
 
     Args:
-        measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.
     """
-    return judged(measured)[0]
+    return score(measured)[0]
 
 
-def judged(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]:
-    """What `probability` and `rivals` say of each candidate.
+def score(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]:
+    """The probability of each candidate, as from `probability`, and its `rival_log_odds`.
 
     Args:
-        measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
-        model: Default: the one the package ships.
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.
+        model: Default: the shipped one.
     """
-    model = model or learnt()
-    odds = alone(model, measured)
-    others = rivals(odds)
-    return sigmoid(odds + against_rivals(model.rivals, measured, others)), others
+    model = model or load_model()
+    odds = own_log_odds(model, measured)
+    others = rival_log_odds(odds)
+    return sigmoid(odds + rival_adjustment(model.rivals, measured, others)), others
 
 
 def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
-    """The signals that one candidate has, those that moved its log-odds most first.
+    """The signals of one candidate, largest contribution first.
 
     Args:
-        measured: Shape (n, len(SIGNALS)), from `rank.signals`, for all candidates of one query.
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.
         row: Which candidate.
     """
-    model = learnt()
+    model = load_model()
     every = contributions(model, measured)
-    others = rivals(every.sum(axis=1) + start(model, len(measured)))
-    taken = against_rivals(model.rivals, measured, others)
+    others = rival_log_odds(every.sum(axis=1) + intercept(model, len(measured)))
+    taken = rival_adjustment(model.rivals, measured, others)
     added, values = every[row], measured[row]
     with np.errstate(invalid="ignore"):
         ranks = (measured > values).sum(axis=0) + 1
@@ -109,13 +109,14 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
 
 
-def packed(measured: Floats, others: Floats, row: int) -> bytes:
-    """The signals of one candidate as they were measured: little-endian float32, in the order of
-    `NAMES`, NaN for what was not. That costs a hundredth of `explain`.
+def pack_signals(measured: Floats, others: Floats, row: int) -> bytes:
+    """The signals of one candidate as little-endian float32, in the order of `LOGGED_SIGNALS`.
+
+    NaN marks absent signals. It costs a hundredth of `explain`.
 
     Args:
-        measured: Shape (n, len(SIGNALS)), from `rank.signals`.
-        others: Shape (n,), from `judged`.
+        measured: Shape (n, len(SIGNALS)), from `signals.measure`.
+        others: Shape (n,), from `score`.
         row: Which candidate.
     """
     return measured[row].astype("<f4").tobytes() + pack("<f", others[row])
@@ -126,16 +127,13 @@ def sigmoid(odds: Floats) -> Floats:
     return (1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0)))).astype(np.float32)
 
 
-def alone(model: Model, measured: Floats) -> Floats:
-    """The log-odds of each candidate by its own signals: shape (n,)."""
-    return contributions(model, measured).sum(axis=1) + start(model, len(measured))
+def own_log_odds(model: Model, measured: Floats) -> Floats:
+    """Log-odds of each candidate from its own signals, without rivals: shape (n,)."""
+    return contributions(model, measured).sum(axis=1) + intercept(model, len(measured))
 
 
-def rivals(odds: Floats) -> Floats:
-    """For each candidate, the log-odds that another one is the answer: shape (n,).
-
-    The logarithm of the sum of the odds of all others.
-    """
+def rival_log_odds(odds: Floats) -> Floats:
+    """For each candidate, the log of the sum of the odds of all others: shape (n,)."""
     if not len(odds):
         return odds
     highest = max(float(odds.max()), NO_RIVAL_LOG_ODDS)
@@ -144,27 +142,27 @@ def rivals(odds: Floats) -> Floats:
     return np.log(others) + highest
 
 
-def against_rivals(weights: Floats, measured: Floats, others: Floats) -> Floats:
-    """What its rivals add to the log-odds of each candidate: shape (n,).
+def rival_adjustment(weights: Floats, measured: Floats, others: Floats) -> Floats:
+    """What the rivals add to the log-odds of each candidate: shape (n,).
 
     Args:
         weights: `Model.rivals`.
         measured: Shape (n, len(SIGNALS)).
-        others: From `rivals`.
+        others: From `rival_log_odds`.
     """
     if not len(measured):
         return others
-    taken, given = weights @ blend(measured).T * min(len(measured) / CANDIDATES, 1.0)
+    taken, given = weights @ blend(measured).T * min(len(measured) / MAX_CANDIDATES, 1.0)
     return given - taken * others
 
 
-def start(model: Model, candidates: int) -> float:
-    """The log-odds of a candidate before anything is measured of it.
+def intercept(model: Model, candidates: int) -> float:
+    """Log-odds of a candidate without any signal.
 
-    Among fewer candidates than a model is learnt with, each is likelier to be the answer; but the
-    fewer there are, the likelier it also is that none of them is, hence half of the logarithm.
+    With fewer candidates than in training, each is likelier to be the answer, but it is also likelier
+    that none is: hence half of the logarithm.
     """
-    return model.bias + 0.5 * float(np.log(CANDIDATES / np.clip(candidates, 5, CANDIDATES)))
+    return model.bias + 0.5 * float(np.log(MAX_CANDIDATES / np.clip(candidates, 5, MAX_CANDIDATES)))
 
 
 def contributions(model: Model, measured: Floats) -> Floats:
@@ -172,7 +170,7 @@ def contributions(model: Model, measured: Floats) -> Floats:
     if not len(measured):
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
     shares = blend(measured)
-    seen = features(measured, model.usual)
+    seen = standardise(measured, model.usual)
     added = np.zeros(measured.shape, dtype=np.float32)
     statement = shares[:, KINDS.index("statement")] > 0
     for rows in (statement, ~statement):
@@ -183,7 +181,7 @@ def contributions(model: Model, measured: Floats) -> Floats:
 
 
 def blend(measured: Floats) -> Floats:
-    """How much the weights of each kind count for each candidate: shape (n, kinds), together 1.
+    """Share of the weights of each kind for each candidate: shape (n, kinds), rows sum to 1.
 
     Only memories have an importance.
     """
@@ -194,13 +192,13 @@ def blend(measured: Floats) -> Floats:
     return np.stack(shares, axis=1).astype(np.float32)
 
 
-def features(measured: Floats, usual: Floats) -> Floats:
-    """The signals in each form: shape (forms, n, signals), 0 where absent.
+def standardise(measured: Floats, usual: Floats) -> Floats:
+    """The signals in each form: shape (forms, n, signals), 0 if absent.
 
-    `value` is standardised by what is usual. `relative` is standardised over the candidates, so
-    that collections of short and of long texts agree. `gap` is the distance to the best. Where there
-    are fewer candidates than a model is learnt with, usual ones stand in for the rest: the best of
-    three is not far from the mean of three, however well it answers.
+    `value` is standardised by the training data. `relative` is standardised over the candidates, so
+    that collections of short and of long texts agree. `gap` is the distance to the best. With fewer
+    candidates than in training, average ones fill the list: the best of three is never far from the
+    mean of three, however well it answers.
 
     Args:
         measured: Shape (n, signals).
@@ -209,13 +207,13 @@ def features(measured: Floats, usual: Floats) -> Floats:
     usual_mean, usual_deviation = usual
     scale = usual_deviation + 1e-3
     present = ~np.isnan(measured)
-    absent = max(CANDIDATES - len(measured), 0)
+    absent = max(MAX_CANDIDATES - len(measured), 0)
     total = np.maximum(present.sum(axis=0) + absent, 1)
     filled = np.where(present, measured, 0.0)
     mean = (filled.sum(axis=0) + absent * usual_mean) / total
     centred = np.where(present, measured - mean, 0.0)
     squares = (centred**2).sum(axis=0) + absent * (usual_deviation**2 + (usual_mean - mean) ** 2)
-    # The floor keeps candidates that are all alike from being pulled apart.
+    # The floor keeps tiny differences between equal candidates from being amplified.
     relative = np.clip(centred / (np.sqrt(squares / total) + 0.01), -3.0, 5.0)
     value = np.clip((filled - usual_mean) / scale, -LIMIT, LIMIT) * present
     best = np.where(present, measured, -np.inf).max(axis=0)
@@ -224,8 +222,8 @@ def features(measured: Floats, usual: Floats) -> Floats:
 
 
 @functools.cache
-def learnt() -> Model:
-    """The weights the package ships."""
+def load_model() -> Model:
+    """The shipped weights."""
     source = resources.files("hippocampe") / "data" / "rank.json"
     entries = json.loads(source.read_text(encoding="utf-8"))
     usual = np.zeros((2, len(SIGNALS)), dtype=np.float32)

@@ -1,9 +1,7 @@
-"""Which candidates answer the query, gathered and measured.
+"""Signals: how well each candidate matches the query, measured from the features of both. Pure.
 
-Two pure steps: `fuse` the rankings of several searches into one list of candidates, and measure the
-`signals` of each. `hippocampe.retrieval.scoring` turns them into a probability.
-
-A signal that a source lacks (a fact has no turn before it) is not a number and adds nothing.
+`hippocampe.retrieval.scoring` turns the signals into a probability. A signal that does not apply (a
+fact has no previous turn) is NaN and contributes nothing.
 """
 
 from __future__ import annotations
@@ -22,29 +20,25 @@ from hippocampe.retrieval.late_interaction import SAME, Matches, Texts, late, ma
 
 Flags = NDArray[np.bool_]
 Column = NDArray[Any] | float
-"""A signal of all candidates; a number where it is the same for all."""
+"""A signal of all candidates; a number if it is the same for all."""
 
-CANDIDATES: Final = 90
-"""How many candidates a question has: with 120 nothing more is found, and it takes a third longer."""
+MAX_CANDIDATES: Final = 90
+"""Candidates that are scored: 120 find nothing more and take a third longer."""
+NEIGHBOUR_WEIGHTS: Final = (0.35, 0.6, 0.6, 0.35)
+"""Weight of a match in the turn two before, just before, just after and two after."""
 
+MIN_DOCUMENTS: Final = 30
+"""Lower bound of the number of texts of a space. With one text, a word in it weighs .29 and a word
+not in it 1.39, so the only fact fails every question that is not in its own words. Set by hand, not
+tuned. With `LONE_RUNNER_UP`, the share of held-out facts found when alone rises from .03 to .65."""
 
-REACH: Final = (0.35, 0.6, 0.6, 0.35)
-"""What a match counts for in the turn two before, just before, just after and two after."""
+LONE_RUNNER_UP: Final = 0.5
+"""Assumed strength of a runner-up when there is one candidate. Otherwise `ahead` would be absent,
+which costs a right answer 3 to 5 log-odds. Chosen between the strength of unrelated candidates (up
+to .3) and of right ones (from 1.1). Set by hand, not tuned."""
 
-USUAL: Final = 30
-"""The fewest texts a space is taken to hold. With one text, a word that it holds weighs .29 and one
-that it lacks 1.39, so the only fact fails every question that is not in its own words. Set by hand,
-not tuned. With `LONE`, the share of held-out facts found when alone rises from .03 to .65."""
-
-LONE: Final = 0.5
-"""The strength of the missing runner-up of a lone candidate. Without it `ahead` is absent, which
-costs a right answer 3 to 5 log-odds. It lies between what an unrelated question reaches (up to .3)
-and what an answered one does (from 1.1). Set by hand, not tuned."""
-
-FEW: Final = 10
-"""Of fewer candidates, it says little that all of them are of the time asked about."""
-
-
+MIN_FOR_WINDOW: Final = 10
+"""Below this many candidates, matching the time window is weak evidence."""
 SIGNALS: Final = (
     *("late", "near", "late_damped", "near_damped", "passage", "phrase", "density", "mass"),
     *("exact", "exact_near", "soft", "rarest", "dense", "window", "bm25", "meaning"),
@@ -55,20 +49,20 @@ SIGNALS: Final = (
     *("place_missing", "says_no_more", "chatter", "best_late", "query_length", "typical_length"),
     *("in_window", "importance", "use", "of_other"),
 )
-"""What is measured of each candidate, in the order of the columns of `signals`."""
+"""The columns of `measure`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A question, read.
+class QueryFeatures:
+    """What the signals need to know of a query.
 
     Attributes:
-        words: Its distinct content words in order (`text.content_words`).
+        words: Its distinct content words in order.
         vectors: Shape (words, dimensions): their vectors, placed in the word space.
         rarity: Shape (words,): their inverse document frequency in the searched space.
-        asks: What it asks for, from `asks`.
-        topics: What each word speaks of, from `topics.topics_of`; empty if that is not known.
-        window: The time it speaks of, in seconds since the epoch, if it speaks of one.
+        asks: What it asks for, from `questions.asks`.
+        window: The time it names, in seconds since the epoch, if any.
+        topics: The topics of each word, from `topics.topics_of`; empty if unknown.
     """
 
     words: tuple[str, ...]
@@ -80,8 +74,8 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """What is known of n candidates, as columns, and of the turns around them.
+class CandidateFeatures:
+    """What the signals need to know of n candidates, as columns, and of the turns around them.
 
     Attributes:
         dense: Shape (n,): cosine of the query with the candidate's own vector.
@@ -93,18 +87,18 @@ class Candidates:
         neighbours: Shape (n, 4): rows in `texts` of the turns two before, just before, just
             after and two after in the same session; -1 for none.
         question: Shape (texts,): whether the text is a question.
-        number: Shape (texts,): whether it states a number.
-        date: Shape (texts,): whether it says when.
-        authors: Who said each of the n, if known.
-        session: Shape (n,): the same number for turns of one session, -1 for none.
+        number: Shape (n,): whether it states a number.
+        date: Shape (n,): whether it says when.
+        authors: The author of each of the n, if known.
+        session: Shape (n,): a number for each session, -1 for none.
         at: Shape (n,): seconds since the epoch, NaN if unknown.
-        importance: Shape (n,): 0 to 1, NaN for what has none, such as turns; None if none has.
-        uses: Shape (n,): how often it was recalled, NaN for what is not counted; None likewise.
-        place: Shape (n,): whether it says where; None if that is not known.
-        topics: Shape (all words of `texts`,): what each word speaks of, from `topics.topics_of`;
-            None if that is not known.
-        of_other: Shape (n,): whether someone else than the asker says it of themselves; None unless
-            the question is about the asker.
+        importance: Shape (n,): 0 to 1, NaN without one, such as for turns; None if all are NaN.
+        uses: Shape (n,): how often it was recalled, NaN if that is not counted; None likewise.
+        place: Shape (n,): whether it says where; None if unknown.
+        topics: Shape (all words of `texts`,): the topics of each word, from `topics.topics_of`; None
+            if unknown.
+        of_other: Shape (n,): whether another user says it about themselves; None unless the query is
+            about the asker.
     """
 
     dense: Floats
@@ -129,18 +123,18 @@ class Candidates:
 def rarity(frequencies: Integers, documents: int) -> Floats:
     """Inverse document frequency of words, as in BM25: ln(1 + (N - f + 0.5) / (f + 0.5)).
 
-    N is at least `USUAL`.
+    N is at least `MIN_DOCUMENTS`.
 
     Args:
         frequencies: Shape (words,): in how many texts of the space each word occurs.
-        documents: How many texts the space holds.
+        documents: Number of texts in the space.
     """
     counts = np.asarray(frequencies, dtype=np.float32)
-    return np.log(np.maximum(max(documents, USUAL), counts) + 1.0) - np.log(counts + 0.5)
+    return np.log(np.maximum(max(documents, MIN_DOCUMENTS), counts) + 1.0) - np.log(counts + 0.5)
 
 
-def signals(query: Query, candidates: Candidates) -> Floats:
-    """Measure every signal of every candidate: shape (n, len(SIGNALS)), NaN where absent."""
+def measure(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
+    """Measure every signal of every candidate: shape (n, len(SIGNALS)), NaN if absent."""
     n = len(candidates.dense)
     if not n:
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
@@ -161,14 +155,16 @@ def signals(query: Query, candidates: Candidates) -> Floats:
     return table
 
 
-def _word_signals(query: Query, candidates: Candidates, found: Matches) -> dict[str, Floats]:
+def _word_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
+) -> dict[str, Floats]:
     n = len(candidates.dense)
     weights = query.rarity
     total = max(float(weights.sum()), 1e-9)
     own, near = found.words[:n], found.words[:n].copy()
     exact = own >= SAME
     exact_near = exact.copy()
-    for column, share in enumerate(REACH):
+    for column, share in enumerate(NEIGHBOUR_WEIGHTS):
         rows = candidates.neighbours[:, column]
         there = np.where(rows[:, None] >= 0, found.words[rows], 0.0)
         near = np.maximum(near, there * share)
@@ -200,9 +196,9 @@ def _word_signals(query: Query, candidates: Candidates, found: Matches) -> dict[
 
 
 def _place_signals(
-    query: Query, candidates: Candidates, strength: Floats, found: Matches
+    query: QueryFeatures, candidates: CandidateFeatures, strength: Floats, found: Matches
 ) -> dict[str, Floats]:
-    """How well the turns around and the rest of the session meet the query."""
+    """How well the neighbouring turns and the rest of the session match the query."""
     scores = late(found.words, query.rarity)
     rows = candidates.neighbours
     beside = np.where(rows >= 0, scores[rows], np.nan)
@@ -219,7 +215,7 @@ def _place_signals(
 
 
 def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
-    """Per candidate, the best other candidate of its session, and the mean of the best four."""
+    """For each candidate, the best other one of its session, and the mean of the session's best four."""
     second = np.full(len(session), np.nan, dtype=np.float32)
     top = second.copy()
     order = np.lexsort((-strength, session))
@@ -241,14 +237,14 @@ def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
 
 
 def _topic_signals(
-    query: Query, candidates: Candidates, found: Matches
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
 ) -> dict[str, NDArray[np.floating]]:
-    """How much of the query is met by a like word or by one of the same topic."""
+    """How much of the query is matched by a similar word or a word of the same topic."""
     n = len(candidates.dense)
     own = found.words[:n]
     total = max(float(query.rarity.sum()), 1e-9)
     covered = np.maximum(own**3, _met(query, candidates)) @ query.rarity / total
-    # "dev = Mickael" meets both names of a question about him, and adds nothing to it.
+    # "dev = Mickael" matches both names in a question about him, but answers nothing.
     lengths = np.diff(candidates.texts.starts[: n + 1])
     unmet = 1.0 - (own >= SAME) @ query.rarity / total
     return {
@@ -259,19 +255,19 @@ def _topic_signals(
 
 
 def _ahead(strength: Floats) -> Floats:
-    """By how much each candidate is better than the best of the others, or than `LONE` if alone."""
+    """Lead of each candidate over the best of the others; over `LONE_RUNNER_UP` if alone."""
     if len(strength) < 2:
-        return strength - LONE
+        return strength - LONE_RUNNER_UP
     order = np.argsort(-strength)
     others = np.full(len(strength), strength[order[0]])
     others[order[0]] = strength[order[1]]
     return strength - others
 
 
-def _met(query: Query, candidates: Candidates) -> Floats:
-    """How well each candidate meets the best topic of each query word: shape (n, words), 0 to 1.
+def _met(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
+    """How well each candidate matches the best topic of each query word: shape (n, words), 0 to 1.
 
-    The rarer a topic is among the candidates, the more it says.
+    Topics are weighted by their rarity among the candidates.
     """
     n = len(candidates.dense)
     met = np.zeros((n, len(query.words)), dtype=np.float32)
@@ -285,7 +281,7 @@ def _met(query: Query, candidates: Candidates) -> Floats:
         own = candidates.topics[: starts[-1]]
         spoken[filled] = np.bitwise_or.reduceat(own, starts[:-1][filled])
     shared = (spoken[:, None] >> np.array(asked, np.uint64) & np.uint64(1)).astype(np.float32)
-    many = max(n, USUAL)
+    many = max(n, MIN_DOCUMENTS)
     rare = rarity(shared.sum(axis=0).astype(np.int64), many) / np.log(2.0 * many + 2.0)
     shared *= np.sqrt(rare)
     for column, topics in enumerate(query.topics):
@@ -295,8 +291,10 @@ def _met(query: Query, candidates: Candidates) -> Floats:
     return met
 
 
-def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[str, Column]:
-    """What kind of text it is, against what the query asks for."""
+def _kind_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, before: Floats
+) -> dict[str, Column]:
+    """The kind of each text, compared with what the query asks for."""
     n = len(candidates.dense)
     lengths = np.log1p(np.diff(candidates.texts.starts[: n + 1]))
     length = np.clip((lengths - lengths.mean()) / (lengths.std() + 0.01), -2.0, 2.0)
@@ -314,12 +312,12 @@ def _kind_signals(query: Query, candidates: Candidates, before: Floats) -> dict[
         start, end = query.window
         unknown = np.isnan(candidates.at)
         then = (candidates.at >= start) & (candidates.at < end)
-        # Of what was all kept this week, "this week" singles out nothing.
-        inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, FEW)))
-    # Centred between talk (-1.2) and long messages (0.8), and no wider than what was learnt on.
+        # If every candidate is from this week, the window carries no information.
+        inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, MIN_FOR_WINDOW)))
+    # Centred between talk (-1.2) and long messages (0.8), clipped to the range of the training data.
     typical = float(np.clip(lengths.mean() - 3.7, -1.5, 1.5))
-    # Where one of two who talk writes at length, the one who asks about "me" says less. Memories
-    # have no such two.
+    # With a companion that writes at length, the short turns are the user's own, and a question
+    # about "me" is answered there. Memories have no two speakers.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
     shorter = length * ("first_person" in query.asks) * np.clip(typical / 0.3, 0.0, 1.0)
     return {

@@ -1,0 +1,41 @@
+"""Coalescing: messages that one speaker sends in a burst are served as one turn."""
+
+from dataclasses import dataclass
+
+from hippocampe.injection.channel_history import Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """A turn that waits for more messages of its speaker: serve it after `wait_seconds`.
+
+    Attributes:
+        wait_seconds: How long to wait.
+        channel: The channel it waits in.
+        speaker: Whose messages may follow.
+        messages: The speaker's messages so far; shared with later turns, which append to it.
+        count: Length of `messages` when this turn joined.
+    """
+
+    wait_seconds: float
+    channel: Channel
+    speaker: str | None
+    messages: list[str]
+    count: int
+
+    def take(self) -> list[str] | None:
+        """Take the messages of the burst; None if a later turn serves them."""
+        with self.channel.lock:
+            if self.channel.waiting.get(self.speaker) is not self.messages:
+                return None
+            if len(self.messages) != self.count:
+                return None
+            return self.channel.waiting.pop(self.speaker)
+
+
+def join(channel: Channel, messages: list[str], speaker: str | None, wait_ms: int) -> Burst:
+    """Add messages to the speaker's burst, or start one."""
+    with channel.lock:
+        waiting = channel.waiting.setdefault(speaker, [])
+        waiting += messages
+        return Burst(wait_ms / 1000, channel, speaker, waiting, len(waiting))

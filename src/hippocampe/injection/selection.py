@@ -1,0 +1,116 @@
+"""From candidates to what is injected: merge the paths, select, and record every outcome."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from hippocampe.injection.channel_history import Channel
+from hippocampe.protocols import Vector
+from hippocampe.store.retrievals import Line
+from hippocampe.types import Considered, Outcome, Path, Recollection, Settings, Signal
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A recollection that may be injected.
+
+    Attributes:
+        path: How it was found.
+        item: The recollection, without its `why`.
+        vector: Compared with what the channel was given; None if there is none.
+        outcome: What became of it.
+        explain: The signals of a search hit by its id; None for other paths.
+        packed: The same as bytes for the log; None for other paths.
+    """
+
+    path: Path
+    item: Recollection
+    vector: Vector | None
+    outcome: Outcome = "injected"
+    explain: Callable[[str], tuple[Signal, ...]] | None = None
+    packed: Callable[[str], bytes] | None = None
+
+    def considered(self) -> Considered:
+        """The candidate as the trace shows it."""
+        item = self.item
+        if self.explain is not None:
+            item = replace(item, why=self.explain(item.id))
+        return Considered(item, self.path, self.outcome)
+
+    def line(self) -> Line:
+        """The candidate as the log stores it."""
+        item = self.item
+        signals = b"" if self.packed is None else self.packed(item.id)
+        return item.id, item.kind, item.score, self.path, self.outcome, signals
+
+
+class LazyConsidered(Sequence[Considered]):
+    """The candidates of a trace. Their signals are explained on first access, which few turns need."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self._candidates = candidates
+        self._considered: tuple[Considered, ...] | None = None
+
+    def _all(self) -> tuple[Considered, ...]:
+        considered = self._considered
+        if considered is None:
+            considered = tuple(each.considered() for each in self._candidates)
+            self._considered = considered
+            # Free the measured signals, which are large.
+            self._candidates = ()
+        return considered
+
+    @overload
+    def __getitem__(self, index: int) -> Considered: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
+    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._candidates if self._considered is None else self._considered)
+
+
+def merge(candidates: Sequence[Candidate], min_score: float) -> list[Candidate]:
+    """Deduplicate candidates by id; the first occurrence keeps its place.
+
+    A recollection found by several paths gets its search score. A search hit below `min_score`
+    gives way to a later occurrence on another path, where the threshold does not apply.
+    """
+    searched = {each.item.id: each for each in candidates if each.path == "search"}
+    kept: dict[str, Candidate] = {}
+    for each in candidates:
+        id, candidate = each.item.id, each
+        hit = searched.get(id)
+        if hit is not None and hit is not each:
+            scored = replace(each.item, score=hit.item.score)
+            candidate = replace(each, item=scored, explain=hit.explain, packed=hit.packed)
+        first = kept.get(id)
+        if first is not None and first.path == "search" and first.item.score < min_score:
+            del kept[id]
+        kept.setdefault(id, candidate)
+    return list(kept.values())
+
+
+def select(
+    candidates: Sequence[Candidate], channel: Channel, settings: Settings
+) -> list[Candidate]:
+    """Select what to inject, most useful first, and set the outcome of each candidate.
+
+    Selected candidates are recorded in the channel's history.
+    """
+    selected: list[Candidate] = []
+    room = {"search": settings.auto_retrieve_max_results, "live": settings.live_limit}
+    for each in candidates:
+        limited_by = "live" if each.item.kind == "live" else each.path
+        if each.path == "search" and each.item.score < settings.auto_retrieve_min_score:
+            each.outcome = "below_threshold"
+        elif refused := channel.refused(each.item, each.vector, settings.semantic_threshold):
+            each.outcome = refused
+        elif len(selected) >= settings.max_injection_count or room.get(limited_by, 1) < 1:
+            each.outcome = "too_many"
+        else:
+            room[limited_by] = room.get(limited_by, len(candidates)) - 1
+            channel.give(each.item, each.vector, settings.max_semantic_buffer)
+            selected.append(each)
+    return selected
