@@ -1068,7 +1068,7 @@ class TestAfterwards:
 import threading
 hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:64"))
 hippo.flush()
-hippo._parts.embedder.embed = lambda texts: threading.Event().wait()
+hippo._context.embedder.embed = lambda texts: threading.Event().wait()
 for number in range(3):
     print(hippo.after_turn(f"le bateau {number} rentre", "Bien.", scope=scope), flush=True)
 threading.Event().wait()
