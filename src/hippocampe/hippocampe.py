@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.config import Config
-from hippocampe.curation import erase, revise
+from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.curation.revise import UNSET, Unset
 from hippocampe.engine import settings as settings_step
@@ -70,8 +70,8 @@ _TRACED: dict[Callable[..., Any], Operation] = {
 _READING: frozenset[Callable[..., Any]] = frozenset(
     {
         *(recall.recall, before_turn.before_turn, settings_step.read, retrieval_log.retrievals),
-        *(revise.recent, revise.get, revise.history, revise.neighbours),
-        *(revise.reviews, revise.facts, conversation.messages, conversation.search_text),
+        *(lookup.recent, lookup.get, lookup.history, associate.neighbours),
+        *(associate.reviews, lookup.facts, conversation.messages, conversation.search_text),
         *(browse.memories, browse.spaces, browse.users, browse.subjects),
         *(
             verification.stats,
@@ -285,7 +285,7 @@ class Hippocampe:
             NotFound: An id in `replaces` is not a current memory of the space. As with any error
                 after the check, what `progress` has reported stays stored, and nothing else.
         """
-        drafts = self._do(remember_many.read_items, items, scope=scope)
+        drafts = self._do(remember_many.check_items, items, scope=scope)
         results: list[Remembered] = []
         while len(results) < len(drafts):
             # One step per transaction: only what is not stored yet may be tried again.
@@ -362,7 +362,7 @@ class Hippocampe:
         Raises:
             InvalidInput: An argument cannot be used.
         """
-        return self._do(revise.recent, limit, scope=scope, since=since, channel_only=channel_only)
+        return self._do(lookup.recent, limit, scope=scope, since=since, channel_only=channel_only)
 
     def memories(
         self,
@@ -443,7 +443,7 @@ class Hippocampe:
         Raises:
             NotFound: The space has no memory of this id.
         """
-        return self._do(revise.get, id, scope=scope)
+        return self._do(lookup.get, id, scope=scope)
 
     def history(self, id: str, *, scope: Scope) -> History:
         """Every version of what a memory states, oldest first, with the edges that touch them.
@@ -451,7 +451,7 @@ class Hippocampe:
         Raises:
             NotFound: The space has no memory of this id.
         """
-        return self._do(revise.history, id, scope=scope)
+        return self._do(lookup.history, id, scope=scope)
 
     def edit(
         self,
@@ -522,7 +522,7 @@ class Hippocampe:
             InvalidInput: The kind is not in `hippocampe.types.ASSOCIATIONS`.
             NotFound: The space lacks one of the memories.
         """
-        return self._do(revise.associate, source_id, target_id, kind, scope=scope, reason=reason)
+        return self._do(associate.associate, source_id, target_id, kind, scope=scope, reason=reason)
 
     def neighbours(
         self, id: str, *, scope: Scope, depth: int = 2
@@ -533,11 +533,11 @@ class Hippocampe:
             NotFound: The space has no memory of this id.
             InvalidInput: `depth` is not 1 to 5.
         """
-        return self._do(revise.neighbours, id, scope=scope, depth=depth)
+        return self._do(associate.neighbours, id, scope=scope, depth=depth)
 
     def reviews(self, *, scope: Scope) -> list[Review]:
         """Pairs of memories that no rule could tell apart for sure, newest first."""
-        return self._do(revise.reviews, scope=scope)
+        return self._do(associate.reviews, scope=scope)
 
     def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
         """Take a pair off the review list; the one in `keep`, if given, supersedes the other, and
@@ -547,11 +547,11 @@ class Hippocampe:
             NotFound: The space lacks one of the memories.
             InvalidInput: `keep` is neither of them.
         """
-        self._do(revise.settle, id, other_id, scope=scope, keep=keep)
+        self._do(associate.settle, id, other_id, scope=scope, keep=keep)
 
     def facts(self, *, scope: Scope) -> dict[str, Memory]:
         """The current memories that have a key, by key."""
-        return self._do(revise.facts, scope=scope)
+        return self._do(lookup.facts, scope=scope)
 
     def set_fact(self, key: str, value: str, *, scope: Scope) -> Remembered:
         """Write a fact; the value it had becomes history.

@@ -23,7 +23,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.projection import Progress
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.archive_rows import REFERENCES, Row, checked
-from hippocampe.ingest.remember import read_statement
+from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.language.datetimes import as_utc
 from hippocampe.store import conversations, memories, meta, schema
 from hippocampe.store.store import translated
@@ -263,7 +263,7 @@ class _Intake:
                 if name == "memory":
                     ids = [row["id"] for row in fresh]
                     new = memories.get(change.connection, self.space, ids)
-                    readings = [read_statement(m, subjects_of(m.content)) for m in new.values()]
+                    readings = [parse_statement(m, subjects_of(m.content)) for m in new.values()]
                     memories.add_readings(change.connection, readings)
         self.added += added
         self.turns += turns
