@@ -144,7 +144,7 @@ def _fill_turns(
     """Write turns: a message and a reply, both texts that are there, the vector between theirs."""
     last = datetime.now(UTC)
     for start in range(0, plan.turns, ROWS):
-        said: list[conversation.Said] = []
+        said: list[conversation.TurnDraft] = []
         rows: list[dict[str, Any]] = []
         for number in range(start, min(start + ROWS, plan.turns)):
             places = [(2 * number + each) * 7 % len(known) for each in (0, 1)]
@@ -178,7 +178,9 @@ def _fill_turns(
         say(f"wrote {start + len(said)} of {plan.turns} turns")
 
 
-def _exchange(texts: Sequence[str], *, space: str, channel: str, at: datetime) -> conversation.Said:
+def _exchange(
+    texts: Sequence[str], *, space: str, channel: str, at: datetime
+) -> conversation.TurnDraft:
     spoken = (("camille", "user"), ("eko", "assistant"))
     return conversation.make_turn(
         [

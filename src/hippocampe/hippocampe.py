@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hippocampe.config import Config
-from hippocampe.curation import erase, revise
+from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.curation.revise import UNSET, Unset
 from hippocampe.engine import settings as settings_step
@@ -297,7 +297,7 @@ class Hippocampe:
                 after the check, what `progress` has reported stays stored, and nothing else.
         """
         drafts = self._write(
-            lambda context: remember_many.read_items(context, items, scope=scope), scope
+            lambda context: remember_many.check_items(context, items, scope=scope), scope
         )
         results: list[Remembered] = []
 
@@ -384,7 +384,7 @@ class Hippocampe:
             InvalidInput: An argument cannot be used.
         """
         return self._read(
-            lambda context: revise.recent(
+            lambda context: lookup.recent(
                 context, limit, scope=scope, since=since, channel_only=channel_only
             ),
             scope,
@@ -472,7 +472,7 @@ class Hippocampe:
         Raises:
             NotFound: The space has no memory of this id.
         """
-        return self._read(lambda context: revise.get(context, id, scope=scope), scope)
+        return self._read(lambda context: lookup.get(context, id, scope=scope), scope)
 
     def history(self, id: str, *, scope: Scope) -> History:
         """Every version of what a memory states, oldest first, with the edges that touch them.
@@ -480,7 +480,7 @@ class Hippocampe:
         Raises:
             NotFound: The space has no memory of this id.
         """
-        return self._read(lambda context: revise.history(context, id, scope=scope), scope)
+        return self._read(lambda context: lookup.history(context, id, scope=scope), scope)
 
     def edit(
         self,
@@ -560,7 +560,7 @@ class Hippocampe:
             NotFound: The space lacks one of the memories.
         """
         return self._write(
-            lambda context: revise.associate(
+            lambda context: associate.associate(
                 context, source_id, target_id, kind, scope=scope, reason=reason
             ),
             scope,
@@ -576,12 +576,12 @@ class Hippocampe:
             InvalidInput: `depth` is not 1 to 5.
         """
         return self._read(
-            lambda context: revise.neighbours(context, id, scope=scope, depth=depth), scope
+            lambda context: associate.neighbours(context, id, scope=scope, depth=depth), scope
         )
 
     def reviews(self, *, scope: Scope) -> list[Review]:
         """Pairs of memories that no rule could tell apart for sure, newest first."""
-        return self._read(lambda context: revise.reviews(context, scope=scope), scope)
+        return self._read(lambda context: associate.reviews(context, scope=scope), scope)
 
     def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
         """Take a pair off the review list; the one in `keep`, if given, supersedes the other, and
@@ -592,12 +592,12 @@ class Hippocampe:
             InvalidInput: `keep` is neither of them.
         """
         self._write(
-            lambda context: revise.settle(context, id, other_id, scope=scope, keep=keep), scope
+            lambda context: associate.settle(context, id, other_id, scope=scope, keep=keep), scope
         )
 
     def facts(self, *, scope: Scope) -> dict[str, Memory]:
         """The current memories that have a key, by key."""
-        return self._read(lambda context: revise.facts(context, scope=scope), scope)
+        return self._read(lambda context: lookup.facts(context, scope=scope), scope)
 
     def set_fact(self, key: str, value: str, *, scope: Scope) -> Remembered:
         """Write a fact; the value it had becomes history.

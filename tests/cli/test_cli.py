@@ -562,7 +562,7 @@ class TestTalk:
     @pytest.mark.parametrize(
         ("command", "says"),
         [
-            ("import", "2 messages are stored and stay. To go on, import the file again"),
+            ("import", "2 messages are stored. Import the same file again to resume"),
             ("export", "was not written; a file that was there is unchanged"),
             ("backup", "was not written; a file that was there is unchanged"),
         ],

@@ -272,15 +272,15 @@ def test_words_erased_while_a_text_is_embedded_are_stored_with_it(
     open_hippo: Opener, scope: Scope
 ) -> None:
     hippo = open_hippo()
-    parts = hippo._context
+    context = hippo._context
     old = hippo.remember("Zéphyrine cultive des topinambours", scope=scope).memory
-    lexicon = parts.vocabulary
+    lexicon = context.vocabulary
     content = "Camille cuit des topinambours avec Zéphyrine"
     before = lexicon.vectors_of(ids := lexicon.ids(["topinambours", "zephyrine"]))[ids]
-    first, second = parts.prepare([content, "les topinambours"])
+    first, second = context.prepare([content, "les topinambours"])
     hippo.erase(id=old.id, scope=scope)
     assert lexicon.unknown(["topinambours", "zephyrine"]) == ["topinambours", "zephyrine"]
-    with parts.change() as change:
+    with context.change() as change:
         stored = [change.embedded(each).words.tolist() for each in (second, first)]
     assert stored == [lexicon.ids(each.words).tolist() for each in (second, first)]
     assert [len(words) for words in stored] == [len(second.words), len(first.words)]
@@ -413,14 +413,14 @@ def test_erasing_survives_reopening(
 
 KILLED = """
 import os, signal
-from hippocampe import rebuild
-from hippocampe.store import derived, erasing
+from hippocampe.engine import generations
+from hippocampe.store import erasure, outbox
 from hippocampe.store.store import Store
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 hippo = Hippocampe.open(Config(folder, background=False))
-setattr(*{"backup": (Store, "scrub"), "rows": (erasing, "leave_note"),
-          "index": (rebuild, "new_generation"), "pages": (derived, "acknowledge")}[sys.argv[2]], die)
+setattr(*{"backup": (Store, "scrub"), "rows": (erasure, "leave_note"),
+          "index": (generations, "new_generation"), "pages": (outbox, "acknowledge")}[sys.argv[2]], die)
 hippo.erase(subject=sys.argv[3], scope=scope)
 """
 

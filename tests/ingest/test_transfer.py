@@ -393,7 +393,7 @@ def exported(hippo: Hippocampe, scope: Scope, path: Path, clock: FakeClock) -> l
         ("memory", "category", "capability", "no category"),
         ("memory", "importance", 99, "importance must be"),
         ("memory", "importance", float("nan"), "importance must be"),
-        ("memory", "access_count", 10**30, "no count"),
+        ("memory", "access_count", 10**30, "out of range"),
         ("memory", "access_count", 1.5, "unusable access_count"),
         ("memory", "created_at", 1_768_000_000, "unusable created_at"),
         ("memory", "content", " \n", "content is empty"),
@@ -519,7 +519,7 @@ def test_an_interrupted_import_says_what_is_safe(
             hippo.import_from(path, scope=scope, progress=interrupt)
         (note,) = stopped.value.__notes__
         assert safe in note
-        assert "import the file again" in note
+        assert "Import the same file again" in note
         hippo.close()
         again = open_hippo(folder, embedder="hashed:32")
         done = again.import_from(path, scope=scope)

@@ -1,1 +1,1 @@
-"""Change, hide or erase what is remembered."""
+"""What a person does to memories by hand: look up, edit, associate, forget, erase."""

@@ -1,4 +1,8 @@
-"""Erase for ever, from rows, history, vectors, index and backups."""
+"""Erase physically: from rows, history, vectors, index and backups.
+
+The transaction that deletes the rows also marks which kinds of the index to rebuild. If the process
+dies before the files are clean, the mark makes the next open finish the work.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,21 +30,23 @@ from hippocampe.types import Receipt, Scope
 from hippocampe.validation import check_flag, check_text, clean_text
 
 ERASING = "erasing"
-"""The `meta` that names the kinds of the index whose files may still hold what was erased."""
+"""`meta` name: kinds of the index whose files may still contain erased data."""
 ERASED_NOTHING = "-"
-"""Its value when no kind is affected, but the database is."""
+"""Value of the mark when only the database file is affected."""
 
 
 def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
-    """Note, in the transaction that erases, which kinds `finish_erasure` must build again."""
+    """Mark, in the transaction that erases, which kinds `finish_erasure` must rebuild."""
     before = marked_kinds(meta.get(connection, ERASING) or "")
     marked = sorted({*before, *kinds})
     meta.put(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
 
 
 def finish_erasure(context: Context) -> None:
-    """Make what was erased unreadable in the files too, if an erasure, or a process that died in
-    one, left it there."""
+    """Remove erased data from the files: rebuild the marked kinds, scrub the database.
+
+    Does nothing without a mark. Idempotent.
+    """
     with context.store.read() as connection:
         marked = meta.get(connection, ERASING)
     if not marked:
@@ -48,9 +54,9 @@ def finish_erasure(context: Context) -> None:
     with context.builder.building:
         for kind in marked_kinds(marked):
             if not (isinstance(context.index, EdgeIndex) and context.index.is_unused(kind)):
-                # Without its graph, which maintenance builds: an erasure is waited for.
+                # Without its graph, because the caller waits. Maintenance builds the graph later.
                 generations.new_generation(context, kind, graph=False)
-        # The outbox names what is gone.
+        # The outbox contains the ids of erased rows.
         flush_index(context)
         context.store.scrub()
         with context.store.write() as connection:
@@ -58,12 +64,13 @@ def finish_erasure(context: Context) -> None:
 
 
 def marked_kinds(marked: str) -> tuple[str, ...]:
+    """Parse the value of the mark."""
     # Earlier versions wrote "1" for all kinds.
     return KINDS if marked == "1" else tuple(kind for kind in KINDS if kind in marked.split())
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Request:
     """What to erase: exactly one of `id`, `user`, `subject` and `whole_space`."""
 
     space: str
@@ -73,7 +80,7 @@ class _Order:
     whole_space: bool
 
     def select(self, connection: Connection) -> Selection:
-        """Everything of one database that it means."""
+        """Ids in this database that match the request."""
         return erasure.select(
             connection,
             self.space,
@@ -84,7 +91,7 @@ class _Order:
         )
 
     def remove(self, connection: Connection, selection: Selection) -> None:
-        """Remove it from one database."""
+        """Delete a selection from this database."""
         erasure.remove(
             connection,
             self.space,
@@ -106,19 +113,26 @@ def erase(
     whole_space: bool,
     dry_run: bool,
 ) -> Receipt:
-    """Remove physically, everywhere: rows, history, full text, vectors, words, index, backups.
+    """Delete physically, everywhere: rows, history, full text, vectors, words, index, backups.
 
-    Exactly one of `id`, `user`, `subject` and `whole_space` says what. A subject is matched as a tag,
-    an alias, a key or a source, and in texts as a name: with its capital (see `ProperName`).
-    Versions that superseded an erased memory, or that it superseded, go with it; so does the whole
-    turn of an erased message. Of notes the indexed pieces go; the files are the user's, and are read
-    again while they are there. Settings stay; the receipt says which ones name the subject.
-    If the rows cannot be removed, nothing is changed but the backups; after that, what a failure or a
-    kill leaves in the files is removed at the next opening.
+    Give exactly one of `id`, `user`, `subject` and `whole_space`. All versions of an erased memory
+    and the whole turn of an erased message are erased too. Only the indexed pieces of notes are
+    erased: the files belong to the user and are indexed again while they exist. Settings stay; the
+    receipt lists those that name the subject. If deleting the rows fails, only backups were
+    changed. If the process dies after that, the next open cleans the files.
+
+    Args:
+        context: The open memory.
+        scope: The space.
+        id: A memory, turn, message or piece of a note.
+        user: The author of memories, turns and messages.
+        subject: A tag, alias, key or source, or a capitalised name in texts (see `ProperName`).
+        whole_space: Everything in the space.
+        dry_run: Only report what would be erased.
 
     Raises:
         InvalidInput: None or several of them are given.
-        NotFound: The space has nothing of this id.
+        NotFound: The space has nothing with this id.
     """
     for name, value in (("id", id), ("user", user), ("subject", subject)):
         check_text(name, value)
@@ -129,66 +143,66 @@ def erase(
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(clean_text(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
-    order = _Order(scope.space, id, user, subject, whole_space)
+    request = _Request(scope.space, id, user, subject, whole_space)
     with context.builder.building:
         with context.store.exclusive():
             context.check_serving()
             with context.store.read() as connection:
-                doomed = order.select(connection)
+                doomed = request.select(connection)
                 items = erasure.describe(connection, doomed)
                 named = subject and erasure.settings_naming(connection, scope.space, subject)
             if id is not None and not doomed.ids:
                 raise NotFound(
-                    f"space {scope.space!r} has nothing of id {id!r}: nothing was erased."
+                    f"space {scope.space!r} has nothing with id {id!r}: nothing was erased."
                 )
             if not dry_run:
                 with context.store.copying:
-                    _erase(context, turns, order, doomed)
+                    _erase(context, turns, request, doomed)
         if not dry_run:
-            # Other writers go on meanwhile.
+            # Outside the writers' lock: rebuilding an index may take minutes.
             finish_erasure(context)
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named or ())
 
 
-def _erase(context: Context, turns: TurnState, order: _Order, doomed: Selection) -> None:
+def _erase(context: Context, turns: TurnState, request: _Request, doomed: Selection) -> None:
     retrieval_log.flush(context, turns.retrievals)
-    # Backups first: once the rows are gone, nobody could tell what was to go from them.
+    # Backups first: the selection for them cannot be computed once the rows are deleted.
     context.store.remove_partial_backups()
     for path in context.store.backups():
-        _scrub_backup(path, order, doomed)
+        _scrub_backup(path, request, doomed)
     with context.change() as change:
         for table, ids in doomed.of_tables().items():
             for each in ids:
-                change.unindex("live" if table == "message" else table, each, order.space)
+                change.unindex("live" if table == "message" else table, each, request.space)
         kinds = erasure.kinds_of(change.connection, doomed.ids)
-        if order.subject is not None:
-            # Their points may have named it before they were edited.
+        if request.subject is not None:
+            # Their documents may have contained the name before an edit.
             kinds |= {"memory", "note"}
-        elif order.whole_space:
+        elif request.whole_space:
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
-        order.remove(change.connection, doomed)
+        request.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
-        erasure.leave_note(change.connection, str(uuid7()), order.space, context.now(), note)
-    settings.refresh(context, order.space)
+        erasure.leave_note(change.connection, str(uuid7()), request.space, context.now(), note)
+    settings.refresh(context, request.space)
     context.vocabulary.forget()
-    turns.channels.forget(order.space)
+    turns.channels.forget(request.space)
     for module in (text, sentence, relations, bm25):
         module.clear_caches()
     context.revision.advance()
 
 
-def _scrub_backup(path: Path, order: _Order, doomed: Selection) -> None:
-    """Erase from a backup too; one of another schema cannot be searched, so it is deleted whole."""
+def _scrub_backup(path: Path, request: _Request, doomed: Selection) -> None:
+    """Erase from a backup. A backup with another schema cannot be searched, so it is deleted."""
     copy = Store(path, path.parent)
     try:
         if copy.revision() != schema.REVISION:
             path.unlink()
             return
         with copy.write() as connection:
-            # It may hold what was edited or erased since under other words.
-            order.remove(connection, order.select(connection) | doomed)
+            # The backup may contain other versions of rows that were edited or erased since.
+            request.remove(connection, request.select(connection) | doomed)
         copy.scrub()
     finally:
         copy.close()

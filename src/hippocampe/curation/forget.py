@@ -1,6 +1,6 @@
-"""How things are hidden (`forget`, `expire`) and how they are physically removed (`erase`)."""
+"""Hide memories and conversations from recall: everything on a topic, and expired memories."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from hippocampe.curation.revise import hide
@@ -20,18 +20,19 @@ from hippocampe.types import (
 )
 from hippocampe.validation import check_flag, clean_text
 
-RELEVANT = 0.5
-"""Relevance from which something found is taken to be about the topic (seed 003, section 4)."""
-_FOUND_BY_MEANING = 50
-_FOUND_BY_WORDS = 500
-_BATCH = 1_000
+MIN_RELEVANCE = 0.5
+"""Minimum relevance of a recalled item that is about the topic (seed 003, section 4)."""
+MIN_SEMANTIC_OVERLAP = 0.5
+MAX_BY_MEANING = 50
+MAX_BY_WORDS = 500
+BATCH = 1_000
 
 
 def forget(context: Context, topic: str, *, scope: Scope, dry_run: bool) -> Receipt:
     """Hide everything about a topic: memories, facts, turns and live messages.
 
-    What is about the topic is what recall finds relevant (0.5 or more) and meets most of its words
-    in meaning, and what holds all of them to the letter; a fact also when its key does.
+    An item is about the topic if recall finds it relevant (0.5 or more) and it matches most of the
+    topic's words by meaning, or if its text or its key contains all of them.
 
     Raises:
         InvalidInput: The topic is empty.
@@ -55,60 +56,62 @@ def _about(context: Context, topic: str, scope: Scope) -> list[ReceiptItem]:
         context,
         topic,
         scope=space,
-        limit=_FOUND_BY_MEANING,
+        limit=MAX_BY_MEANING,
         collections=everywhere,
-        min_score=RELEVANT,
+        min_score=MIN_RELEVANCE,
         explain=True,
     )
     wanted = {word for word in content_words(topic) if word not in STOP_WORDS}
     found: dict[str, ReceiptItem] = {}
-    for hit in filter(_meets_most, by_meaning):
+    for hit in filter(_matches_most, by_meaning):
         at = hit.at or context.now()
         found[hit.id] = ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
     if wanted:
-        for item in _holding(context, topic, wanted, scope.space):
+        for item in _containing(context, topic, wanted, scope.space):
             known = found.get(item.id)
             before = known.matched if known else ()
             found[item.id] = replace(known or item, matched=(*before, *item.matched))
     return list(found.values())
 
 
-def _meets_most(item: Recollection) -> bool:
-    """Whether it meets more than half of what the topic says: "dev = Mickael" is relevant to
-    Mickael's illness, but it is not about it."""
-    return any(signal.name == "soft" and signal.value > 0.5 for signal in item.why)
+def _matches_most(item: Recollection) -> bool:
+    """Whether an item matches more than half of the topic by meaning.
+
+    "dev = Mickael" is relevant to Mickael's illness but not about it.
+    """
+    return any(signal.name == "soft" and signal.value > MIN_SEMANTIC_OVERLAP for signal in item.why)
 
 
-def _holding(context: Context, topic: str, wanted: set[str], space: str) -> Iterable[ReceiptItem]:
-    """What holds all of the words, whatever its relevance."""
+def _containing(
+    context: Context, topic: str, wanted: set[str], space: str
+) -> Iterator[ReceiptItem]:
+    """Items whose text or key contains all the words, regardless of relevance."""
     now = context.now()
+
+    def matching(kind: str, *collections: str) -> list[str]:
+        where = Filter(space=space, collections=collections, now=now.timestamp())
+        hits = context.index.matching(kind, topic, limit=MAX_BY_WORDS, where=where)
+        return [hit.id for hit in hits]
+
+    def contains(text: str) -> bool:
+        return wanted <= set(words(text))
+
     with context.store.read() as connection:
-        for kind, collections in (
-            ("memory", MEMORY_COLLECTIONS),
-            ("turn", ("turn",)),
-            ("live", ("live",)),
-        ):
-            where = Filter(space=space, collections=collections, now=now.timestamp())
-            hits = context.index.matching(kind, topic, limit=_FOUND_BY_WORDS, where=where)
-            ids = [hit.id for hit in hits]
-            if kind == "memory":
-                for memory in memories.get(connection, space, ids).values():
-                    if wanted <= set(words(memory_text(memory))):
-                        yield _of_memory(memory, "words")
-            elif kind == "turn":
-                for turn in conversations.turns(connection, space, ids).values():
-                    if wanted <= set(words(turn_text(turn))):
-                        yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
-            else:
-                for message in conversations.find_messages(
-                    connection, schema.message.c.id.in_(ids)
-                ):
-                    if wanted <= set(words(message.content)):
-                        at = message.at
-                        yield ReceiptItem(message.id, "live", message.content, at, ("words",))
+        found = memories.get(connection, space, matching("memory", *MEMORY_COLLECTIONS))
+        for memory in found.values():
+            if contains(memory_text(memory)):
+                yield _of_memory(memory, "words")
+        turns = conversations.turns(connection, space, matching("turn", "turn"))
+        for turn in turns.values():
+            if contains(turn_text(turn)):
+                yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
+        live = schema.message.c.id.in_(matching("live", "live"))
+        for message in conversations.find_messages(connection, live):
+            if contains(message.content):
+                yield ReceiptItem(message.id, "live", message.content, message.at, ("words",))
         keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
         for memory in memories.find(connection, *keyed):
-            if wanted <= set(words((memory.key or "").replace("_", " "))):
+            if contains((memory.key or "").replace("_", " ")):
                 yield _of_memory(memory, "key")
 
 
@@ -134,7 +137,7 @@ def _hide(context: Context, found: Collection[ReceiptItem], scope: Scope, reason
 
 
 def expire(context: Context, *, space: str | None = None) -> Receipt:
-    """Hide the memories whose time is over, of one space or of all."""
+    """Hide expired memories of one space, or of all. (Recall already excludes them.)"""
     now = context.now()
     conditions = [memories.CURRENT, schema.memory.c.expires_at <= now]
     if space is not None:
@@ -145,7 +148,7 @@ def expire(context: Context, *, space: str | None = None) -> Receipt:
             if not memories.find(connection, *conditions, limit=1):
                 break
         with context.change() as change:
-            for memory in memories.find(change.connection, *conditions, limit=_BATCH):
+            for memory in memories.find(change.connection, *conditions, limit=BATCH):
                 hide(change, memory, now, "expired")
                 hidden.append(_of_memory(memory, "expired"))
     ids = tuple(item.id for item in hidden)

@@ -1,13 +1,12 @@
-"""Our own export: every row of a space that is not derived, one JSON object a line.
+"""The archive of a space: every row that is not derived, as JSON Lines after a header line.
 
-The first line says what the file is. Rows keep their ids and times, so reading it back loses
-nothing and reading it twice adds nothing twice. The file is foreign all the same: each row is checked
-like any other input, and one that cannot be used is reported and left out. In another space of the same database, where the ids
-are taken, each row gets an id derived from the space and its old id.
+Rows keep their ids and times, so a load restores everything and is idempotent. The file is
+untrusted: each row is checked like any other input, and invalid rows are reported and skipped. If
+another space of the database has the ids, each row gets an id derived from the space and its old id.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,17 +14,25 @@ from pathlib import Path
 from typing import Any, cast
 from uuid import UUID, uuid5
 
-from sqlalchemy import JSON, Column, Connection, Table, bindparam, insert, select
+from sqlalchemy import Connection, Table, insert, select
 
 from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.projection import Progress
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.archive_rows import REFERENCES, Row, checked
-from hippocampe.ingest.remember import read_statement
-from hippocampe.language.datetimes import as_utc
-from hippocampe.store import conversations, memories, meta, schema
+from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
+from hippocampe.ingest.archive_rows import (
+    DERIVED_COLUMNS,
+    REFERENCES,
+    TABLES,
+    Row,
+    check_row,
+    parse_row,
+)
+from hippocampe.ingest.memory_writes import parse_statement
+from hippocampe.store import memories, meta
 from hippocampe.store.store import translated
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
@@ -33,20 +40,12 @@ from hippocampe.types import Imported, Scope
 FORMAT = "hippocampe"
 VERSION = 1
 BATCH = 1_000
-_TABLES: dict[str, Table] = {
-    "memory": schema.memory,
-    "turn": schema.turn,
-    "message": schema.message,
-    "association": schema.association,
-    "setting": schema.setting,
-}
-"""In the order in which they can be inserted."""
-_OWN_IDS = {"memory", "turn", "message"}
-_DERIVED = {"number", "equality"}
+"""Rows per read and per transaction."""
+_WITH_ID = frozenset({"memory", "turn", "message"})
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file begins like an export of ours."""
+    """Whether a file starts with the header of an archive."""
     try:
         with path.open(encoding="utf-8") as lines:
             first = json.loads(lines.readline(1_000))
@@ -55,11 +54,11 @@ def is_archive(path: Path) -> bool:
     return isinstance(first, dict) and FORMAT in first
 
 
-def write(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int:
-    """Write a space; return how many rows.
+def save(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int:
+    """Write a space to a file; return the number of rows.
 
     Raises:
-        InvalidInput: The file exists, or is one of the data folder's own.
+        InvalidInput: The file exists, or belongs to the data folder.
         StoreError: The file cannot be written.
     """
     written = 0
@@ -70,9 +69,9 @@ def write(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int
         partial.open("w", encoding="utf-8") as lines,
         context.store.read() as connection,
     ):
-        head = {FORMAT: VERSION, "space": scope.space, "at": context.now().isoformat()}
-        lines.write(json.dumps(head, ensure_ascii=False) + "\n")
-        for name, table in _TABLES.items():
+        header = {FORMAT: VERSION, "space": scope.space, "at": context.now().isoformat()}
+        lines.write(json.dumps(header, ensure_ascii=False) + "\n")
+        for name, table in TABLES.items():
             for row in _rows(connection, table, scope.space):
                 lines.write(json.dumps({"record": name} | row, ensure_ascii=False) + "\n")
                 written += 1
@@ -87,112 +86,67 @@ def _rows(connection: Connection, table: Table, space: str) -> Iterator[dict[str
         yield {
             name: value.isoformat() if isinstance(value, datetime) else value
             for name, value in row.items()
-            if name not in _DERIVED and name != "space"
+            if name not in DERIVED_COLUMNS and name != "space"
         }
 
 
-def read(context: Context, path: Path, scope: Scope, progress: Progress | None) -> Imported:
-    """Read an export back; rows already there are left as they are.
+def load(context: Context, path: Path, scope: Scope, progress: Progress | None) -> Imported:
+    """Load an archive into a space; stored rows are left unchanged.
 
     Raises:
-        UnreadableFile: It is no export of ours, or of a later version.
+        UnreadableFile: The file is not an archive, or of a later version.
     """
-    intake = _Intake(context, scope.space, _renaming(context, path, scope.space))
+    loading = _RowImport(context, scope.space, _renaming(context, path, scope.space))
     try:
         for number, line in _lines(path):
-            intake.take(number, line)
-            if len(intake.batch) == BATCH:
-                intake.store()
+            loading.add(number, line)
+            if len(loading.batch) == BATCH:
+                loading.store()
                 if progress:
-                    progress("importing", intake.read, 0)
-        intake.store()
+                    progress("importing", loading.read, 0)
+        loading.store()
         settings.refresh(context, scope.space)
         backlog.embed_imported(context, progress)
     except KeyboardInterrupt as exc:
         exc.add_note(
-            f"{intake.added:,} rows are stored and stay. To go on, import the file again: what is there "
-            "is not added twice."
+            f"{loading.added:,} rows are stored. Import the same file again to resume: stored rows "
+            "are skipped."
         )
         raise
-    known = intake.read - intake.added
-    return Imported(intake.read, intake.added, known, intake.turns, tuple(intake.problems))
+    known = loading.read - loading.added
+    return Imported(loading.read, loading.added, known, loading.turns, tuple(loading.problems))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines after the first.
+    """The lines after the header, with their numbers.
 
     Raises:
-        UnreadableFile: It is no export of ours, or of a later version.
+        UnreadableFile: The file is not an archive, or of a later version.
     """
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
-            head: object = json.loads(next(lines, "{}"))
-            if not isinstance(head, dict) or cast("dict[str, Any]", head).get(FORMAT) != VERSION:
+            header: object = json.loads(next(lines, "{}"))
+            if (
+                not isinstance(header, dict)
+                or cast("dict[str, Any]", header).get(FORMAT) != VERSION
+            ):
                 raise UnreadableFile(
-                    f"cannot read {path}: it is no export of Hippocampe, or one of a later version."
+                    f"cannot read {path}: it is not an export of Hippocampe, or one of a later version."
                 )
             yield from enumerate(lines, 2)
     except (OSError, ValueError, RecursionError) as exc:
         raise UnreadableFile(f"cannot read {path}: {exc}.") from exc
 
 
-def _record(line: str) -> dict[str, Any]:
-    """A line as a row that its table can hold.
-
-    Raises:
-        InvalidInput: It is none.
-    """
-    try:
-        parsed: object = json.loads(line)
-        json.dumps(parsed, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as exc:
-        raise InvalidInput("not a JSON object in UTF-8") from exc
-    record = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
-    name = record.get("record")
-    if not isinstance(name, str) or name not in _TABLES:
-        raise InvalidInput("not a row of an export")
-    table = _TABLES[name]
-    allowed = {column.name for column in table.c} - _DERIVED - {"space"}
-    missing = {c.name for c in table.c if not c.nullable and c.default is None} & allowed - set(
-        record
-    )
-    if missing or set(record) - allowed - {"record"}:
-        raise InvalidInput("a row with columns missing or unknown")
-    wrong = [name for name in allowed & set(record) if not _is_value(table.c[name], record[name])]
-    if wrong:
-        raise InvalidInput(f"a row with an unusable {min(wrong)}")
-    return record
-
-
-def _is_value(column: Column[Any], value: Any) -> bool:
-    """Whether a column can hold a value."""
-    if value is None:
-        return bool(column.nullable)
-    if isinstance(column.type, schema.Instant):
-        if not isinstance(value, str):
-            return False
-        try:
-            as_utc(value, name=column.name)
-        except InvalidInput:
-            return False
-        return True
-    if isinstance(column.type, JSON):
-        return True
-    if column.type.python_type is bool:
-        return isinstance(value, bool)
-    wanted = (int, float) if column.type.python_type is float else column.type.python_type
-    return isinstance(value, wanted) and not isinstance(value, bool)
-
-
 def _renaming(context: Context, path: Path, space: str) -> Callable[[Row], Row]:
-    """How rows get their ids: as they are, unless another space of the database has them."""
+    """How to set the ids of rows: unchanged, unless another space of the database has them."""
     taken = False
     with context.store.read() as connection:
         for _, line in _lines(path):
             with suppress(InvalidInput):
-                row = _record(line)
-                if row["record"] in _OWN_IDS:
-                    table = _TABLES[row["record"]]
+                row = parse_row(line)
+                if row["record"] in _WITH_ID:
+                    table = TABLES[row["record"]]
                     query = select(table.c.space).where(table.c.id == row["id"])
                     taken = connection.execute(query).scalar() not in (None, space)
                     break
@@ -208,8 +162,8 @@ def _derived(id: str, space: str) -> str:
 
 
 @dataclass(slots=True)
-class _Intake:
-    """Rows on their way in: checked, stored in batches, counted."""
+class _RowImport:
+    """Checks rows, stores them in batches, and counts."""
 
     context: Context
     space: str
@@ -220,16 +174,16 @@ class _Intake:
     problems: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     batch: list[tuple[int, str, Row]] = field(default_factory=list[tuple[int, str, Row]])
 
-    def take(self, number: int, line: str) -> None:
-        """Add one line, or note what is wrong with it."""
+    def add(self, number: int, line: str) -> None:
+        """Add one line, or the problem with it."""
         try:
-            row = _record(line)
+            row = parse_row(line)
         except InvalidInput as exc:
             self.problems.append((number, str(exc)))
             return
         name = row.pop("record")
         try:
-            row = checked(name, row, refuse=self.context.config.refuse_secrets)
+            row = check_row(name, row, refuse=self.context.config.refuse_secrets)
         except InvalidInput as exc:
             self._refuse(number, name, row, str(exc))
             return
@@ -237,129 +191,39 @@ class _Intake:
         self.batch.append((number, name, self.rename(row)))
 
     def store(self) -> None:
-        """Store the rows that were taken, in one transaction."""
+        """Store the batch in one transaction."""
         batch, self.batch = self.batch, []
         if not batch:
             return
         with self.context.change() as change:
-            added, turns = 0, 0
-            for name, table in _TABLES.items():
-                rows = {number: row for number, record, row in batch if record == name}
-                for number, reason in _unusable(change.connection, name, rows, self.space).items():
-                    self._refuse(number, name, rows.pop(number), reason)
-                    self.read -= 1
-                fresh = _fresh(
-                    change.connection,
-                    table,
-                    [_values(table, row, self.space) for row in rows.values()],
+            added = {
+                name: self._store_table(
+                    change, name, {number: row for number, record, row in batch if record == name}
                 )
-                if not fresh:
-                    continue
-                change.connection.execute(insert(table), fresh)
-                # Should the process end before they are embedded, the next open does it.
-                meta.put(change.connection, backlog.UNEMBEDDED, "1")
-                added += len(fresh)
-                turns += len(fresh) if name == "turn" else 0
-                if name == "memory":
-                    ids = [row["id"] for row in fresh]
-                    new = memories.get(change.connection, self.space, ids)
-                    readings = [read_statement(m, subjects_of(m.content)) for m in new.values()]
-                    memories.add_readings(change.connection, readings)
-        self.added += added
-        self.turns += turns
+                for name in TABLES
+            }
+        self.added += sum(added.values())
+        self.turns += added["turn"]
+
+    def _store_table(self, change: UnitOfWork, name: str, rows: dict[int, Row]) -> int:
+        """Insert the new rows of one table; return how many there were."""
+        table, connection = TABLES[name], change.connection
+        for number, reason in find_conflicts(connection, name, rows, self.space).items():
+            self._refuse(number, name, rows.pop(number), reason)
+            self.read -= 1
+        values = [column_values(table, row, self.space) for row in rows.values()]
+        fresh = new_rows(connection, table, values)
+        if not fresh:
+            return 0
+        connection.execute(insert(table), fresh)
+        # If the process dies before the rows are embedded, the next open embeds them.
+        meta.put(connection, backlog.UNEMBEDDED, "1")
+        if name == "memory":
+            new = memories.get(connection, self.space, [row["id"] for row in fresh])
+            readings = [parse_statement(m, subjects_of(m.content)) for m in new.values()]
+            memories.add_readings(connection, readings)
+        return len(fresh)
 
     def _refuse(self, number: int, name: str, row: Row, reason: str) -> None:
         which = row.get("id") or row.get("name") or row.get("source_id")
         self.problems.append((number, f"{name} {which!r:.60}: {reason}"))
-
-
-def _unusable(
-    connection: Connection, name: str, rows: Mapping[int, Row], space: str
-) -> dict[int, str]:
-    """Rows that name what the space lacks or already has otherwise, each with the reason."""
-    if name == "association":
-        ends = {row[end] for row in rows.values() for end in ("source_id", "target_id")}
-        there = _present(connection, schema.memory, ends, space)
-        reason = "a memory that it joins is not in the space."
-        return {
-            number: reason
-            for number, row in rows.items()
-            if not {row["source_id"], row["target_id"]} <= there
-        }
-    if name == "message":
-        turns = {row["turn_id"] for row in rows.values() if row.get("turn_id")}
-        there = _present(connection, schema.turn, turns, space) | {None}
-        reason = "its turn is not in the space."
-        return {number: reason for number, row in rows.items() if row.get("turn_id") not in there}
-    if name == "memory":
-        return _keys_held(connection, rows, space)
-    return {}
-
-
-def _present(connection: Connection, table: Table, ids: Collection[str], space: str) -> set[str]:
-    query = select(table.c.id).where(
-        table.c.space == space, table.c.id.in_(bindparam("ids", expanding=True))
-    )
-    return set(connection.execute(query, {"ids": list(ids)}).scalars())
-
-
-def _keys_held(connection: Connection, rows: Mapping[int, Row], space: str) -> dict[int, str]:
-    held: dict[int, str] = {}
-    holders: dict[str, str] = {}
-    for number, row in rows.items():
-        key = row.get("key")
-        if key is None or row.get("forgotten_at") or row.get("superseded_by"):
-            continue
-        if key not in holders:
-            holder = memories.holder_of_key(connection, space, key)
-            holders[key] = holder.id if holder else row["id"]
-        if holders[key] != row["id"]:
-            held[number] = f"the key {key!r} is held by another memory, which stays."
-    return held
-
-
-def _values(table: Table, row: Mapping[str, Any], space: str) -> dict[str, Any]:
-    values = dict(row) | {"space": space}
-    for name, value in row.items():
-        if isinstance(table.c[name].type, schema.Instant) and value is not None:
-            values[name] = as_utc(value, name=name)
-    if table is schema.memory:
-        values["equality"] = memories.equality_digest(values["content"])
-    return values
-
-
-def _fresh(
-    connection: Connection, table: Table, rows: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Those rows whose identity is not in the table yet."""
-    identity = ["id"] if "id" in table.c else [column.name for column in table.primary_key]
-    known: set[tuple[Any, ...]] = set()
-    columns = [table.c[name] for name in identity]
-    for start in range(0, len(rows), 500):
-        part = [row[identity[0]] for row in rows[start : start + 500]]
-        known |= {
-            tuple(row) for row in connection.execute(select(*columns).where(columns[0].in_(part)))
-        }
-    fresh: list[dict[str, Any]] = []
-    for row in rows:
-        key = tuple(row[name] for name in identity)
-        if key not in known:
-            known.add(key)
-            fresh.append(row)
-    return _unsaid(connection, fresh) if table is schema.message else fresh
-
-
-def _unsaid(connection: Connection, rows: list[Row]) -> list[Row]:
-    """Those messages that the space has not under another id."""
-    named = [(row["channel"], row["external_id"]) for row in rows if row.get("external_id")]
-    seen: set[tuple[str, str]] = set()
-    if named:
-        seen = conversations.known_external_ids(connection, rows[0]["space"], named)
-    fresh: list[Row] = []
-    for row in rows:
-        identity = (row["channel"], row.get("external_id") or "")
-        if identity not in seen:
-            fresh.append(row)
-        if identity[1]:
-            seen.add(identity)
-    return fresh

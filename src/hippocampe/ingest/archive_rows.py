@@ -1,13 +1,18 @@
-"""The rows of an export, checked like any other input before they are stored."""
+"""Parse and check the rows of an archive like any other input."""
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
+
+from sqlalchemy import JSON, Column, Table
 
 from hippocampe.engine import settings
 from hippocampe.errors import InvalidInput
 from hippocampe.index.shards import can_hold
 from hippocampe.ingest.formats.jsonl import ROLES
+from hippocampe.language.datetimes import as_utc
+from hippocampe.store import schema
 from hippocampe.types import (
     ASSOCIATIONS,
     MAX_CONTENT_CHARACTERS,
@@ -27,28 +32,92 @@ from hippocampe.validation import (
     strip_injection,
 )
 
+TABLES: Mapping[str, Table] = {
+    "memory": schema.memory,
+    "turn": schema.turn,
+    "message": schema.message,
+    "association": schema.association,
+    "setting": schema.setting,
+}
+"""The archived tables. Rows are inserted in this order because of their references."""
+DERIVED_COLUMNS = frozenset({"number", "equality"})
+"""Columns that are computed again instead of archived."""
 REFERENCES = (
     *("id", "superseded_by", "previous_id", "next_id", "session", "turn_id"),
     *("source_id", "target_id"),
 )
-"""The columns that hold ids."""
-# A question and a reply, with the name in front of the reply.
+"""Columns that contain ids."""
 _MAX_TURN_CHARACTERS = 2 * MAX_MESSAGE_CHARACTERS + MAX_LABEL_CHARACTERS + 3
+"""A message, a line break, and a reply after its author, a colon and a space."""
 _MAX_COUNT = 2**31
 
 Row = dict[str, Any]
 
 
-def checked(record: str, row: Row, *, refuse: bool) -> Row:
-    """A row as it is stored: without secrets, control characters and injected text.
+def parse_row(line: str) -> Row:
+    """Parse a line into a row whose values have the types of its table's columns.
 
-    Args:
-        record: The table; every column of the row has a value of its type.
-        row: Its columns.
-        refuse: Refuse secrets instead of masking them.
+    Returns:
+        The columns, and under `record` the name of the table.
 
     Raises:
-        InvalidInput: A value is none that the library itself would have stored.
+        InvalidInput: The line is not such a row.
+    """
+    try:
+        parsed: object = json.loads(line)
+        json.dumps(parsed, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as exc:
+        raise InvalidInput("not a JSON object in UTF-8") from exc
+    record = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
+    name = record.get("record")
+    if not isinstance(name, str) or name not in TABLES:
+        raise InvalidInput("not a row of an export")
+    table = TABLES[name]
+    allowed = {column.name for column in table.c} - DERIVED_COLUMNS - {"space"}
+    missing = {c.name for c in table.c if not c.nullable and c.default is None} & allowed - set(
+        record
+    )
+    if missing or set(record) - allowed - {"record"}:
+        raise InvalidInput("a row with columns missing or unknown")
+    wrong = [name for name in allowed & set(record) if not _is_value(table.c[name], record[name])]
+    if wrong:
+        raise InvalidInput(f"a row with an unusable {min(wrong)}")
+    return record
+
+
+def _is_value(column: Column[Any], value: Any) -> bool:
+    """Whether a value has the type of a column."""
+    if value is None:
+        return bool(column.nullable)
+    if isinstance(column.type, schema.Instant):
+        if not isinstance(value, str):
+            return False
+        try:
+            as_utc(value, name=column.name)
+        except InvalidInput:
+            return False
+        return True
+    if isinstance(column.type, JSON):
+        return True
+    if column.type.python_type is bool:
+        return isinstance(value, bool)
+    wanted = (int, float) if column.type.python_type is float else column.type.python_type
+    return isinstance(value, wanted) and not isinstance(value, bool)
+
+
+def check_row(record: str, row: Row, *, refuse: bool) -> Row:
+    """Check a parsed row by the rules of the library's own verbs.
+
+    Args:
+        record: Name of the table.
+        row: The columns, without `record`.
+        refuse: Refuse secrets instead of masking them.
+
+    Returns:
+        The row without secrets, control characters and injected text.
+
+    Raises:
+        InvalidInput: The library would not have stored a value.
     """
     for name in REFERENCES:
         if row.get(name) is not None and not can_hold(row[name]):
@@ -95,12 +164,12 @@ def _memory(row: Row, refuse: bool) -> Row:
         )
     )
     if not 0 <= row.get("access_count", 0) < _MAX_COUNT:
-        raise InvalidInput(f"access_count {row['access_count']} is no count.")
+        raise InvalidInput(f"access_count {row['access_count']} is out of range.")
     return {
         "content": _text(row, "content", MAX_CONTENT_CHARACTERS, refuse),
         "importance": check_importance(row["type"], row["importance"]),
         "subjects": list(check_subjects(_list(row, "subjects"))),
-        # An export of an older version has none.
+        # Older archives have no metadata.
         "metadata": redact_metadata(row.get("metadata", {}), refuse=refuse),
         "evidence": [clean_text(each, what="evidence") for each in _list(row, "evidence")],
         **_labels(row, "key", "source"),

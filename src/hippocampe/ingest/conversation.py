@@ -1,4 +1,4 @@
-"""How talk is kept: messages, the turns they make, and live messages of observed rooms."""
+"""Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,10 +28,12 @@ from hippocampe.validation import (
     strip_injection,
 )
 
+MAX_QUERY_CHARACTERS = 4_000
+
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A turn to store with its messages."""
+class TurnDraft:
+    """A turn that is not stored yet, with its messages."""
 
     turn: Turn
     messages: tuple[Message, ...]
@@ -50,7 +52,7 @@ def make_message(
     reply_to: str | None = None,
     live: bool = False,
 ) -> Message:
-    """Check one utterance, take out what was injected into it, and give it an id.
+    """Check one utterance, strip injected text from it, and give it an id.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -79,10 +81,10 @@ def make_message(
     )
 
 
-def make_turn(messages: Sequence[Message]) -> Said:
-    """The turn that some messages of one channel make.
+def make_turn(messages: Sequence[Message]) -> TurnDraft:
+    """Join consecutive messages of one channel into a turn.
 
-    Its author is the first speaker; a reply is written under its own author's name.
+    The author is that of the first message. Later lines start with the name of their author.
     """
     first = messages[0]
     lines = [first.content]
@@ -95,29 +97,30 @@ def make_turn(messages: Sequence[Message]) -> Said:
         content="\n".join(lines),
         at=first.at,
     )
-    return Said(turn, tuple(messages))
+    return TurnDraft(turn, tuple(messages))
 
 
-def prepare(context: Context, said: Sequence[Said]) -> list[Prepared]:
-    """Embed turns."""
-    return context.prepare(
-        [turn_embedding_text(each.turn) for each in said], [turn_text(each.turn) for each in said]
-    )
+def embed_turns(context: Context, drafts: Sequence[TurnDraft]) -> list[Prepared]:
+    """Embed turns, in order."""
+    turns = [draft.turn for draft in drafts]
+    return context.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
 
 
-def store(context: Context, said: Sequence[Said], prepared: Sequence[Prepared]) -> None:
-    """Store turns with their messages in one transaction, and index them."""
+def store_turns(
+    context: Context, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]
+) -> None:
+    """Store and index turns with their messages in one transaction."""
     with context.change() as change:
-        conversations.add_turns(change.connection, [each.turn for each in said])
-        pairs = [(message, each.turn.id) for each in said for message in each.messages]
+        conversations.add_turns(change.connection, [draft.turn for draft in drafts])
+        pairs = [(message, draft.turn.id) for draft in drafts for message in draft.messages]
         conversations.add_messages(
             change.connection,
             [message for message, _ in pairs],
             context.now(),
             [turn_id for _, turn_id in pairs],
         )
-        for each, embedded in zip(said, prepared, strict=True):
-            change.index("turn", turn_point(each.turn, embedded.dense), embedded)
+        for draft, embedded in zip(drafts, prepared, strict=True):
+            change.index("turn", turn_point(draft.turn, embedded.dense), embedded)
 
 
 def after_turn(
@@ -129,19 +132,30 @@ def after_turn(
     assistant: str,
     at: datetime | str | None,
 ) -> str:
-    """Store an exchange, and have its turn indexed; return the turn's id.
+    """Store an exchange and schedule the indexing of its turn.
 
-    A message that was only an injection is left out of it.
+    A message that contains only injected text is dropped.
+
+    Args:
+        context: The open memory.
+        user_message: What the user of the scope wrote.
+        reply: What the assistant answered, if anything.
+        scope: The space, the user and the channel.
+        assistant: Author of the reply.
+        at: Time of the exchange; None is now.
+
+    Returns:
+        The id of the turn.
 
     Raises:
-        InvalidInput: A message cannot be stored; nothing was.
+        InvalidInput: A message is invalid; nothing was stored.
     """
     when = as_utc(at, name="at") or context.now()
     check_text("assistant", assistant)
-    spoken = [(user_message, scope.user, "user")]
+    utterances = [(user_message, scope.user, "user")]
     if reply is not None:
-        spoken.append((reply, assistant, "assistant"))
-    spoken = [each for each in spoken if not is_injection(each[0])] or spoken
+        utterances.append((reply, assistant, "assistant"))
+    utterances = [each for each in utterances if not is_injection(each[0])] or utterances
     messages = [
         make_message(
             context,
@@ -152,16 +166,16 @@ def after_turn(
             channel=scope.channel,
             at=when,
         )
-        for content, author, role in spoken
+        for content, author, role in utterances
     ]
-    said = make_turn(messages)
+    draft = make_turn(messages)
     with context.change() as change:
-        conversations.add_turns(change.connection, [said.turn])
-        ids = [said.turn.id] * len(messages)
+        conversations.add_turns(change.connection, [draft.turn])
+        ids = [draft.turn.id] * len(messages)
         conversations.add_messages(change.connection, messages, context.now(), ids)
-        change.index_later("turn", said.turn.id, scope.space)
+        change.index_later("turn", draft.turn.id, scope.space)
     backlog.embed_soon(context)
-    return said.turn.id
+    return draft.turn.id
 
 
 def observe(
@@ -172,10 +186,10 @@ def observe(
     at: datetime | str | None,
     external_id: str | None,
 ) -> Message:
-    """Keep a message of an observed room as live.
+    """Store a message of an observed room as live. Idempotent for one `external_id`.
 
     Raises:
-        InvalidInput: The message cannot be stored.
+        InvalidInput: The message is invalid.
     """
     message = make_message(
         context,
@@ -189,7 +203,7 @@ def observe(
         live=True,
     )
     with context.change() as change:
-        # In the same transaction, so that two calls with one external id store one message.
+        # Check and insert in one transaction, so that concurrent retries store one message.
         if known := _already_stored(change.connection, message):
             return known
         conversations.add_messages(change.connection, [message], context.now(), [None])
@@ -199,7 +213,7 @@ def observe(
 
 
 def _already_stored(connection: Connection, message: Message) -> Message | None:
-    """The stored message of the same channel with the same external id, if it has one."""
+    """The stored message with the same channel and external id, if any."""
     if message.external_id is None:
         return None
     known = conversations.find_messages(
@@ -219,9 +233,9 @@ def messages(
     until: datetime | str | None,
     limit: int,
 ) -> list[Message]:
-    """The latest messages of the scope's channel (of all, if it names none), oldest first."""
+    """The latest messages of the scope's channel (of every channel without one), oldest first."""
     limit = check_limit(limit)
-    said = conversations.said_in(
+    conditions = conversations.said_in(
         schema.message,
         scope.space,
         channel=scope.channel,
@@ -229,7 +243,7 @@ def messages(
         until=as_utc(until, name="until"),
     )
     with context.store.read() as connection:
-        found = conversations.find_messages(connection, *said, newest_first=True, limit=limit)
+        found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
     return found[::-1]
 
 
@@ -244,16 +258,16 @@ def search_text(
     until: datetime | str | None,
     limit: int,
 ) -> list[Message]:
-    """Messages that hold all the words of a query, newest first."""
-    said = Scope(user=user, channel=channel)
-    query = clean_text(query, what="query")[:4_000]
+    """Messages that contain all the words of a query, newest first."""
+    filters = Scope(user=user, channel=channel)
+    query = clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
     with context.store.read() as connection:
         return conversations.search_text(
             connection,
             scope.space,
             query,
-            author=said.user,
-            channel=said.channel or scope.channel,
+            author=filters.user,
+            channel=filters.channel or scope.channel,
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
             limit=check_limit(limit),

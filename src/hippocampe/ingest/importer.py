@@ -1,4 +1,4 @@
-"""Talk comes in from other programs; a space goes out and comes back as JSON Lines."""
+"""Import conversations exported by other programs, or an archive of a space; export a space."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.projection import Progress
 from hippocampe.errors import HippocampeError
 from hippocampe.ingest import archive, conversation
-from hippocampe.ingest.conversation import Said
+from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import conversations
@@ -16,7 +16,7 @@ from hippocampe.types import Imported, Message, Scope
 from hippocampe.validation import check_text
 
 BATCH = 512
-"""Messages stored per transaction: enough to share its cost, few enough to let others write."""
+"""Messages per transaction: large enough to amortise it, small enough to let other writers in."""
 
 
 def import_from(
@@ -28,33 +28,41 @@ def import_from(
     timezone: str,
     progress: Progress | None,
 ) -> Imported:
-    """Read talk, or an export of ours; what is already there is not added twice.
+    """Import a file: exported conversations, or an archive of a space. Idempotent.
+
+    Args:
+        context: The open memory.
+        path: The file.
+        scope: The space, and the channel of messages without one.
+        format: One of `formats.registry.FORMATS` or `archive.FORMAT`; None detects it.
+        timezone: IANA name of the zone of times without an offset.
+        progress: Called after every batch.
 
     Raises:
-        UnreadableFile: The file cannot be read as what it claims to be.
-        InvalidInput: The format or the timezone is not known.
+        UnreadableFile: The file is damaged or does not have the format.
+        InvalidInput: The format or the timezone is unknown.
     """
     check_text("format", format)
     as_zone(timezone)
     if format == archive.FORMAT or (format is None and archive.is_archive(path)):
-        return archive.read(context, path, scope, progress)
+        return archive.load(context, path, scope, progress)
     format = format or detect_format(path)
-    intake = _Intake(context, scope, progress)
+    importing = _MessageImport(context, scope, progress)
     try:
         for item in read_talk(path, format=format, timezone=timezone):
-            intake.take(item)
-        return intake.finish()
+            importing.add(item)
+        return importing.finish()
     except KeyboardInterrupt as exc:
         exc.add_note(
-            f"{intake.added:,} messages are stored and stay. To go on, import the file again: what is "
-            "there is not added twice."
+            f"{importing.added:,} messages are stored. Import the same file again to resume: stored "
+            "messages are skipped."
         )
         raise
 
 
 @dataclass(slots=True)
-class _Intake:
-    """Messages on their way in: made into turns, stored in batches, counted."""
+class _MessageImport:
+    """Joins messages into turns, stores them in batches, and counts."""
 
     context: Context
     scope: Scope
@@ -67,8 +75,8 @@ class _Intake:
     _batch: list[Message] = field(default_factory=list[Message])
     _open: dict[tuple[str, str], Message] = field(default_factory=dict[tuple[str, str], Message])
 
-    def take(self, item: TalkMessage | Problem) -> None:
-        """Add one message, or note one problem."""
+    def add(self, item: TalkMessage | Problem) -> None:
+        """Add one message or one problem."""
         if isinstance(item, Problem):
             self.problems.append((item.line, item.reason))
             return
@@ -81,7 +89,7 @@ class _Intake:
             self._store(last=False)
 
     def finish(self) -> Imported:
-        """Store what is left and say what happened."""
+        """Store the last batch and return the counts."""
         self._store(last=True)
         return Imported(self.read, self.added, self.known, self.turns, tuple(self.problems))
 
@@ -99,19 +107,21 @@ class _Intake:
         )
 
     def _store(self, *, last: bool) -> None:
-        said = list(self._pair(self._new(self._batch)))
+        drafts = list(self._pair(self._new(self._batch)))
         self._batch = []
         if last:
-            said += [conversation.make_turn([message]) for message in self._open.values()]
+            drafts += [conversation.make_turn([message]) for message in self._open.values()]
             self._open.clear()
-        if said:
-            conversation.store(self.context, said, conversation.prepare(self.context, said))
-        self.turns += len(said)
-        self.added += sum(len(each.messages) for each in said)
+        if drafts:
+            prepared = conversation.embed_turns(self.context, drafts)
+            conversation.store_turns(self.context, drafts, prepared)
+        self.turns += len(drafts)
+        self.added += sum(len(draft.messages) for draft in drafts)
         if self.progress:
             self.progress("importing", self.read, 0)
 
     def _new(self, messages: Iterable[Message]) -> list[Message]:
+        """Drop messages that are stored already, by external id."""
         spaces: dict[str, list[Message]] = {}
         for message in messages:
             spaces.setdefault(message.space, []).append(message)
@@ -131,8 +141,11 @@ class _Intake:
                             seen.add(identity)
         return fresh
 
-    def _pair(self, messages: Iterable[Message]) -> Iterator[Said]:
-        """A user message and the assistant's next one in its channel make a turn; others are one."""
+    def _pair(self, messages: Iterable[Message]) -> Iterator[TurnDraft]:
+        """Pair each user message with the assistant's next one in its channel.
+
+        Every other message is a turn of its own.
+        """
         for message in messages:
             place = (message.space, message.channel or "")
             waiting = self._open.pop(place, None)
@@ -148,10 +161,10 @@ class _Intake:
 
 
 def export_to(context: Context, path: Path, *, scope: Scope, overwrite: bool) -> int:
-    """Write everything of a space as JSON Lines; return how many lines.
+    """Write a space as an archive; return the number of rows.
 
     Raises:
-        InvalidInput: The file exists, or is one of the data folder's own.
+        InvalidInput: The file exists, or belongs to the data folder.
         StoreError: The file cannot be written.
     """
-    return archive.write(context, path, scope, overwrite=overwrite)
+    return archive.save(context, path, scope, overwrite=overwrite)

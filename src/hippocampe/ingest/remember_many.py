@@ -1,4 +1,4 @@
-"""Many statements at once: all are checked, then stored a batch per transaction."""
+"""Store many statements: check all of them, then write one transaction per batch."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -7,26 +7,31 @@ from typing import Any
 
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.ingest.remember import Draft, decide_and_store, draft, prepare
+from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.types import Remembered, Scope
 
 BATCH = 128
-"""Statements per transaction: enough to share its cost, few enough to let others write."""
-ARGUMENTS = tuple(name for name in signature(draft).parameters if name not in ("parts", "scope"))
+"""Statements per transaction: large enough to amortise it, small enough to let other writers in."""
+ARGUMENTS = tuple(
+    name for name in signature(make_draft).parameters if name not in ("context", "scope")
+)
 
 
-def read_items(
+def check_items(
     context: Context, items: Iterable[Mapping[str, Any]], *, scope: Scope
 ) -> list[Draft]:
-    """Check every item.
+    """Check every item before any is stored.
 
     Args:
+        context: The open memory.
         items: Mappings with the arguments of `remember`.
+        scope: Where the call happens.
 
     Raises:
-        InvalidInput: An item cannot be used; the message has its number, counted from 1.
+        InvalidInput: An item is invalid; the message has its number, counted from 1.
     """
-    if not _are_several(items):
+    if not _is_list(items):
         raise InvalidInput(
             'items must be a list of mappings, such as [{"content": "…"}], not '
             f"{type(items).__name__}."
@@ -34,13 +39,13 @@ def read_items(
     drafts: list[Draft] = []
     for number, item in enumerate(items, 1):
         try:
-            drafts.append(draft(context, scope=scope, **_arguments(item)))
+            drafts.append(make_draft(context, scope=scope, **_arguments(item)))
         except InvalidInput as exc:
             raise InvalidInput(f"item {number}: {exc} No item was stored.") from exc
     return drafts
 
 
-def _are_several(items: object) -> bool:
+def _is_list(items: object) -> bool:
     return isinstance(items, Iterable) and not isinstance(items, str | bytes | Mapping)
 
 
@@ -62,24 +67,25 @@ def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
 def store_batch(
     context: Context, drafts: Sequence[Draft], *, start: int, scope: Scope
 ) -> list[Remembered]:
-    """Store the next batch in one transaction, each statement as if it came after the one before.
+    """Store the next batch in one transaction; each statement is compared with those before it.
 
     Args:
-        drafts: All of them.
-        start: How many are stored already.
-        scope: Where they were said.
+        context: The open memory.
+        drafts: All drafts.
+        start: Number of drafts that are stored already.
+        scope: Where the call happens.
 
     Raises:
-        InvalidInput: An item needs a category, and supersedes nothing that has one.
+        InvalidInput: An item needs a category and inherits none.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
     batch = drafts[start : start + BATCH]
-    embedded = prepare(context, batch)
+    embedded = embed_drafts(context, batch)
     results: list[Remembered] = []
     with context.change() as change:
-        for new, prepared in zip(batch, embedded, strict=True):
+        for draft, prepared in zip(batch, embedded, strict=True):
             try:
-                results.append(decide_and_store(context, change, new, prepared))
+                results.append(decide_and_store(context, change, draft, prepared))
             except (InvalidInput, NotFound) as exc:
                 number = start + len(results) + 1
                 stored = f"Items 1 to {start} are stored." if start else "No item was stored."

@@ -17,7 +17,7 @@ from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.index.documents import memory_point
-from hippocampe.ingest.remember import read_statement
+from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.language import lexicon
 from hippocampe.language.traits import traits
 from hippocampe.store import embeddings, memories, meta
@@ -95,7 +95,7 @@ def _batch(context: Context, digest: str, kind: str, after: str) -> str:
 
 def _rederive_memory(change: UnitOfWork, item: Memory, equality: str) -> None:
     names = subjects_of(item.content)
-    reading = read_statement(item, names)
+    reading = parse_statement(item, names)
     connection = change.connection
     if equality != memories.equality_digest(item.content):
         memories.replace_row(connection, item)

@@ -1,0 +1,113 @@
+"""Associate memories by hand, walk their associations, and settle the review list."""
+
+from dataclasses import replace
+
+from hippocampe.curation.lookup import require
+from hippocampe.curation.revise import MAX_REASON_CHARACTERS
+from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.ingest.memory_writes import update_memory
+from hippocampe.store import associations, memories
+from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
+from hippocampe.validation import check_choice, check_id, check_text, clean_text
+
+MAX_DEPTH = 5
+
+
+def associate(
+    context: Context, source_id: str, target_id: str, kind: str, *, scope: Scope, reason: str | None
+) -> Association:
+    """Add a typed edge between two memories of the space.
+
+    Raises:
+        InvalidInput: The kind is unknown, or both ends are the same memory.
+        NotFound: The space lacks one of the memories.
+    """
+    check_id(source_id, name="source_id")
+    check_id(target_id, name="target_id")
+    check_choice("association", kind, ASSOCIATIONS)
+    if reason is not None:
+        reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
+    if source_id == target_id:
+        raise InvalidInput("a memory cannot be associated with itself.")
+    edge = Association(source_id, target_id, kind, reason, context.now())
+    with context.store.write() as connection:
+        found = memories.get(connection, scope.space, [source_id, target_id])
+        for id in (source_id, target_id):
+            require(found, id, scope)
+        associations.associate(connection, scope.space, edge, review=False)
+    return edge
+
+
+def neighbours(
+    context: Context, id: str, *, scope: Scope, depth: int
+) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
+    """The memories within `depth` edges of one, and the edges between them.
+
+    Args:
+        context: The open memory.
+        id: The memory to start from.
+        scope: The space.
+        depth: Number of edges, 1 to 5.
+
+    Raises:
+        NotFound: The space has no memory with this id.
+        InvalidInput: `depth` is out of range.
+    """
+    check_id(id)
+    if not isinstance(depth, int) or not 1 <= depth <= MAX_DEPTH:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"depth must be a whole number from 1 to {MAX_DEPTH}, not {depth!r}.")
+    with context.store.read() as connection:
+        require(memories.get(connection, scope.space, [id]), id, scope)
+        reached, edges = associations.walk(connection, scope.space, [id], depth)
+        found = memories.get(connection, scope.space, reached)
+    return tuple(found[each] for each in reached if each in found), tuple(edges)
+
+
+def reviews(context: Context, *, scope: Scope) -> list[Review]:
+    """Pairs of current memories that no rule could decide, newest first."""
+    with context.store.read() as connection:
+        edges = associations.to_review(connection, scope.space)
+        ids = {id for edge in edges for id in (edge.source_id, edge.target_id)}
+        found = memories.get(connection, scope.space, ids)
+    return [
+        Review(found[edge.source_id], found[edge.target_id], edge.reason or "")
+        for edge in edges
+        if found[edge.source_id].current and found[edge.target_id].current
+    ]
+
+
+def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str | None) -> None:
+    """Remove a pair from the review list.
+
+    Args:
+        context: The open memory.
+        id: One memory of the pair.
+        other_id: The other one.
+        scope: The space.
+        keep: The memory that supersedes the other one and takes over its key; None keeps both.
+
+    Raises:
+        NotFound: The space lacks one of the memories, or `keep` is given and one is not current.
+        InvalidInput: `keep` is not in the pair, or both ids are the same.
+    """
+    check_id(id)
+    check_id(other_id, name="other_id")
+    check_text("keep", keep)
+    if id == other_id or keep not in (None, id, other_id):
+        raise InvalidInput(f"give two memories, and keep one of them or none: not {keep!r}.")
+    with context.change() as change:
+        found = memories.get(change.connection, scope.space, [id, other_id])
+        for each in (id, other_id):
+            require(found, each, scope)
+        associations.settle(change.connection, [id, other_id])
+        if keep is not None:
+            kept, lost = found[keep], found[other_id if keep == id else id]
+            if not (kept.current and lost.current):
+                raise NotFound("one of the two is no longer current: look at them again.")
+            memories.supersede(change.connection, lost, keep, context.now())
+            change.unindex("memory", lost.id, lost.space)
+            edge = Association(keep, lost.id, "updates", "settled by hand", context.now())
+            associations.associate(change.connection, scope.space, edge, review=False)
+            if lost.key is not None and kept.key is None:
+                update_memory(change, replace(kept, key=lost.key, updated_at=context.now()))

@@ -1,0 +1,117 @@
+"""Check the arguments of `remember` and build a draft: a statement that is not stored yet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from uuid6 import uuid7
+
+from hippocampe.consolidation.decide import subjects_of
+from hippocampe.engine.context import Context
+from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.types import MAX_LABEL_CHARACTERS, Memory, Metadata, Scope
+from hippocampe.validation import (
+    check_collection,
+    check_importance,
+    check_list,
+    check_subjects,
+    clean_text,
+    redact,
+    redact_metadata,
+    strip_injection,
+)
+
+INHERITED_FIELDS = ("type", "importance", "subjects", "category", "collection")
+"""Fields that an update copies from the superseded memory unless the caller gives them."""
+
+
+class Details(TypedDict, total=False):
+    """The optional arguments of `remember`."""
+
+    type: str | None
+    collection: str | None
+    category: str | None
+    key: str | None
+    subjects: Sequence[str]
+    importance: float | None
+    ttl: str | timedelta | None
+    occurred_at: datetime | str | None
+    source: str
+    replaces: Sequence[str]
+    evidence: Sequence[str]
+    metadata: Metadata | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A checked statement that is not stored yet.
+
+    Attributes:
+        memory: The statement. Arguments that the caller left out have their defaults.
+        names: Subjects extracted from the content.
+        replaces: Ids of memories that the caller asks to supersede.
+        given: The `INHERITED_FIELDS` that the caller gave.
+    """
+
+    memory: Memory
+    names: tuple[str, ...]
+    replaces: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset(INHERITED_FIELDS)
+
+
+def make_draft(
+    context: Context,
+    content: str,
+    *,
+    scope: Scope,
+    type: str | None = None,
+    collection: str | None = None,
+    category: str | None = None,
+    key: str | None = None,
+    subjects: Sequence[str] = (),
+    importance: float | None = None,
+    ttl: str | timedelta | None = None,
+    occurred_at: datetime | str | None = None,
+    source: str = "conversation",
+    replaces: Sequence[str] = (),
+    evidence: Sequence[str] = (),
+    metadata: Metadata | None = None,
+) -> Draft:
+    """Check the arguments of `remember`.
+
+    Raises:
+        InvalidInput: An argument is invalid.
+    """
+    now = context.now()
+    lifetime = parse_ttl(ttl)
+    memory = Memory(
+        id=str(uuid7()),
+        space=scope.space,
+        content=redact(strip_injection(clean_text(content)), refuse=context.config.refuse_secrets),
+        collection="memory" if collection is None else collection,
+        type="fact" if type is None else type,
+        category=category,
+        key=None if key is None else clean_text(key, what="key", limit=MAX_LABEL_CHARACTERS),
+        subjects=check_subjects(subjects),
+        importance=check_importance("fact" if type is None else type, importance),
+        source=clean_text(source, what="source", limit=MAX_LABEL_CHARACTERS),
+        user=scope.user,
+        channel=scope.channel,
+        created_at=now,
+        updated_at=now,
+        occurred_at=as_utc(occurred_at, name="occurred_at"),
+        expires_at=now + lifetime if lifetime else None,
+        evidence=check_list("evidence", evidence),
+        metadata=redact_metadata(
+            {} if metadata is None else metadata, refuse=context.config.refuse_secrets
+        ),
+    )
+    # A missing category may be inherited from the superseded memory.
+    check_collection(memory, complete=False)
+    values = (type, importance, memory.subjects or None, category, collection)
+    given = (
+        name for name, value in zip(INHERITED_FIELDS, values, strict=True) if value is not None
+    )
+    names = tuple(subjects_of(memory.content))
+    return Draft(memory, names, check_list("replaces", replaces), frozenset(given))

@@ -1,0 +1,144 @@
+"""Decide what a new statement is to the current memories. Nothing is written here."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hippocampe.consolidation.decide import Verdict, compare
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import NotFound
+from hippocampe.ingest.draft import Draft
+from hippocampe.ingest.nomination import nominate, same_voice
+from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.store import memories
+from hippocampe.types import Memory
+
+MAX_RELATED = 8
+"""Related memories that are linked, nearest first. A person's name alone would relate all."""
+
+
+class Related(NamedTuple):
+    """A similar memory, the rule that found it, and whether to list the pair for review."""
+
+    id: str
+    reason: str
+    review: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The relation of a statement to the current memories.
+
+    At most one of `duplicate`, `replaced` and `related` is filled.
+
+    Attributes:
+        duplicate: The memory that already states it.
+        replaced: The memories that it supersedes.
+        related: Similar memories that stay current.
+        reason: The rule that decided.
+        similarity: The highest cosine of the compared memories; None without any.
+    """
+
+    duplicate: Memory | None = None
+    replaced: tuple[Memory, ...] = ()
+    related: tuple[Related, ...] = ()
+    reason: str = "new"
+    similarity: float | None = None
+
+
+def judge(
+    context: Context,
+    change: UnitOfWork,
+    draft: Draft,
+    prepared: Prepared,
+    *,
+    successor: str | None = None,
+) -> Judgement:
+    """Compare a statement with the current memories by rule.
+
+    Args:
+        context: The open memory.
+        change: The transaction, for reading only.
+        draft: The statement.
+        prepared: Its embedding and words.
+        successor: Id of the memory that had superseded the statement. It is replaced if it says
+            the same in more words.
+
+    Raises:
+        NotFound: An id in `replaces` is not a current memory of the space.
+    """
+    memory = draft.memory
+    named = _named_to_replace(change, draft)
+    if named:
+        same_key = any(old.key == memory.key and memory.key for old in named)
+        return Judgement(replaced=tuple(named), reason="same key" if same_key else "replaced by id")
+    duplicate = find_duplicate(change, memory)
+    if duplicate is not None:
+        return Judgement(duplicate=duplicate, reason="same statement", similarity=1.0)
+    return _judge_by_rule(context, change, draft, prepared, successor)
+
+
+def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
+    """Another current memory that states the same up to case, accents, punctuation and spaces."""
+    same = memories.same_statement(change.connection, memory)
+    return same if same is not None and same_voice(memory, same) else None
+
+
+def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
+    """The memories that the caller asks to replace, and the holder of the same key."""
+    memory = draft.memory
+    named = memories.get(change.connection, memory.space, draft.replaces)
+    for id in draft.replaces:
+        if id not in named or not named[id].current:
+            raise NotFound(
+                f"cannot replace memory {id!r}: space {memory.space!r} has no current memory with this "
+                "id. Take ids from recall or recent."
+            )
+    if memory.key is not None:
+        holder = memories.holder_of_key(change.connection, memory.space, memory.key)
+        if holder is not None and holder.id != memory.id:
+            named[holder.id] = holder
+    return list(named.values())
+
+
+def _judge_by_rule(
+    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
+) -> Judgement:
+    memory, connection = draft.memory, change.connection
+    # Only the transaction's connection sees what the transaction wrote.
+    written = bool(change.kinds())
+    aliases = (
+        memories.aliases(connection, memory.space) if written else context.aliases(memory.space)
+    )
+    nominated = nominate(context, change, draft, prepared, aliases)
+    nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
+    names = CanonicalNames(aliases)
+    statement = parse(memory.content, subjects=memory.subjects, names=names)
+    related: list[Related] = []
+    updated: list[str] = []
+    reason = "new"
+    for old, cosine in nominated:
+        decision = compare(statement, parse(old.content, subjects=old.subjects, names=names))
+        verdict = decision.verdict
+        if verdict is Verdict.REINFORCED and old.id == successor:
+            verdict = Verdict.UPDATED
+        if verdict is Verdict.REINFORCED and not updated:
+            duplicate = memories.get(connection, memory.space, [old.id])[old.id]
+            return Judgement(duplicate=duplicate, reason=decision.reason, similarity=cosine)
+        if verdict is Verdict.UPDATED and not (updated and decision.names_no_target):
+            reason = reason if updated else decision.reason
+            updated.append(old.id)
+        elif verdict is Verdict.RELATED:
+            related.append(Related(old.id, decision.reason, review=False))
+        elif verdict is Verdict.UNSURE and cosine is not None:
+            related.append(Related(old.id, decision.reason, review=True))
+    if updated:
+        found = memories.get(connection, memory.space, updated)
+        replaced = tuple(found[id] for id in updated)
+        return Judgement(replaced=replaced, reason=reason, similarity=nearest)
+    return Judgement(
+        related=tuple(related[:MAX_RELATED]),
+        reason=related[0].reason if related else "new",
+        similarity=nearest,
+    )

@@ -1,0 +1,98 @@
+"""Write memories in a transaction: the row, what is derived from the statement, and the index."""
+
+import re
+from collections.abc import Iterable
+
+from hippocampe.consolidation.decide import relation_of, subjects_of
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.index.documents import fold_subjects, memory_point
+from hippocampe.ingest.judgement import Judgement
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.text import fold
+from hippocampe.store import associations, embeddings, memories
+from hippocampe.types import Association, Memory
+
+_NAME = r"[\w.@-]+(?: [\w.-]+){0,2}?"
+_ALIAS = re.compile(
+    rf"^\s*(?P<name>{_NAME})\s*(?:=|{'|'.join(load_all('words')['alias'])})\s*(?P<other>{_NAME})\s*[.!]?\s*$",
+    re.IGNORECASE,
+)
+
+
+def insert_memory(
+    change: UnitOfWork, memory: Memory, names: Iterable[str], prepared: Prepared
+) -> None:
+    """Insert a new memory and index it.
+
+    Args:
+        change: The transaction.
+        memory: The memory.
+        names: Subjects extracted from its content.
+        prepared: Its embedding and words.
+    """
+    memories.add(change.connection, [memory])
+    memories.add_readings(change.connection, [parse_statement(memory, names)])
+    change.index("memory", memory_point(memory, prepared.dense, names), prepared)
+
+
+def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None = None) -> None:
+    """Update a stored memory and its index document.
+
+    Args:
+        change: The transaction.
+        memory: The memory with its new values.
+        prepared: Its new embedding and words; None if the statement did not change.
+    """
+    names = subjects_of(memory.content)
+    memories.replace_row(change.connection, memory)
+    memories.replace_reading(change.connection, parse_statement(memory, names))
+    if prepared is not None:
+        embeddings.remove_vectors(change.connection, [memory.id])
+        change.index("memory", memory_point(memory, prepared.dense, names), prepared)
+        return
+    dense = change.dense("memory", memory.id)
+    if dense is not None:
+        change.index("memory", memory_point(memory, dense, names))
+
+
+def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement) -> None:
+    """Supersede the memories that a stored statement replaces, and link it to similar ones."""
+    at = memory.updated_at
+    for old in judgement.replaced:
+        memories.supersede(change.connection, old, memory.id, at)
+        change.unindex("memory", old.id, old.space)
+    edges = [
+        (Association(memory.id, old.id, "updates", judgement.reason, at), False)
+        for old in judgement.replaced
+    ]
+    edges += [
+        (Association(memory.id, old.id, "related_to", old.reason, at), old.review)
+        for old in judgement.related
+    ]
+    associations.add(change.connection, memory.space, edges)
+
+
+def parse_statement(memory: Memory, names: Iterable[str]) -> memories.Reading:
+    """Derive what is stored beside a memory: its subjects, its relation, its alias.
+
+    Args:
+        memory: The memory.
+        names: Subjects extracted from its content.
+    """
+    claim = relation_of(memory.content)
+    return memories.Reading(
+        memory.id,
+        memory.space,
+        fold_subjects((*memory.subjects, *names)),
+        (claim.name, fold(claim.subject)) if claim else None,
+        _alias(memory),
+    )
+
+
+def _alias(memory: Memory) -> tuple[str, str] | None:
+    found = _ALIAS.match(memory.content) if memory.collection == "memory" else None
+    if found is None:
+        return None
+    name, other = fold(found["name"]).strip(), fold(found["other"]).strip()
+    return (name, other) if name != other else None
