@@ -13,7 +13,6 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.index import bm25
-from hippocampe.index.edge import EdgeIndex
 from hippocampe.language import sentence, text
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
@@ -46,7 +45,7 @@ def finish_erasure(context: Context) -> None:
         return
     with context.rebuilding:
         for kind in marked_kinds(marked):
-            if not (isinstance(context.index, EdgeIndex) and context.index.is_unused(kind)):
+            if not context.index.is_unused(kind):
                 # Without its graph, which maintenance builds: an erasure is waited for.
                 generations.new_generation(context, kind, graph=False)
         # The outbox names what is gone.

@@ -17,7 +17,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import BATCH, Progress, count_shown, stored_points
 from hippocampe.errors import IndexUnavailable
-from hippocampe.index.edge import EdgeIndex
+from hippocampe.index import build_generation
 from hippocampe.protocols import Point
 from hippocampe.store import outbox
 from hippocampe.store.shown import TABLES
@@ -112,8 +112,6 @@ def new_generation(
         IndexUnavailable: It could not be built; the old generation goes on serving.
     """
     index = context.index
-    if not isinstance(index, EdgeIndex):
-        return
     with context.store.exclusive():
         # From here on what is applied is also recorded, so nothing falls between the snapshot
         # that the build reads and the swap.
@@ -188,7 +186,7 @@ def build_from_order(order: dict[str, Any]) -> None:
     store = Store(database, database.parent, read_only=True)
     try:
         with store.read() as connection:
-            EdgeIndex.build(
+            build_generation(
                 Path(order["target"]),
                 dimensions=order["dimensions"],
                 points=stored_points(connection, order["kind"], order["model"]),

@@ -6,8 +6,8 @@ from typing import Any
 
 from hippocampe.engine import settings
 from hippocampe.errors import InvalidInput
-from hippocampe.index.shards import can_hold
 from hippocampe.ingest.formats.jsonl import ROLES
+from hippocampe.protocols import is_point_id
 from hippocampe.types import (
     ASSOCIATIONS,
     MAX_CONTENT_CHARACTERS,
@@ -51,7 +51,7 @@ def checked(record: str, row: Row, *, refuse: bool) -> Row:
         InvalidInput: A value is none that the library itself would have stored.
     """
     for name in REFERENCES:
-        if row.get(name) is not None and not can_hold(row[name]):
+        if row.get(name) is not None and not is_point_id(row[name]):
             raise InvalidInput(f"{name} {row[name]!r:.60} is no UUID in lower case.")
     Scope(user=row.get("user"), channel=row.get("channel") or None)
     return row | _CHECKS[record](row, refuse)

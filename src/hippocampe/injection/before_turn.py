@@ -41,8 +41,8 @@ from hippocampe.types import (
     Considered,
     Injection,
     Outcome,
-    Path,
     Recollection,
+    Route,
     Scope,
     Settings,
     Signal,
@@ -213,7 +213,7 @@ def _nothing(stopwatch: Stopwatch, skipped: str) -> Injection:
 class _Candidate:
     """A recollection on its way into an injection."""
 
-    path: Path
+    path: Route
     item: Recollection
     vector: Vector | None
     outcome: Outcome = "injected"
@@ -463,7 +463,7 @@ class _Turn:
             ids = [item.id for _, item in found]
             vectors = embeddings.vectors(connection, self.context.embedder.model, ids)
         return [
-            (cast("Path", path), item, vectors[item.id].dense if item.id in vectors else None)
+            (cast("Route", path), item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found
         ]
 

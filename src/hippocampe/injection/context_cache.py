@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hippocampe.protocols import Vector
-from hippocampe.types import Path, Recollection
+from hippocampe.types import Recollection, Route
 
-Stands = tuple[Path, Recollection, Vector | None]
+Stands = tuple[Route, Recollection, Vector | None]
 
 MAX_KEYS = 1_000
 FRESH = timedelta(seconds=2)

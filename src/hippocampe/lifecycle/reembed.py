@@ -9,7 +9,7 @@ from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import index_folder
 from hippocampe.engine.projection import Progress
-from hippocampe.index.edge import EdgeIndex
+from hippocampe.index import open_index
 from hippocampe.lifecycle.maintenance import close_index, flush, open_lexicon, reindex
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Reindexed
@@ -45,7 +45,7 @@ def change_embedder(
             config=replace(context.config, embedder=name),
             embedder=embedder,
             lexicon=open_lexicon(context.store, embedder),
-            index=EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model),
+            index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
             flushed=0,
         )
         context.keep_outbox = True

@@ -12,7 +12,7 @@ from hippocampe.language import secrets
 from hippocampe.language.text import without_control
 from hippocampe.store.driver import write, write_ready
 from hippocampe.store.schema import retrieval, retrieval_item
-from hippocampe.types import Outcome, Path, Retrieval, Retrieved
+from hippocampe.types import Outcome, Retrieval, Retrieved, Route
 
 PREVIEW_CHARACTERS = 120
 _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signals")
@@ -20,7 +20,7 @@ _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signal
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
-Line = tuple[str, str, float, Path, Outcome, bytes]
+Line = tuple[str, str, float, Route, Outcome, bytes]
 """What was considered for an injection: the fields of a `Retrieved`, its signals packed as
 little-endian float32, NaN for what was not measured; nothing where nothing was. A plain tuple of
 plain values, which the garbage collector need not look at while it waits."""
