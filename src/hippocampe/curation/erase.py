@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe.consolidation import relations
+from hippocampe.curation.subject import NamedSubject
 from hippocampe.engine import generations, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index
@@ -67,7 +68,7 @@ class _Order:
     space: str
     id: str | None
     user: str | None
-    subject: str | None
+    subject: NamedSubject | None
     whole_space: bool
 
     def select(self, connection: Connection) -> Selection:
@@ -81,6 +82,12 @@ class _Order:
             whole_space=self.whole_space,
         )
 
+    def settings_naming(self, connection: Connection) -> tuple[str, ...]:
+        """The settings of the space that name the subject."""
+        if self.subject is None:
+            return ()
+        return erasure.settings_naming(connection, self.space, self.subject)
+
     def remove(self, connection: Connection, selection: Selection) -> None:
         """Remove it from one database."""
         erasure.remove(
@@ -90,6 +97,7 @@ class _Order:
             user=self.user,
             subject=self.subject,
             whole_space=self.whole_space,
+            preview=retrieval_log.preview,
         )
 
 
@@ -126,14 +134,15 @@ def erase(
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(clean(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
-    order = _Order(scope.space, id, user, subject, whole_space)
+    named_subject = None if subject is None else NamedSubject(subject)
+    order = _Order(scope.space, id, user, named_subject, whole_space)
     with context.rebuilding:
         with context.store.exclusive():
             context.check_serving()
             with context.store.read() as connection:
                 doomed = order.select(connection)
                 items = erasure.describe(connection, doomed)
-                named = subject and erasure.settings_naming(connection, scope.space, subject)
+                named = order.settings_naming(connection)
             if id is not None and not doomed.ids:
                 raise NotFound(
                     f"space {scope.space!r} has nothing of id {id!r}: nothing was erased."
@@ -145,7 +154,7 @@ def erase(
             # Other writers go on meanwhile.
             finish_erasure(context)
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
-    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named or ())
+    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
 
 
 def _erase(context: Context, order: _Order, doomed: Selection) -> None:
@@ -167,7 +176,7 @@ def _erase(context: Context, order: _Order, doomed: Selection) -> None:
         mark_erasure(change.connection, kinds)
         order.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
-        erasure.leave_note(change.connection, str(uuid7()), order.space, context.now(), note)
+        erasure.add_audit(change.connection, str(uuid7()), order.space, context.now(), note)
     settings.refresh(context, order.space)
     context.lexicon.forget()
     context.given.forget(order.space)

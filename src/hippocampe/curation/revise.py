@@ -248,8 +248,7 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
 
 def hide(change: Change, memory: Memory, at: datetime, reason: str) -> Memory:
     """Mark a memory as forgotten and take it out of the index."""
-    hidden = replace(memory, forgotten_at=at, forgotten_reason=reason, updated_at=at)
-    memories.replace_row(change.connection, hidden)
+    hidden = memories.forget(change.connection, memory, at, reason)
     change.unindex("memory", memory.id, memory.space)
     return hidden
 

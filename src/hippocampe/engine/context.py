@@ -27,7 +27,7 @@ from hippocampe.injection.channel_history import Given
 from hippocampe.injection.context_cache import Standing
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Index
-from hippocampe.store import memories, meta
+from hippocampe.store import meta, statements
 from hippocampe.store.retrievals import Noted
 from hippocampe.store.store import Store
 from hippocampe.types import Settings
@@ -208,7 +208,7 @@ class Context:
         ]
 
     def aliases(self, space: str) -> Aliases:
-        """The other names of each name of a space, as `memories.aliases` gives them.
+        """The other names of each name of a space, as `statements.aliases` gives them.
 
         Read again only once this process, which owns the database, has changed memories.
         """
@@ -218,7 +218,7 @@ class Context:
         if known is not None and known[0] == changes:
             return known[1]
         with self.store.read() as connection:
-            found = memories.aliases(connection, space)
+            found = statements.aliases(connection, space)
         if len(self.known_aliases) >= MAX_CACHED_SPACES:
             self.known_aliases.clear()
         self.known_aliases[space] = changes, found

@@ -25,7 +25,8 @@ from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.archive_rows import REFERENCES, Row, checked
 from hippocampe.ingest.remember import read_statement
 from hippocampe.language.datetimes import as_utc
-from hippocampe.store import conversations, memories, meta, schema
+from hippocampe.language.equality import equality_digest
+from hippocampe.store import conversations, memories, meta, schema, statements
 from hippocampe.store.store import translated
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
@@ -264,7 +265,7 @@ class _Intake:
                     ids = [row["id"] for row in fresh]
                     new = memories.get(change.connection, self.space, ids)
                     readings = [read_statement(m, subjects_of(m.content)) for m in new.values()]
-                    memories.add_readings(change.connection, readings)
+                    statements.add_readings(change.connection, readings)
         self.added += added
         self.turns += turns
 
@@ -324,7 +325,7 @@ def _values(table: Table, row: Mapping[str, Any], space: str) -> dict[str, Any]:
         if isinstance(table.c[name].type, schema.Instant) and value is not None:
             values[name] = as_utc(value, name=name)
     if table is schema.memory:
-        values["equality"] = memories.equality_digest(values["content"])
+        values["equality"] = equality_digest(values["content"])
     return values
 
 

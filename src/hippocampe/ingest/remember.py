@@ -24,12 +24,13 @@ from hippocampe.index.documents import (
     memory_text,
 )
 from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.language.equality import equality_digest
 from hippocampe.language.lexicon import together
 from hippocampe.language.sentence import OneNames, read
 from hippocampe.language.text import fold, is_first_person, keywords
 from hippocampe.protocols import Filter
-from hippocampe.store import associations, embeddings, memories
-from hippocampe.store.memories import Known
+from hippocampe.store import associations, embeddings, memories, statements
+from hippocampe.store.statements import StoredStatement
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     MAX_LABEL_CHARACTERS,
@@ -256,7 +257,7 @@ def judge(
     # What this transaction has written only shows in its own connection.
     written = bool(change.kinds())
     aliases = (
-        memories.aliases(connection, memory.space) if written else context.aliases(memory.space)
+        statements.aliases(connection, memory.space) if written else context.aliases(memory.space)
     )
     related: list[tuple[str, str, bool]] = []
     updated: list[str] = []
@@ -293,7 +294,7 @@ def judge(
 
 def double_of(change: Change, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
-    same = memories.same_statement(change.connection, memory)
+    same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
     return same if same is not None and _same_voice(memory, same) else None
 
 
@@ -320,7 +321,7 @@ def _is_vague(decision: Decision) -> bool:
     return decision.reason.startswith("choice:")
 
 
-def _same_voice(memory: Memory, old: Memory | Known) -> bool:
+def _same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
     """Whether "I" is the same person in both: what one user says of themselves is not another's."""
     if memory.user is None or old.user is None or memory.user == old.user:
         return True
@@ -349,7 +350,7 @@ def _nominate(
     draft: Draft,
     prepared: Prepared,
     aliases: Aliases,
-) -> list[tuple[Known, float | None]]:
+) -> list[tuple[StoredStatement, float | None]]:
     """Memories worth comparing, those near by vector first, each with its cosine if known."""
     memory, connection = draft.memory, change.connection
     where = Filter(
@@ -376,13 +377,13 @@ def _nominate(
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
     where_known = (connection, memory.space, memory.collection)
-    found = {old.id: old for old in memories.known(*where_known, list(cosines))}
+    found = {old.id: old for old in statements.current(*where_known, list(cosines))}
     claim = relation_of(memory.content)
     if claim is not None:
         subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
-        found |= {old.id: old for old in memories.claiming(*where_known, claim.name, subjects)}
+        found |= {old.id: old for old in statements.claiming(*where_known, claim.name, subjects)}
     said = set(keywords(memory.content)).difference(*(name.split() for name in names))
-    for old in memories.about(*where_known, names, NOMINATED_BY_SUBJECT):
+    for old in statements.about(*where_known, names, NOMINATED_BY_SUBJECT):
         # Without a word in common but the name, no rule would have anything to say.
         if old.id not in found and not said.isdisjoint(keywords(old.content)):
             found[old.id] = old
@@ -401,15 +402,15 @@ def _nominate(
 
 def insert(change: Change, memory: Memory, names: Iterable[str], prepared: Prepared) -> None:
     """Store a new memory with everything derived from its statement, and index it."""
-    memories.add(change.connection, [memory])
-    memories.add_readings(change.connection, [read_statement(memory, names)])
+    memories.add(change.connection, [memory], [equality_digest(memory.content)])
+    statements.add_readings(change.connection, [read_statement(memory, names)])
     change.index("memory", memory_point(memory, prepared.dense, names), prepared)
 
 
-def read_statement(memory: Memory, names: Iterable[str]) -> memories.Reading:
+def read_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:
     """What a statement says: the names in it, its claim, its alias."""
     claim = relation_of(memory.content)
-    return memories.Reading(
+    return statements.Reading(
         memory.id,
         memory.space,
         fold_subjects((*memory.subjects, *names)),
@@ -497,8 +498,8 @@ def _reinforce(
 def rewrite(change: Change, memory: Memory, prepared: Prepared | None = None) -> None:
     """Write a memory that exists, and its point; `prepared` when its statement changed."""
     names = subjects_of(memory.content)
-    memories.replace_row(change.connection, memory)
-    memories.replace_reading(change.connection, read_statement(memory, names))
+    memories.replace_row(change.connection, memory, equality_digest(memory.content))
+    statements.replace_reading(change.connection, read_statement(memory, names))
     if prepared is not None:
         embeddings.remove_vectors(change.connection, [memory.id])
         change.index("memory", memory_point(memory, prepared.dense, names), prepared)

@@ -35,7 +35,7 @@ from hippocampe.language.text import words
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval import recall, request, results
-from hippocampe.store import conversations, embeddings, memories
+from hippocampe.store import always_on, conversations, embeddings
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
     Considered,
@@ -437,7 +437,7 @@ class _Turn:
         if is_open:
             since = self.window.start if self.window else _LONG_AGO
         with self.context.store.read() as connection:
-            listed = memories.standing(
+            listed = always_on.always_on(
                 connection,
                 self.scope.space,
                 self.now,
@@ -502,7 +502,7 @@ class _Turn:
         names = set(fold_subjects([name]))
         others = self.context.aliases(self.scope.space)
         names |= {other for each in names for other in others.get(each, ())}
-        found = memories.known_of(
+        found = always_on.about_names(
             connection,
             self.scope.space,
             sorted(names),

@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
+from hippocampe.language import secrets
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.text import without_control
 from hippocampe.retrieval import scoring
 from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
@@ -17,6 +19,7 @@ from hippocampe.types import Injection, Retrieval, Scope
 from hippocampe.validation import check_limit
 
 # Longer than any secret, so that the preview is masked whole.
+PREVIEW_CHARACTERS = 120
 _KEPT_CHARACTERS = 10_000
 
 
@@ -41,7 +44,7 @@ def note(
         space=scope.space,
         user=scope.user,
         channel=scope.channel,
-        message_preview=rows.preview(message[:_KEPT_CHARACTERS]),
+        message_preview=preview(message[:_KEPT_CHARACTERS]),
         memories_injected=len(injection.items) - notes,
         notes_injected=notes,
         tokens_added=injection.tokens,
@@ -55,6 +58,16 @@ def note(
         if len(context.noted) == context.noted.maxlen:
             context.dropped += 1
         context.noted.append(Noted(entry, scoring.NAMES, considered))
+
+
+def preview(message: str) -> str:
+    """The beginning of a message on one line, without secrets."""
+    storable = without_control(message.encode(errors="replace").decode())
+    line = " ".join(secrets.mask(storable).split())
+    if len(line) <= PREVIEW_CHARACTERS:
+        return line
+    # Cut between words: an erasure would not find part of a name.
+    return line[: PREVIEW_CHARACTERS + 1].rpartition(" ")[0] + "…"
 
 
 def write(context: Context) -> None:
