@@ -90,25 +90,25 @@ def add(connection: Connection, items: Iterable[Memory], equalities: Iterable[st
 
 def replace_row(connection: Connection, item: Memory, equality: str) -> None:
     """Update all columns of a memory; `equality` is the digest of its statement."""
-    _update(connection, item.id, **_to_row(item, equality))
+    _update(connection, item.id, _to_row(item, equality))
 
 
 def supersede(connection: Connection, old: Memory, by: str, at: datetime) -> Memory:
     """Mark a memory as replaced by another; return it as it is now."""
     changed: dict[str, Any] = {"superseded_by": by, "superseded_at": at, "updated_at": at}
-    _update(connection, old.id, **changed)
+    _update(connection, old.id, changed)
     return replace(old, **changed)
 
 
 def forget(connection: Connection, old: Memory, at: datetime, reason: str) -> Memory:
     """Mark a memory as forgotten; return it as it is now."""
     changed: dict[str, Any] = {"forgotten_at": at, "forgotten_reason": reason, "updated_at": at}
-    _update(connection, old.id, **changed)
+    _update(connection, old.id, changed)
     return replace(old, **changed)
 
 
-def _update(connection: Connection, id: str, **values: Any) -> None:
-    connection.execute(update(memory).where(memory.c.id == id).values(**values))
+def _update(connection: Connection, id: str, values: Mapping[str, Any]) -> None:
+    connection.execute(update(memory).where(memory.c.id == id).values(values))
 
 
 def get(connection: Connection, space: str, ids: Collection[str]) -> dict[str, Memory]:
