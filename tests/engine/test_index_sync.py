@@ -434,11 +434,11 @@ def test_a_program_that_cannot_start_python_goes_without_graphs(
         for _ in range(2):
             maintenance.grow_graphs(hippo._context)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(
-            StoreError, match="could not be searched: host is no Python interpreter"
+            StoreError, match="could not be searched: host is not a Python interpreter"
         ):
             hippo.verify(absent=["colis0"])
     (said,) = [r.getMessage() for r in caplog.records if "graph" in r.getMessage()]
-    assert "host is no Python interpreter" in said
+    assert "host is not a Python interpreter" in said
     assert "Searching goes on without it" in said
     assert hippo.stats(scope=scope).outages == {"graphs": 1}
     everything(hippo, scope, range(20))
