@@ -21,6 +21,7 @@ from hippocampe.consolidation.decide import relation_of, subjects_of
 from hippocampe.engine.context import Context
 from hippocampe.index.documents import fold_subjects
 from hippocampe.ingest import conversation
+from hippocampe.language.equality import equality_digest
 from hippocampe.language.text import fold
 from hippocampe.language.traits import traits
 from hippocampe.store import associations, conversations, embeddings, memories, schema
@@ -103,7 +104,8 @@ def fill(folder: Path, plan: Plan) -> float:
         written = 0
         while batch := list(islice(rows, ROWS)):
             with context.store.write() as connection:
-                memories.add(connection, [memory for memory, _, _ in batch])
+                made = [memory for memory, _, _ in batch]
+                memories.add(connection, made, [equality_digest(each.content) for each in made])
                 new = [
                     embeddings.vector_row(
                         memory.id, context.embedder.model, "memory", memory.space, each

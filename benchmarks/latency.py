@@ -194,9 +194,9 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
         probe = Probe(hippo, plan)
         found: dict[str, Any] = {"first_in_a_space": probe.first_in_each_space()}
         probe.phase()  # the first questions also warm the caches of the database
-        whole = parts.index.count("memory") >= threshold > parts.index.unindexed("memory")
+        whole = parts.index.count("memory") >= threshold > parts.index.ungraphed("memory")
         found["after_graph" if whole else "before_graph"] = probe.phase()
-        if parts.index.unindexed("memory") >= threshold:
+        if parts.index.ungraphed("memory") >= threshold:
             started = time.perf_counter()
             parts.config = replace(config, graph_threshold=threshold)
             builder = Thread(target=maintenance.grow_graphs, args=(parts,))

@@ -1,7 +1,12 @@
-"""What someone else could replace: the embedder, the index, the notes, as the steps see them."""
+"""The replaceable parts of Hippocampe: embedder, index, note source.
 
-from collections.abc import Iterator, Mapping, Sequence
+`hippocampe.testing` has a contract test class for embedders and for indexes.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -15,12 +20,19 @@ Vectors = NDArray[np.float32]
 """Shape (texts, dimensions), each row L2-normalised."""
 
 KINDS = ("memory", "turn", "live", "note")
-"""The kinds of points an index holds, each in a collection of its own."""
+"""The kinds of points in an index, each in its own collection."""
+
+_POINT_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_point_id(id: str) -> bool:
+    """Whether an id can be indexed: a UUID in lower case, the form in which engines return it."""
+    return _POINT_ID.fullmatch(id) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One thing to index. Times are seconds since the epoch; `expires_at` None means never."""
+    """One item to index. Times are seconds since the epoch; `expires_at` None means never."""
 
     id: str
     dense: Vector
@@ -38,12 +50,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which points may be found. An empty `space` or an empty `collections` matches nothing.
+    """Which points a search may return. An empty `space` or `collections` matches nothing.
 
     `types` and `subjects` match any of the given values; `category`, `user` and `channel` match
-    exactly; `since` (inclusive) and `until`
-    (exclusive) are seconds since the epoch; points whose `expires_at` is at or before `now`
-    are never found; `ids` leaves only these points.
+    exactly; `since` (inclusive) and `until` (exclusive) are seconds since the epoch. Points whose
+    `expires_at` is at or before `now` never match. `ids` restricts the search to these points.
     """
 
     space: str
@@ -60,7 +71,7 @@ class Filter:
 
     @property
     def narrowed(self) -> bool:
-        """Whether more than space, collections and time of expiry restricts it."""
+        """Whether it restricts more than space, collections and expiry."""
         others = (self.types, self.subjects, self.category, self.user, self.channel)
         return any(each is not None for each in (*others, self.since, self.until, self.ids))
 
@@ -78,30 +89,41 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The id stored with every vector: same id, same vector space."""
+        """The id stored with every vector. Equal ids mean comparable vectors."""
         ...
 
     @property
-    def dimensions(self) -> int: ...
+    def dimensions(self) -> int:
+        """Length of the vectors."""
+        ...
 
     @property
     def dedup_threshold(self) -> float:
-        """The cosine above which two statements are worth comparing by rule."""
+        """The cosine above which two statements are compared by rule."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts as documents.
 
+        Args:
+            texts: Any strings, empty and malformed ones included.
+
+        Returns:
+            Shape (len(texts), dimensions), each row L2-normalised.
+
         Raises:
-            EmbedderUnavailable: It cannot be reached or loaded.
+            EmbedderUnavailable: The model cannot be reached or loaded.
         """
         ...
 
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
-        """Embed a query, and words that are new to the data, in one call.
+        """Embed a query, and the words the store does not know yet, in one call.
+
+        Returns:
+            The query, shape (dimensions,), and the words, shape (len(words), dimensions).
 
         Raises:
-            EmbedderUnavailable: It cannot be reached or loaded.
+            EmbedderUnavailable: The model cannot be reached or loaded.
         """
         ...
 
@@ -109,32 +131,101 @@ class Embedder(Protocol):
 class Index(Protocol):
     """The derived index: one collection of points per kind. Thread-safe.
 
-    Every method may raise `IndexUnavailable`; the store is the truth and goes on without it.
+    Every method may raise `IndexUnavailable`; the store is the truth and works without the index.
+
+    A generation is a new index of one kind, built from a snapshot of the store while the current
+    one serves. Call `start_generation`, take the snapshot, `build` it (here or, with
+    `hippocampe.index.build_generation`, in another process), then `adopt_generation`. One thread
+    at a time handles the generations of a kind.
     """
 
     def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> None:
-        """Insert or replace points and remove ids; visible to searches on return."""
+        """Insert or replace points and remove ids; visible to searches on return.
+
+        An id in both `points` and `removed` ends up removed. Points whose id `is_point_id`
+        rejects are logged and skipped, so that no stored row can keep a folder from opening.
+
+        Raises:
+            EmbedderMismatch: A vector has other dimensions than the index; nothing was changed.
+        """
         ...
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
-        """The points of highest cosine, best first."""
+        """Return the points of highest cosine, best first, ties by id."""
         ...
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
-        """The points of highest BM25 score over French and English stems, best first."""
+        """Return the points of highest BM25 score over French and English stems, best first."""
         ...
 
     def ids(self, kind: str) -> Iterator[str]:
-        """Every id indexed, in no order."""
+        """Iterate over all indexed ids, in no order; concurrent changes may be missed."""
         ...
 
-    def count(self, kind: str) -> int: ...
+    def count(self, kind: str) -> int:
+        """Count the indexed points."""
+        ...
+
+    def is_unused(self, kind: str) -> bool:
+        """Whether the kind has no files to rebuild, because it never had a point."""
+        ...
+
+    def ungraphed(self, kind: str) -> int:
+        """Count the points that a new graph would cover and no graph covers now."""
+        ...
+
+    def start_generation(self, kind: str) -> Path:
+        """Start a generation and record all later changes of its kind.
+
+        A generation that was already started is abandoned. Take the snapshot after this call, so
+        that each change is in the snapshot, or recorded, or both.
+
+        Returns:
+            The target to give to `build`.
+        """
+        ...
+
+    def build(self, target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
+        """Fill a started generation.
+
+        Args:
+            target: The return value of `start_generation`.
+            dimensions: Length of the dense vectors.
+            points: A snapshot of all points of the kind.
+            graph: Whether to build an HNSW graph, where the implementation has one. It takes
+                minutes and may block the process: use `build_generation` in a child process.
+
+        Returns:
+            How many points were read.
+        """
+        ...
+
+    def adopt_generation(self, kind: str) -> None:
+        """Apply the recorded changes to the built generation and serve from it.
+
+        Searches go on without interruption.
+
+        Raises:
+            IndexUnavailable: No generation was started, or it cannot be used. It is abandoned
+                and the current one goes on serving.
+        """
+        ...
+
+    def abandon_generation(self, kind: str) -> None:
+        """Delete the started generation, if any; its builder must have ended."""
+        ...
+
+    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
+        """Load what searches read into memory or the page cache, until `stop` returns true."""
+        ...
 
     def flush(self) -> None:
         """Make everything applied so far durable."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release all resources; later calls raise `IndexUnavailable`."""
+        ...
 
 
 class NoteSource(Protocol):
@@ -142,27 +233,30 @@ class NoteSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What tells it from other kinds of sources; at most 200 characters."""
+        """Identifies the kind of source; at most 200 characters."""
         ...
 
     def listing(self) -> Mapping[str, str]:
-        """The notes there are: a version by path, which differs once a note was written.
+        """List the notes: a version by path, which changes when the note is written.
 
-        An empty version says that only reading tells. Paths are relative, with slashes, in NFC.
+        An empty version means that only reading the note shows whether it changed. Paths are
+        relative, with slashes, in NFC.
 
         Raises:
-            NotesUnavailable: They cannot be listed now.
+            NotesUnavailable: The notes cannot be listed now.
         """
         ...
 
     def read(self, path: str) -> Note:
-        """One note of the last listing.
+        """Read one note of the last listing.
 
         Raises:
-            NotFound: It has gone since.
-            UnreadableFile: It cannot be read, whatever is tried again.
+            NotFound: The note was deleted since.
+            UnreadableFile: The note cannot be read; a retry would not help.
             NotesUnavailable: No note can be read now.
         """
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release all resources."""
+        ...

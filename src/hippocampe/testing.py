@@ -1,6 +1,6 @@
-"""Contracts: test classes that any replacement of a part of Hippocampe must pass.
+"""Contracts: test classes for implementations of `Index` and `Embedder`.
 
-Subclass one in a test module and give it the fixture it names:
+Subclass one in a test module and define the fixture it names:
 
     class TestMyIndex(IndexContract):
         @pytest.fixture
@@ -12,12 +12,15 @@ Subclass one in a test module and give it the fixture it names:
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from time import sleep
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
 
+from hippocampe.errors import IndexUnavailable
 from hippocampe.protocols import KINDS, Embedder, Filter, Index, Point, Vector, Vectors
 
 NOW = 1_700_000_000.0
@@ -56,7 +59,7 @@ class IndexContract:
     DIMENSIONS = 8
 
     def found(self, index: Index, where: Filter, text: str = "phrase") -> set[int]:
-        """The numbers of the points found by vector, after checking that words find the same."""
+        """The numbers of the points found by vector; asserts that words find the same ones."""
         near = {hit.id for hit in index.nearest("memory", unit(1.0), limit=100, where=where)}
         matching = {hit.id for hit in index.matching("memory", text, limit=100, where=where)}
         assert near == matching
@@ -143,8 +146,8 @@ class IndexContract:
         assert self.found(index, replace(HERE, subjects=())) == set()
 
     def test_collections_match_any(self, index: Index) -> None:
-        drawers = ("memory", "self", "goal", "summary")
-        index.apply("memory", [replace(point(n), collection=d) for n, d in enumerate(drawers)])
+        names = ("memory", "self", "goal", "summary")
+        index.apply("memory", [replace(point(n), collection=c) for n, c in enumerate(names)])
         assert self.found(index, replace(HERE, collections=("self",))) == {1}
         assert self.found(index, replace(HERE, collections=("memory", "goal"))) == {0, 2}
 
@@ -322,6 +325,136 @@ class IndexContract:
             done.set()
             assert [future.result() for future in reading] == [10] * 4
         assert index.count("memory") == 10
+
+    def build(self, index: Index, target: Path, numbers: range, *, graph: bool = False) -> int:
+        """Build a generation of numbered points."""
+        points = [point(number, f"phrase {number}") for number in numbers]
+        return index.build(target, dimensions=self.DIMENSIONS, points=points, graph=graph)
+
+    def numbers(self, index: Index) -> set[int]:
+        """The numbers of all indexed memories."""
+        return {UUID(id).int & 0xFFFF_FFFF for id in index.ids("memory")}
+
+    @pytest.mark.parametrize("graph", [False, True])
+    def test_generation_replaces_the_current_one(self, index: Index, graph: bool) -> None:
+        index.apply("memory", [point(n) for n in range(5)])
+        target = index.start_generation("memory")
+        assert self.build(index, target, range(3, 20), graph=graph) == 17
+        assert self.found(index, HERE) == set(range(5))
+        index.adopt_generation("memory")
+        assert self.found(index, HERE) == self.numbers(index) == set(range(3, 20))
+        assert index.ungraphed("memory") in ((0,) if graph else (0, 17))
+
+    def test_changes_since_the_start_win_over_the_snapshot(self, index: Index) -> None:
+        index.apply("memory", [point(n) for n in range(5)])
+        target = index.start_generation("memory")
+        index.apply("memory", [point(0, "un perroquet"), point(9, "un merle")], [point_id(1)])
+        self.build(index, target, range(5), graph=True)
+        index.apply("memory", [point(9, "un merle")], [point_id(2)])
+        index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 3, 4, 9}
+        assert self.matches(index, "perroquet") == {0}
+        assert index.ungraphed("memory") in (0, 2)
+
+    def test_removal_before_the_first_point_is_recorded(self, index: Index) -> None:
+        target = index.start_generation("memory")
+        index.apply("memory", [], [point_id(1)])
+        self.build(index, target, range(3))
+        index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 2}
+
+    def test_many_changes_since_the_start(self, index: Index) -> None:
+        index.apply("memory", [point(n) for n in range(300)])
+        target = index.start_generation("memory")
+        self.build(index, target, range(300))
+        removed = [point_id(n) for n in range(250)]
+        index.apply("memory", [point(n) for n in range(300, 2700)], removed)
+        index.adopt_generation("memory")
+        assert self.numbers(index) == set(range(250, 2700))
+
+    @pytest.mark.parametrize("graph", [False, True])
+    def test_empty_generation(self, index: Index, graph: bool) -> None:
+        index.apply("memory", [point(n) for n in range(3)])
+        assert self.build(index, index.start_generation("memory"), range(0), graph=graph) == 0
+        index.adopt_generation("memory")
+        assert index.count("memory") == index.ungraphed("memory") == 0
+        assert index.nearest("memory", unit(1.0), limit=5, where=HERE) == []
+        index.apply("memory", [point(1)])
+        assert self.numbers(index) == {1}
+
+    def test_abandoned_generation_changes_nothing(self, index: Index) -> None:
+        index.apply("memory", [point(n) for n in range(3)])
+        index.abandon_generation("memory")
+        self.build(index, index.start_generation("memory"), range(9))
+        index.abandon_generation("memory")
+        with pytest.raises(IndexUnavailable, match="start_generation"):
+            index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 1, 2}
+
+    def test_generation_that_was_not_built_is_refused(self, index: Index) -> None:
+        index.apply("memory", [point(n) for n in range(3)])
+        index.start_generation("memory")
+        with pytest.raises(IndexUnavailable):
+            index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 1, 2}
+        self.build(index, index.start_generation("memory"), range(4))
+        index.adopt_generation("memory")
+        assert self.numbers(index) == {0, 1, 2, 3}
+
+    def test_a_used_kind_is_not_unused(self, index: Index) -> None:
+        assert index.is_unused("live")
+        index.apply("live", [point(1)])
+        assert not index.is_unused("live")
+
+    def test_read_ahead_stops_when_told(self, index: Index) -> None:
+        index.apply("memory", [point(1)])
+        index.read_ahead(stop=lambda: True)
+        index.read_ahead(stop=lambda: False)
+        assert self.found(index, HERE) == {1}
+
+    def test_ids_that_are_not_uuids_are_skipped(self, index: Index) -> None:
+        index.apply("memory", [replace(point(1), id="m1"), point(2)], ["m3"])
+        assert self.numbers(index) == {2}
+
+    def test_nothing_is_lost_while_generations_are_swapped(self, index: Index) -> None:
+        index.apply("memory", [point(n, f"phrase {n}") for n in range(100)])
+        done = threading.Event()
+        written = [100]
+
+        def read() -> None:
+            while not done.is_set():
+                hits = index.nearest("memory", unit(1.0), limit=5000, where=HERE)
+                assert {point_id(n) for n in range(100)} <= {hit.id for hit in hits}
+                sleep(0.005)  # an engine may hold the GIL: leave some to the other threads
+
+        def write() -> None:
+            while not done.is_set():
+                number = written[0]
+                removed = [point_id(number - 1)] if number % 3 == 0 and number > 100 else []
+                index.apply("memory", [point(number)], removed)
+                near = index.nearest("memory", unit(1.0), limit=5000, where=HERE)
+                assert point_id(number) in {hit.id for hit in near}
+                written[0] += 1
+                sleep(0.005)
+
+        with ThreadPoolExecutor(5) as threads:
+            working = [threads.submit(work) for work in (read, read, read, read, write)]
+            try:
+                for graph in (True, False):
+                    target = index.start_generation("memory")
+                    # A snapshot as another process takes it: all that is indexed at some instant.
+                    points = [point(number) for number in self.numbers(index)]
+                    index.build(target, dimensions=self.DIMENSIONS, points=points, graph=graph)
+                    index.adopt_generation("memory")
+            finally:
+                done.set()
+            for future in working:
+                future.result()
+        assert self.numbers(index) == {
+            n
+            for n in range(written[0])
+            if n < 100 or (n + 1) % 3 or n + 1 >= written[0] or n + 1 == 100
+        }
 
 
 _SENTENCES = (

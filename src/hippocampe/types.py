@@ -352,7 +352,7 @@ class Imported:
     problems: tuple[tuple[int, str], ...]
 
 
-Path = Literal["identity", "important", "recent", "search", "context"]
+Route = Literal["identity", "important", "recent", "search", "context"]
 """How a recollection came to be considered for a turn: what it is, when it was learnt, what was
 said, or a note the settings name."""
 
@@ -367,7 +367,7 @@ class Considered:
     """A recollection that was considered for a turn, and what became of it."""
 
     recollection: Recollection
-    path: Path
+    path: Route
     outcome: Outcome
 
 
@@ -414,7 +414,7 @@ class Retrieved:
     id: str
     kind: str
     score: float | None
-    path: Path
+    path: Route
     outcome: Outcome
     signals: Mapping[str, float]
 

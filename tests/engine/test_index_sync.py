@@ -387,19 +387,19 @@ def test_a_reindex_ends_with_its_graph(
     fill(hippo, scope, range(30))
     index = hippo._context.index
     assert isinstance(index, EdgeIndex)
-    assert index.unindexed("memory") == 30
+    assert index.ungraphed("memory") == 30
     with monkeypatch.context() as patched:
         patched.setattr(generations, "_BUILDER", ("-c", "raise SystemExit('no memory left')"))
         assert hippo.reindex().without_graph == ("memory",)
-    assert index.unindexed("memory") == 30
+    assert index.ungraphed("memory") == 30
     everything(hippo, scope, range(30))
     assert hippo.reindex().without_graph == ()
-    assert index.unindexed("memory") == 0
+    assert index.ungraphed("memory") == 0
     everything(hippo, scope, range(30))
     assert hippo.reindex(embedder="hashed:48") == Reindexed("hashed-48")
     changed = hippo._context.index
     assert isinstance(changed, EdgeIndex)
-    assert changed.unindexed("memory") == 0
+    assert changed.ungraphed("memory") == 0
     everything(hippo, scope, range(30))
 
 
@@ -434,7 +434,7 @@ def test_a_program_that_cannot_start_python_goes_without_graphs(
         for _ in range(2):
             maintenance.grow_graphs(hippo._context)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(
-            StoreError, match="could not be searched: host is no Python interpreter"
+            StoreError, match="could not be searched: host is not a Python interpreter"
         ):
             hippo.verify(absent=["colis0"])
     (said,) = [r.getMessage() for r in caplog.records if "graph" in r.getMessage()]

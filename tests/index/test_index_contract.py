@@ -1,4 +1,4 @@
-"""The embedded index: the contract, generations, crashes, damage."""
+"""The embedded index: the contract, files of generations, crashes, damage."""
 
 import json
 import os
@@ -6,13 +6,11 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import numpy as np
@@ -110,7 +108,7 @@ def test_closed_index_says_so(tmp_path: Path) -> None:
         lambda: index.matching("turn", "phrase", limit=1, where=replace(HERE, space="")),
         lambda: list(index.ids("memory")),
         lambda: index.count("turn"),
-        lambda: index.unindexed("memory"),
+        lambda: index.ungraphed("memory"),
         lambda: index.start_generation("memory"),
         index.flush,
     ):
@@ -138,7 +136,7 @@ def test_closing_under_load_ends_every_thread(tmp_path: Path) -> None:
             assert "closed" in str(future.exception())
 
 
-# Generations
+# Files of generations
 
 
 @pytest.mark.parametrize("graph", [False, True])
@@ -149,52 +147,10 @@ def test_generation_replaces_the_former(tmp_path: Path, graph: bool) -> None:
         assert build(path, numbered(range(3, 20)), graph=graph) == 17
         index.adopt_generation("memory")
         assert set(index.ids("memory")) == {point_id(n) for n in range(3, 20)}
-        assert index.unindexed("memory") == (0 if graph else 17)
+        assert index.ungraphed("memory") == (0 if graph else 17)
         assert [entry.name for entry in (tmp_path / "memory").iterdir()] == [path.name]
     with closing(open_index(tmp_path)) as index:
         assert index.count("memory") == 17
-
-
-def test_writes_since_the_start_win_over_the_snapshot(index: EdgeIndex) -> None:
-    index.apply("memory", numbered(range(5)))
-    path = index.start_generation("memory")
-    index.apply("memory", [point(0, "un perroquet"), point(9, "un merle")], [point_id(1)])
-    build(path, numbered(range(5)), graph=True)
-    index.apply("memory", [point(9, "un merle")], [point_id(2)])
-    index.adopt_generation("memory")
-    assert set(index.ids("memory")) == {point_id(n) for n in (0, 3, 4, 9)}
-    assert [hit.id for hit in index.matching("memory", "perroquet", limit=5, where=HERE)] == [
-        point_id(0)
-    ]
-    assert index.unindexed("memory") == 2
-
-
-def test_removal_before_the_first_point_is_kept(index: EdgeIndex) -> None:
-    path = index.start_generation("memory")
-    index.apply("memory", [], [point_id(1)])
-    build(path, numbered(range(3)))
-    index.adopt_generation("memory")
-    assert set(index.ids("memory")) == {point_id(0), point_id(2)}
-
-
-def test_more_writes_than_one_batch_since_the_start(index: EdgeIndex) -> None:
-    index.apply("memory", numbered(range(300)))
-    path = index.start_generation("memory")
-    build(path, numbered(range(300)))
-    index.apply("memory", numbered(range(300, 2700)), [point_id(n) for n in range(250)])
-    index.adopt_generation("memory")
-    assert set(index.ids("memory")) == {point_id(n) for n in range(250, 2700)}
-
-
-@pytest.mark.parametrize("graph", [False, True])
-def test_empty_generation(index: EdgeIndex, graph: bool) -> None:
-    index.apply("memory", numbered(range(3)))
-    assert build(index.start_generation("memory"), [], graph=graph) == 0
-    index.adopt_generation("memory")
-    assert index.count("memory") == index.unindexed("memory") == 0
-    assert index.nearest("memory", unit(1.0), limit=5, where=HERE) == []
-    index.apply("memory", [point(1)])
-    assert index.count("memory") == index.unindexed("memory") == 1
 
 
 def test_replaced_and_removed_points_leave_the_graph(index: EdgeIndex) -> None:
@@ -202,7 +158,7 @@ def test_replaced_and_removed_points_leave_the_graph(index: EdgeIndex) -> None:
     index.adopt_generation("memory")
     index.apply("memory", numbered(range(40, 60)), [point_id(n) for n in range(10)])
     assert index.count("memory") == 50
-    assert index.unindexed("memory") == 20
+    assert index.ungraphed("memory") == 20
 
 
 def test_abandoned_generation_leaves_nothing(tmp_path: Path) -> None:
@@ -218,17 +174,6 @@ def test_abandoned_generation_leaves_nothing(tmp_path: Path) -> None:
         assert index.count("memory") == 3
 
 
-def test_generation_that_was_not_built_is_refused(index: EdgeIndex) -> None:
-    index.apply("memory", numbered(range(3)))
-    index.start_generation("memory")
-    with pytest.raises(IndexUnavailable):
-        index.adopt_generation("memory")
-    assert index.count("memory") == 3
-    build(index.start_generation("memory"), numbered(range(4)))
-    index.adopt_generation("memory")
-    assert index.count("memory") == 4
-
-
 def test_leftovers_of_a_crash_are_removed(tmp_path: Path) -> None:
     with closing(open_index(tmp_path)) as index:
         index.apply("memory", numbered(range(3)))
@@ -240,48 +185,6 @@ def test_leftovers_of_a_crash_are_removed(tmp_path: Path) -> None:
     assert list((tmp_path / "turn").iterdir()) == []
 
 
-def test_nothing_is_lost_while_generations_are_swapped(index: EdgeIndex) -> None:
-    index.apply("memory", numbered(range(100)))
-    done = threading.Event()
-    written = [100]
-
-    def read() -> None:
-        while not done.is_set():
-            hits = index.nearest("memory", unit(1.0), limit=5000, where=HERE)
-            assert {point_id(n) for n in range(100)} <= {hit.id for hit in hits}
-            sleep(0.005)  # four that never pause leave the others no interpreter
-
-    def write() -> None:
-        while not done.is_set():
-            number = written[0]
-            removed = [point_id(number - 1)] if number % 3 == 0 and number > 100 else []
-            index.apply("memory", [point(number)], removed)
-            near = index.nearest("memory", unit(1.0), limit=5000, where=HERE)
-            assert point_id(number) in {hit.id for hit in near}
-            written[0] += 1
-            sleep(0.005)
-
-    with ThreadPoolExecutor(5) as threads:
-        working = [threads.submit(work) for work in (read, read, read, read, write)]
-        try:
-            for graph in (True, False):
-                path = index.start_generation("memory")
-                # A snapshot as another process takes it: all that is indexed at some instant.
-                snapshot = [point(int(one[-4:], 16)) for one in index.ids("memory")]
-                build(path, snapshot, graph=graph)
-                index.adopt_generation("memory")
-        finally:
-            done.set()
-        for future in working:
-            future.result()
-    expected = {
-        point_id(n)
-        for n in range(written[0])
-        if n < 100 or (n + 1) % 3 or n + 1 >= written[0] or n + 1 == 100
-    }
-    assert set(index.ids("memory")) == expected
-
-
 def read_so_far() -> int:
     """Bytes that this process has read, from a disk or from the system's cache."""
     counts = Path("/proc/self/io").read_text(encoding="utf-8").splitlines()
@@ -289,7 +192,7 @@ def read_so_far() -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts what is read as Linux tells it")
-def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searched_files_are_read_ahead(index: EdgeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
     really = Path.open
 
@@ -320,8 +223,8 @@ def test_what_is_searched_is_read_ahead(index: EdgeIndex, monkeypatch: pytest.Mo
 
 
 def test_graph_finds_what_a_scan_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hippocampe.index.shards._SCAN_POINTS", 200)
-    monkeypatch.setattr("hippocampe.index.shards._SCAN_POINTS_OF_MANY", 700)
+    monkeypatch.setattr("hippocampe.index.plans.SCAN_POINTS", 200)
+    monkeypatch.setattr("hippocampe.index.plans.SCAN_POINTS_OF_SHARE", 700)
     rng = np.random.default_rng(5)
     count, dimensions = 6000, 64
     centres = rng.normal(size=(60, dimensions))

@@ -552,8 +552,8 @@ def test_a_row_whose_id_no_index_takes_keeps_no_folder_closed(
         database.execute("INSERT OR REPLACE INTO meta VALUES ('unembedded', '1')")
         database.commit()
     hippo = open_hippo(embedder="hashed:32")
-    assert [r.getMessage() for r in caplog.records if "no UUIDs" in r.getMessage()] == [
-        "1 items cannot be searched for, because their ids are no UUIDs ('m1', …): erase them by id"
+    assert [r.getMessage() for r in caplog.records if "not UUIDs" in r.getMessage()] == [
+        "1 items are not searchable, because their ids are not UUIDs ('m1', …): erase them by id"
     ]
     assert not [record for record in caplog.records if "rebuilding it" in record.getMessage()]
     assert hippo.verify().missing_in_index == {"memory": ("m1",)}

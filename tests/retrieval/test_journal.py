@@ -18,7 +18,6 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.engine import context
 from hippocampe.errors import InvalidInput, StoreFull
 from hippocampe.retrieval import log as retrieval_log
-from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line
 from hippocampe.store.schema import retrieval, retrieval_item
 from hippocampe.types import Considered, Injection, Recollection, Trace
@@ -171,12 +170,12 @@ def test_bad_arguments_are_refused(hippo: Hippocampe, scope: Scope, wrong: dict[
 
 
 def test_a_preview_is_one_short_line_cut_between_words() -> None:
-    assert rows.preview("bon\x00jour\n  à\ttous ") == "bonjour à tous"
-    long = rows.preview("anticonstitutionnellement " * 20)
-    assert len(long) <= rows.PREVIEW_CHARACTERS + 1
+    assert retrieval_log.preview("bon\x00jour\n  à\ttous ") == "bonjour à tous"
+    long = retrieval_log.preview("anticonstitutionnellement " * 20)
+    assert len(long) <= retrieval_log.PREVIEW_CHARACTERS + 1
     assert long == " ".join(["anticonstitutionnellement"] * 4) + "…"
-    assert rows.preview("x" * 120) == "x" * 120
-    assert rows.preview("x" * 121) == "…"
+    assert retrieval_log.preview("x" * 120) == "x" * 120
+    assert retrieval_log.preview("x" * 121) == "…"
 
 
 def test_secrets_are_masked_before_the_cut(hippo: Hippocampe, scope: Scope) -> None:

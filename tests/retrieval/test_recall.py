@@ -14,7 +14,7 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import InvalidInput, StoreFull
-from hippocampe.store import embeddings, memories
+from hippocampe.store import embeddings, statements
 from hippocampe.types import Mode, Recollection
 
 MODES: tuple[Mode, ...] = ("hybrid", "semantic", "text")
@@ -501,13 +501,13 @@ def test_aliases_are_read_again_only_after_a_change(
 ) -> None:
     parts = hippo._context  # pyright: ignore[reportPrivateUsage]
     reads: list[str] = []
-    read = memories.aliases
+    read = statements.aliases
 
     def noted(connection: Any, space: str) -> dict[str, frozenset[str]]:
         reads.append(space)
         return read(connection, space)
 
-    monkeypatch.setattr(memories, "aliases", noted)
+    monkeypatch.setattr(statements, "aliases", noted)
     assert parts.aliases("default") == {}
     alias = hippo.remember("dev = Mickael", scope=scope).memory
     both = {"dev": {"mickael"}, "mickael": {"dev"}}

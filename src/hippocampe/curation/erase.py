@@ -12,12 +12,12 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe.consolidation import relations
+from hippocampe.curation.subject import NamedSubject
 from hippocampe.engine import generations, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.index import bm25
-from hippocampe.index.edge import EdgeIndex
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import sentence, text
 from hippocampe.language.text import content_words
@@ -53,7 +53,7 @@ def finish_erasure(context: Context) -> None:
         return
     with context.builder.building:
         for kind in marked_kinds(marked):
-            if not (isinstance(context.index, EdgeIndex) and context.index.is_unused(kind)):
+            if not context.index.is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
                 generations.new_generation(context, kind, graph=False)
         # The outbox contains the ids of erased rows.
@@ -76,7 +76,7 @@ class _Request:
     space: str
     id: str | None
     user: str | None
-    subject: str | None
+    subject: NamedSubject | None
     whole_space: bool
 
     def select(self, connection: Connection) -> Selection:
@@ -90,6 +90,12 @@ class _Request:
             whole_space=self.whole_space,
         )
 
+    def settings_naming(self, connection: Connection) -> tuple[str, ...]:
+        """The settings of the space that name the subject."""
+        if self.subject is None:
+            return ()
+        return erasure.settings_naming(connection, self.space, self.subject)
+
     def remove(self, connection: Connection, selection: Selection) -> None:
         """Delete a selection from this database."""
         erasure.remove(
@@ -99,6 +105,7 @@ class _Request:
             user=self.user,
             subject=self.subject,
             whole_space=self.whole_space,
+            preview=retrieval_log.preview,
         )
 
 
@@ -143,14 +150,15 @@ def erase(
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(clean_text(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} holds no word to look for.")
-    request = _Request(scope.space, id, user, subject, whole_space)
+    named_subject = None if subject is None else NamedSubject(subject)
+    request = _Request(scope.space, id, user, named_subject, whole_space)
     with context.builder.building:
         with context.store.exclusive():
             context.check_serving()
             with context.store.read() as connection:
                 doomed = request.select(connection)
                 items = erasure.describe(connection, doomed)
-                named = subject and erasure.settings_naming(connection, scope.space, subject)
+                named = request.settings_naming(connection)
             if id is not None and not doomed.ids:
                 raise NotFound(
                     f"space {scope.space!r} has nothing with id {id!r}: nothing was erased."
@@ -162,7 +170,7 @@ def erase(
             # Outside the writers' lock: rebuilding an index may take minutes.
             finish_erasure(context)
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
-    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named or ())
+    return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
 
 
 def _erase(context: Context, turns: TurnState, request: _Request, doomed: Selection) -> None:
@@ -184,7 +192,7 @@ def _erase(context: Context, turns: TurnState, request: _Request, doomed: Select
         mark_erasure(change.connection, kinds)
         request.remove(change.connection, doomed)
         note = {"erased": len(doomed.ids)}
-        erasure.leave_note(change.connection, str(uuid7()), request.space, context.now(), note)
+        erasure.add_audit(change.connection, str(uuid7()), request.space, context.now(), note)
     settings.refresh(context, request.space)
     context.vocabulary.forget()
     turns.channels.forget(request.space)

@@ -141,8 +141,7 @@ def delete_fact(context: Context, key: str, *, scope: Scope, reason: str) -> Mem
 
 def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memory:
     """Mark a memory as forgotten and remove it from the index."""
-    hidden = replace(memory, forgotten_at=at, forgotten_reason=reason, updated_at=at)
-    memories.replace_row(change.connection, hidden)
+    hidden = memories.forget(change.connection, memory, at, reason)
     change.unindex("memory", memory.id, memory.space)
     return hidden
 

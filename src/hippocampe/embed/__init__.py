@@ -7,20 +7,20 @@ _REMOTE = ("openai", "voyageai")
 
 
 def is_remote(name: str) -> bool:
-    """Whether the embedder of this name is a service that calls wait for."""
+    """Whether the embedder of this name is a network service."""
     return name.partition(":")[0] in _REMOTE
 
 
 def open_embedder(name: str, *, url: str | None = None, timeout: float = 10.0) -> Embedder:
-    """Make the embedder of this name. Costs nothing: what it needs is loaded at its first use.
+    """Create an embedder by name; models and connections are loaded at its first use.
 
     Args:
         name: `local`, `openai:MODEL`, `voyageai:MODEL` or `fastembed:MODEL`.
-        url: For `openai` and `voyageai`, the base URL of a server that speaks the same protocol.
-        timeout: Seconds before one remote request is given up, retries included.
+        url: For `openai` and `voyageai`, the base URL of a server with the same protocol.
+        timeout: Seconds for one remote request, retries included.
 
     Raises:
-        InvalidInput: The name is none of these, or `url` or `timeout` make no sense with it.
+        InvalidInput: The name is unknown, or `url` or `timeout` cannot be used with it.
     """
     if timeout <= 0:
         raise InvalidInput(f"cannot embed within {timeout} seconds: give a time-out above 0.")

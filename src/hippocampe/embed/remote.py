@@ -1,37 +1,38 @@
-"""Embedding services: `openai:MODEL`, `voyageai:MODEL`, or any server that speaks as they do."""
+"""Embedding services: `openai:MODEL`, `voyageai:MODEL`, or any server with the same protocol."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from hippocampe.embed.clean import clean
-from hippocampe.embed.connection import Connection, Kind, Pending
+from hippocampe.embed.connection import Connection, Kind
 from hippocampe.embed.vectors import dedup_threshold, unit
 from hippocampe.errors import InvalidInput
 from hippocampe.protocols import Vector, Vectors
 
 TEXTS_PER_REQUEST = 128
-"""The smallest limit met among compatible servers; OpenAI takes 2,048 and Voyage 1,000."""
+"""The lowest limit found among compatible servers; OpenAI accepts 2,048 and Voyage 1,000."""
 
 CHARACTERS_PER_REQUEST = 200_000
-"""Some 70,000 tokens: below Voyage's limit of 120,000 and OpenAI's of 300,000 per request."""
+"""About 70,000 tokens; Voyage accepts 120,000 and OpenAI 300,000 per request."""
 
 
 class RemoteEmbedder:
-    """An embedding service. Opening it contacts nothing.
+    """An embedding service. Nothing is sent before the first use.
 
     Args:
-        provider: `openai` or `voyageai`: the protocol, and where the key is read from.
+        provider: `openai` or `voyageai`: the protocol, and the environment variable of the key.
         name: The model, as the provider names it.
-        url: Base URL of another server that speaks the protocol; it may need no key.
-        timeout: Seconds before one request is given up, its retries included.
+        url: Base URL of another server with the same protocol; it may need no key.
+        timeout: Seconds for one request, retries included.
 
     Raises:
-        InvalidInput: The URL is not one of http or https.
-        EmbedderUnavailable: From every use, when there is no key or no usable answer in time.
-        EmbedderMismatch: From every use, when the dimension is not the one of the first answer.
+        InvalidInput: The URL is not an http or https URL.
+        EmbedderUnavailable: From every use, without a key or a usable answer in time.
+        EmbedderMismatch: From every use, if the dimensions differ from those of the first answer.
     """
 
     def __init__(self, provider: str, name: str, *, url: str | None, timeout: float) -> None:
@@ -54,7 +55,7 @@ class RemoteEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """How many dimensions the model has. The first use embeds one text to learn it."""
+        """Length of the vectors. The first use embeds one text to measure it."""
         if self._dimensions is None:
             return self.embed(["."]).shape[1]
         return self._dimensions
@@ -68,40 +69,38 @@ class RemoteEmbedder:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         batches = list(_batches([clean(text) for text in texts]))
-        return np.vstack([self._finish(self._start(batch, "document")) for batch in batches])
+        return np.vstack([self._embed(batch, "document") for batch in batches])
 
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
         """Embed a query, and words as documents. See `Embedder.embed_query`.
 
-        One request where the provider treats queries and documents alike, else two at a time.
+        One request if the provider does not distinguish queries from documents, else two at once.
         """
         if self._provider == "openai":
             vectors = self.embed([text, *words])
             return vectors[0], vectors[1:]
-        query = self._start([clean(text)], "query")
         if not words:
-            vector = self._finish(query)[0]
+            vector = self._embed([clean(text)], "query")[0]
             return vector, np.empty((0, vector.shape[0]), dtype=np.float32)
-        vectors = self.embed(words)
-        return self._finish(query)[0], vectors
+        with ThreadPoolExecutor(1) as thread:
+            query = thread.submit(self._embed, [clean(text)], "query")
+            vectors = self.embed(words)
+            return query.result()[0], vectors
 
     def close(self) -> None:
-        """End the connections. The next use opens new ones."""
+        """Close the connections; the next use opens new ones."""
         with self._opening:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
 
-    def _start(self, texts: list[str], kind: Kind) -> Pending:
+    def _embed(self, texts: list[str], kind: Kind) -> Vectors:
         with self._opening:
             if self._connection is None:
                 self._connection = Connection(self._provider, self._name, self._url, self._timeout)
-            return self._connection.start(texts, kind)
-
-    def _finish(self, pending: Pending) -> Vectors:
-        vectors = unit(
-            pending.rows(), model=self.model, texts=pending.texts, dimensions=self._dimensions
-        )
+            connection = self._connection
+        rows = connection.embed(texts, kind)
+        vectors = unit(rows, model=self.model, texts=len(texts), dimensions=self._dimensions)
         self._dimensions = vectors.shape[1]
         return vectors
 

@@ -1,4 +1,4 @@
-"""What every embedder does to the vectors of a model it did not make."""
+"""Checks and thresholds for the vectors of third-party models."""
 
 from collections.abc import Sequence
 
@@ -11,41 +11,41 @@ from hippocampe.protocols import Vectors
 UNKNOWN_MODEL_THRESHOLD = 0.80
 
 _THRESHOLDS = (
-    # Unrelated words lie near 0.43 for these, near 0.85 for the one they replaced:
+    # Unrelated words have a cosine near 0.43 with these, near 0.85 with ada-002:
     # https://www.s-anand.net/blog/embeddings-similarity-threshold/
     ("text-embedding-3-", 0.60),
     ("text-embedding-ada-002", 0.88),
-    # The model card says that cosines lie between 0.7 and 1.0; unrelated words reach 0.87 to 0.90:
+    # Cosines are between 0.7 and 1.0 (model card); unrelated words reach 0.87 to 0.90:
     # https://huggingface.co/intfloat/multilingual-e5-base/discussions/17
     ("e5-", 0.90),
 )
 
 
 def dedup_threshold(model: str) -> float:
-    """The cosine above which two statements are worth comparing by rule, for a known model.
+    """The cosine above which two statements are compared by rule, by model.
 
-    Derived from what is published on each model's cosines, not measured here. A threshold that is
-    too low costs a few comparisons, one that is too high hides corrections that share no subject.
+    Derived from published cosines, not measured here. Too low a threshold costs a few comparisons;
+    too high a threshold misses corrections that share no subject.
     """
     name = model.lower()
     return next((value for part, value in _THRESHOLDS if part in name), UNKNOWN_MODEL_THRESHOLD)
 
 
 def unit(rows: Sequence[ArrayLike], *, model: str, texts: int, dimensions: int | None) -> Vectors:
-    """Turn a model's answer into unit vectors.
+    """Check a model's answer and normalise it.
 
     Args:
         rows: One vector per text, in the order of the texts.
         model: The model's id, for messages.
-        texts: How many vectors there must be.
-        dimensions: How many dimensions they must have, None when the first answer decides.
+        texts: Expected number of vectors.
+        dimensions: Expected number of dimensions; None for the first answer.
 
     Returns:
         Shape (texts, dimensions), L2-normalised.
 
     Raises:
-        EmbedderUnavailable: The answer is not one usable vector per text.
-        EmbedderMismatch: The vectors have another dimension than before.
+        EmbedderUnavailable: The answer is not one finite, non-zero vector per text.
+        EmbedderMismatch: The vectors have other dimensions than before.
     """
     if len(rows) != texts:
         raise EmbedderUnavailable(
@@ -55,10 +55,12 @@ def unit(rows: Sequence[ArrayLike], *, model: str, texts: int, dimensions: int |
     try:
         vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbedderUnavailable(f"{model} gave something else than numbers: {error}.") from error
+        raise EmbedderUnavailable(
+            f"{model} returned values that are not numbers: {error}."
+        ) from error
     if vectors.ndim != 2 or vectors.shape[1] == 0:
         raise EmbedderUnavailable(
-            f"{model} gave an array of shape {vectors.shape} where one vector per text is due: "
+            f"{model} gave an array of shape {vectors.shape} instead of one vector per text: "
             "check that it is an embedding model."
         )
     if dimensions is not None and vectors.shape[1] != dimensions:

@@ -22,7 +22,7 @@ from hippocampe.engine.vocabulary import NewWords, Prepared, Vocabulary, spoken,
 from hippocampe.errors import IndexUnavailable
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Index
-from hippocampe.store import memories, meta
+from hippocampe.store import meta, statements
 from hippocampe.store.store import Store
 
 
@@ -123,14 +123,14 @@ class Context:
         ]
 
     def aliases(self, space: str) -> Aliases:
-        """The other names of each name of a space, as `memories.aliases` gives them.
+        """The other names of each name of a space, as `statements.aliases` gives them.
 
         Read again only once this process, which owns the database, has changed memories.
         """
 
         def load() -> Aliases:
             with self.store.read() as connection:
-                return memories.aliases(connection, space)
+                return statements.aliases(connection, space)
 
         return self.alias_cache.get(space, load)
 

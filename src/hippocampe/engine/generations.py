@@ -16,7 +16,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import BATCH, Progress, count_shown, stored_points
 from hippocampe.errors import IndexUnavailable
-from hippocampe.index.edge import EdgeIndex
+from hippocampe.index import build_generation
 from hippocampe.protocols import Point
 from hippocampe.store import outbox
 from hippocampe.store.shown import TABLES
@@ -111,8 +111,6 @@ def new_generation(
         IndexUnavailable: The build failed; the old generation keeps serving.
     """
     index = context.index
-    if not isinstance(index, EdgeIndex):
-        return
     with context.store.exclusive():
         # Changes applied from here on are recorded, so none is lost between the snapshot that the
         # build reads and the swap.
@@ -174,7 +172,7 @@ def build_from_order(order: dict[str, Any]) -> None:
     store = Store(database, database.parent, read_only=True)
     try:
         with store.read() as connection:
-            EdgeIndex.build(
+            build_generation(
                 Path(order["target"]),
                 dimensions=order["dimensions"],
                 points=stored_points(connection, order["kind"], order["model"]),

@@ -1,1 +1,50 @@
-"""The derived index: points found by vector and by word, filtered by where they belong."""
+"""The derived index: points found by vector and by word, filtered by scope and metadata.
+
+The functions below choose the implementation; all other code uses the `Index` Protocol.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hippocampe.protocols import Index, Point
+
+if TYPE_CHECKING:
+    from hippocampe.store.store import Store
+
+
+def open_index(folder: Path, *, dimensions: int, model: str) -> Index:
+    """Open the index in a folder owned by this process, or create an empty one.
+
+    Args:
+        folder: The index folder; created if missing.
+        dimensions: Length of the dense vectors.
+        model: The id of the embedder that makes them.
+
+    Raises:
+        EmbedderMismatch: The index was made with another model or other dimensions.
+        IndexUnavailable: It cannot be read or written.
+    """
+    from hippocampe.index.edge import EdgeIndex
+
+    return EdgeIndex.open(folder, dimensions=dimensions, model=model)
+
+
+def open_read_only_index(store: "Store", *, dimensions: int, model: str) -> Index:
+    """Search the vectors of a store exactly, without the owner's index; writes are refused.
+
+    Args:
+        store: Opened read-only.
+        dimensions: Length of the dense vectors.
+        model: The id of the embedder whose vectors are searched.
+    """
+    from hippocampe.index.stored import StoredIndex
+
+    return StoredIndex(store, model=model, dimensions=dimensions)
+
+
+def build_generation(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
+    """Fill a generation from a process that does not have the index open; see `Index.build`."""
+    from hippocampe.index.edge import EdgeIndex
+
+    return EdgeIndex.build(target, dimensions=dimensions, points=points, graph=graph)

@@ -1,10 +1,9 @@
-"""The sparse vectors of texts: BM25 with French and English stems at once.
+"""Sparse vectors of texts: BM25 with French and English stems at once.
 
-Each word is folded, then stemmed by both languages. Where the stemmers agree the word is one term;
-where they differ it is two, each worth half, so that no word counts twice. A French question finds
-French inflections, an English one English inflections, and a sentence that mixes both finds both,
-with no language to guess. The inverse document frequency is the index's own: the sparse field needs
-the IDF modifier.
+Each word is folded, then stemmed in both languages. If the stemmers agree, the word is one term; if
+they differ, it is two terms of half weight each. So queries match the inflections of both languages
+without language detection. The index supplies the inverse document frequency: its sparse field
+needs the IDF modifier.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 SATURATION: Final = 1.2
 LENGTH_SHARE: Final = 0.75
 AVERAGE_LENGTH: Final = 20.0
-"""Words in a typical text. Fixed, since stored vectors cannot follow a changing average; measured
-on short talk, long messages and paragraphs, 20 serves all three."""
+"""Words in a typical text. Fixed, because stored vectors cannot follow a changing average; 20 was
+best overall on short talk, long messages and paragraphs."""
 
 Sparse = tuple[list[int], list[float]]
-"""Term ids and their weights, as `qdrant_edge.SparseVector(*sparse)` takes them."""
+"""Term ids and their weights, the arguments of `qdrant_edge.SparseVector`."""
 
 
 def sparse_document(text: str) -> Sparse:
@@ -38,10 +37,10 @@ def sparse_document(text: str) -> Sparse:
     return list(counts), weights
 
 
-# One question is asked of several kinds of points.
+# Recall searches several kinds of points with the same query.
 @functools.lru_cache(maxsize=64)
 def sparse_query(text: str) -> Sparse:
-    """The sparse vector of a question; not to be changed."""
+    """The sparse vector of a query. Cached: do not modify it."""
     weights: dict[int, float] = {}
     for word in content_words(text):
         terms = terms_of(word)
@@ -63,7 +62,7 @@ def terms_of(word: str) -> tuple[int, ...]:
 def _encoders() -> tuple[Bm25, ...]:
     from qdrant_edge import Bm25, Bm25Config, StopwordsSet
 
-    # Stop words are ours, the same for both languages and for word matching.
+    # No stop words: `content_words` has removed them already.
     nothing = StopwordsSet(languages=set(), custom=set())
     return tuple(
         Bm25(Bm25Config(language=language, ascii_folding=True, stopwords=nothing))
@@ -72,6 +71,6 @@ def _encoders() -> tuple[Bm25, ...]:
 
 
 def clear_caches() -> None:
-    """Drop the cached texts and words of the process: erased ones must not stay."""
+    """Drop the cached texts and words: erased ones must not stay in memory."""
     for cached in (sparse_query, terms_of):
         cached.cache_clear()

@@ -1,4 +1,4 @@
-"""What of each row goes into the index and into the embedder. Pure."""
+"""Rows as index points, and the texts that are embedded. Pure."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,24 +13,24 @@ from hippocampe.types import Memory, Message
 
 
 def fold_subjects(subjects: Iterable[str]) -> tuple[str, ...]:
-    """Subjects as they are compared: folded, each once, in order."""
+    """Fold and deduplicate subjects, in order."""
     return tuple(dict.fromkeys(filter(None, (fold(name).strip() for name in subjects))))
 
 
 def memory_text(memory: Memory) -> str:
-    """What of a memory is searched: its key in words, its statement, its subjects."""
+    """The searched text of a memory: key, statement, subjects."""
     key = f"{memory.key.replace('_', ' ')}: " if memory.key else ""
     missing = [name for name in memory.subjects if fold(name) not in fold(memory.content)]
     return f"{key}{memory.content}" + (f" ({', '.join(missing)})" if missing else "")
 
 
 def memory_embedding_text(memory: Memory) -> str:
-    """What of a memory is embedded: its key in words and its statement."""
+    """The embedded text of a memory: key and statement."""
     return f"{memory.key.replace('_', ' ')}: {memory.content}" if memory.key else memory.content
 
 
 def memory_point(memory: Memory, dense: Vector, names: Iterable[str] = ()) -> Point:
-    """The point of a memory; `names` are subjects found in its statement."""
+    """The point of a memory; `names` are the subjects in its statement."""
     return Point(
         id=memory.id,
         dense=dense,
@@ -48,12 +48,12 @@ def memory_point(memory: Memory, dense: Vector, names: Iterable[str] = ()) -> Po
 
 
 def turn_embedding_text(turn: Turn) -> str:
-    """What of a turn is embedded: who, when, what."""
+    """The embedded text of a turn: author, date, content."""
     return embedding_text(turn.content, turn.author, turn.at)
 
 
 def turn_text(turn: Turn) -> str:
-    """What of a turn is searched: who and what."""
+    """The searched text of a turn: author and content."""
     return embedding_text(turn.content, turn.author)
 
 
@@ -72,7 +72,7 @@ def turn_point(turn: Turn, dense: Vector) -> Point:
 
 
 def live_embedding_text(message: Message) -> str:
-    """What of a live message is embedded: who, when, what."""
+    """The embedded text of a live message: author, date, content."""
     return embedding_text(message.content, message.author, message.at)
 
 
@@ -91,7 +91,7 @@ def live_point(message: Message, dense: Vector) -> Point:
 
 
 def piece_text(piece: Piece) -> str:
-    """What of a piece of a note is searched, embedded and shown: its headings and its text."""
+    """The searched, embedded and shown text of a piece of a note: headings and content."""
     return f"{piece.heading}: {piece.content}"
 
 
@@ -108,10 +108,10 @@ def piece_point(piece: Piece, dense: Vector) -> Point:
 
 
 def embedding_text(content: str, author: str | None = None, at: datetime | None = None) -> str:
-    """The text whose vector stands for `content`: "author (8 May 2023): content".
+    """The text to embed for `content`: "author (8 May 2023): content".
 
-    Time and author inside the text help a sentence embedder to tell turns apart. An author already
-    written in front of the content ("Ana: hello") is not doubled.
+    Author and date help a sentence embedder to distinguish turns. An author that `content` already
+    begins with ("Ana: hello") is not repeated.
     """
     if author and fold(content).startswith(fold(author) + ":"):
         content = content[len(author) + 1 :].lstrip()

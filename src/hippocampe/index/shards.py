@@ -1,92 +1,54 @@
-"""What a shard of Qdrant Edge is made of: its files, its configuration, points, filters, errors."""
+"""Shards of Qdrant Edge: files, configuration, encoding of points, errors."""
 
 import json
 import logging
 import os
-import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import qdrant_edge as engine
 
 from hippocampe.errors import HippocampeError, IndexUnavailable
+from hippocampe.index import plans
 from hippocampe.index.bm25 import sparse_document
-from hippocampe.protocols import KINDS, Filter, Point
+from hippocampe.protocols import KINDS, Point, is_point_id
 
 log = logging.getLogger("hippocampe")
 
 MANIFEST = "manifest.json"
 FORMAT = 3
 LARGE_BATCH = 1000
-# Readers wait for the batch that is being written: 100 points take 10-15 ms, 1000 take 200.
+# Readers wait for the batch being written: 100 points take 10-15 ms, 1000 take 200.
 SMALL_BATCH = 100
-# Beyond these rounds writes come faster than they are copied; the rest is copied under the lock.
-CATCH_UP_ROUNDS = 20
-# What a filter leaves is scanned, exactly, up to this many points (2-4 ms).
-_SCAN_POINTS = 16_000
-# A space that is so small a part of a graph has links of its own in it: at building, the engine links
-# the points of an indexed value where too few of the others' links would join them.
-_OWN_LINKS = 16
-# A larger part has none, and where it is less than half of clustered points, the paths of the graph
-# break: recall@20 of a space of 22,000 in 60,000 was .66. A scan of so many takes 3 ms.
-_SCAN_POINTS_OF_MANY = 32_000
-_MANY = 4
-# Of more, ACORN looks one neighbour further (.999, 5 ms).
-_NARROW = engine.AcornSearchParams(enable=True, max_selectivity=0.5)
-# Candidates a graph search keeps at least: recall@20 of .965 over 100,000 points in 1.1 ms.
-_SEARCH_WIDTH = 96
-# A graph is searched, and what it holds is scanned, by vectors of a byte per dimension: half of the
-# time of float16, a third where a space is scanned. The best are then scored by their own vectors.
-_BY_OWN_VECTOR = engine.QuantizationSearchParams(rescore=True)
-# What a filter leaves is searched text by text, and not by the lists of each word, if it is so small a
-# part of a graph's points: in a space of 20,000 of a million, that takes 2 ms instead of 5.
-_SCAN_TEXTS = 18
-# Of few points always; the engine's own default.
-_SCAN_FEW_TEXTS = 5_000
-Route = Literal["graph", "graph of neighbours' neighbours", "scan"]
-"""How what a filter leaves is searched by meaning, if it is more than is always scanned."""
-# What no search reads.
 _UNSEARCHED = {"payload_storage", "vector_storage-bm25"}
 _NUMBERS = ("at", "expires_at")
-# Marks the points that the graph holds. The engine's own `indexed_vectors_count` cannot tell: it
-# adds up dense and sparse vectors, and replaced ones still count. Not a boolean: `MatchValue(True)`
-# never matches one.
+# Marks the points in the graph. The engine's `indexed_vectors_count` adds up dense and sparse
+# vectors and still counts replaced ones. Not a boolean: `MatchValue(True)` never matches.
 _MARK = "search"
-# Space and collection in one, since every condition is checked for every point that a search meets:
-# in one field for what never expires, in another for the rest, whose time is looked at too.
-_LASTING, _PASSING = "lasting", "passing"
-_KEYWORDS = (_LASTING, _PASSING, "type", "category", "subjects", "user", "channel", _MARK)
+_KEYWORDS = (
+    *(plans.LASTING, plans.EXPIRING, "type", "category", "subjects", "user", "channel"),
+    _MARK,
+)
 COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
 _REMEDY = "Nothing is lost, the store holds the truth: rebuild the index (`hippocampe reindex`)."
 
 
-# The engine takes UUIDs only, and gives them back in this form.
-_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def can_hold(id: str) -> bool:
-    """Whether the engine can hold a point of this id."""
-    return _ID.fullmatch(id) is not None
-
-
-def holdable(points: Iterable[Point]) -> Iterator[Point]:
-    """The points that the engine can hold; the others are logged, once for all."""
+def indexable(points: Iterable[Point]) -> Iterator[Point]:
+    """The points whose id the engine accepts; the others are logged in one line."""
     refused: list[str] = []
     for point in points:
-        if can_hold(point.id):
+        if is_point_id(point.id):
             yield point
         else:
             refused.append(point.id)
     if refused:
         log.warning(
-            "%d items cannot be searched for, because their ids are no UUIDs (%r, …): erase them by id",
+            "%d items are not searchable, because their ids are not UUIDs (%r, …): erase them by id",
             len(refused),
             refused[0],
         )
@@ -94,7 +56,7 @@ def holdable(points: Iterable[Point]) -> Iterator[Point]:
 
 @contextmanager
 def engine_errors(what: str) -> Generator[None, None, None]:
-    """Translate what the engine raises; it knows no narrower type than `Exception`."""
+    """Translate the engine's errors: plain `Exception`, or a Rust panic (a `BaseException`)."""
     try:
         yield
     except HippocampeError:
@@ -107,6 +69,8 @@ def engine_errors(what: str) -> Generator[None, None, None]:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """The current generation of each kind, and the embedder of the vectors."""
+
     dimensions: int
     model: str
     generations: dict[str, str]
@@ -114,6 +78,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
+    """Read the manifest; None for an empty folder."""
     path = folder / MANIFEST
     if not path.exists():
         if any((folder / kind).exists() for kind in KINDS):
@@ -128,6 +93,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Replace the manifest atomically and durably."""
     temporary = folder / f"{MANIFEST}.new"
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(asdict(manifest), file, indent=2)
@@ -137,7 +103,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
-    # Cold: a file is mapped and read where a search goes, and not whole at opening.
+    # Cold: files are mapped and read on demand, not loaded at opening.
     cold = engine.Memory.Cold
     dense = engine.EdgeVectorParams(
         size=dimensions,
@@ -149,7 +115,7 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
         ),
     )
     sparse = engine.EdgeSparseVectorParams(
-        full_scan_threshold=max(_SCAN_FEW_TEXTS, points // _SCAN_TEXTS),
+        full_scan_threshold=max(plans.SCAN_TEXTS, points // plans.SCAN_TEXTS_SHARE),
         modifier=engine.Modifier.Idf,
         memory=cold,
     )
@@ -161,7 +127,7 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
             ef_construct=128,
             memory=cold,
             # Kilobytes of float16 vectors.
-            full_scan_threshold=_SCAN_POINTS * dimensions * 2 // 1024,
+            full_scan_threshold=plans.SCAN_POINTS * dimensions * 2 // 1024,
         ),
         optimizers=engine.EdgeOptimizersConfig(default_segment_number=1, indexing_threshold=1),
         wal_enabled=False,
@@ -169,6 +135,7 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
 
 
 def create(path: Path, dimensions: int) -> engine.EdgeShard:
+    """Create an empty shard with its payload indexes."""
     path.mkdir(parents=True)
     shard = engine.EdgeShard.create(str(path), _config(dimensions))
     create = engine.UpdateOperation.create_field_index
@@ -181,11 +148,11 @@ def create(path: Path, dimensions: int) -> engine.EdgeShard:
 
 
 def load(path: Path, dimensions: int, points: int = 0) -> engine.EdgeShard:
-    """Open a shard; a graph built in it then is one for so many `points`."""
+    """Open a shard; `points` is the expected size, if a graph will be built in it."""
     return engine.EdgeShard.load(str(path), _config(dimensions, points))
 
 
-def searched(path: Path) -> Iterator[Path]:
+def searched_files(path: Path) -> Iterator[Path]:
     """The files of a shard that searches read."""
     for each in path.rglob("*"):
         if _UNSEARCHED.isdisjoint(each.parts) and each.is_file():
@@ -195,6 +162,7 @@ def searched(path: Path) -> Iterator[Path]:
 def upserts(
     points: Sequence[Point], size: int, *, graphed: bool = False
 ) -> Iterator[engine.UpdateOperation]:
+    """Encode points as upsert operations of at most `size` points each."""
     for start in range(0, len(points), size):
         batch = [_encode(point, graphed=graphed) for point in points[start : start + size]]
         yield engine.UpdateOperation.upsert_points(batch)
@@ -204,7 +172,9 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
     indices, values = sparse_document(point.text)
     payload = {
         "space": point.space,
-        _LASTING if point.expires_at is None else _PASSING: drawer(point.space, point.collection),
+        plans.LASTING if point.expires_at is None else plans.EXPIRING: plans.partition(
+            point.space, point.collection
+        ),
         "type": point.type,
         "category": point.category,
         "subjects": list(point.subjects),
@@ -225,7 +195,7 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
 
 
 def copy(ids: Iterable[str], source: engine.EdgeShard | None, target: engine.EdgeShard) -> None:
-    """Make `target` hold of these ids what `source` holds, removals included."""
+    """Copy the points of these ids from `source` to `target`; delete those `source` lacks."""
     remaining = iter(ids)
     while batch := list(islice(remaining, LARGE_BATCH)):
         records = source.retrieve([*batch], with_payload=True, with_vector=True) if source else []
@@ -240,83 +210,3 @@ def copy(ids: Iterable[str], source: engine.EdgeShard | None, target: engine.Edg
         ]
         target.update(engine.UpdateOperation.upsert_points(points))
         target.update(engine.UpdateOperation.delete_points([*(set(batch) - present)]))
-
-
-def route(shard: engine.EdgeShard, space: str) -> Route:
-    """How a space is searched by meaning when nothing narrows it: the fastest that finds enough."""
-    # Estimates, from the index of the field.
-    of_space = engine.FieldCondition("space", match=engine.MatchValue(space))
-    inside = shard.count(engine.CountRequest(exact=False, filter=engine.Filter(must=[of_space])))
-    total = shard.count(engine.CountRequest(exact=False))
-    if total >= _OWN_LINKS * inside:
-        return "graph"
-    if total >= _MANY * inside and inside <= _SCAN_POINTS_OF_MANY:
-        return "scan"
-    return "graph of neighbours' neighbours"
-
-
-def is_whole(shard: engine.EdgeShard, drawers: Sequence[str]) -> bool:
-    """Whether every point lies in these drawers and never expires."""
-    lasting = _any(_LASTING, drawers)
-    # An estimate from the index of the field, before the 2 ms that counting 100,000 points takes.
-    about = engine.CountRequest(exact=False, filter=engine.Filter(must=[lasting]))
-    if shard.count(about) < shard.count(engine.CountRequest(exact=False)):
-        return False
-    others = engine.CountRequest(exact=True, filter=engine.Filter(must_not=[lasting]))
-    return shard.count(others) == 0
-
-
-def parameters(route: Route, limit: int) -> engine.SearchParams:
-    """What tells the engine how to search."""
-    return engine.SearchParams(
-        exact=route == "scan",
-        hnsw_ef=max(_SEARCH_WIDTH, 3 * limit // 2),
-        acorn=None if route == "graph" else _NARROW,
-        quantization=_BY_OWN_VECTOR,
-    )
-
-
-@lru_cache(maxsize=16)  # a kind is searched by meaning and by words, with the same filter
-def condition(where: Filter) -> engine.Filter | None:
-    """The engine's form of a filter; None when nothing can match."""
-    if not where.space or not where.collections:
-        return None
-    any_of = {
-        "type": where.types,
-        "subjects": where.subjects,
-        "category": None if where.category is None else (where.category,),
-        "user": None if where.user is None else (where.user,),
-        "channel": None if where.channel is None else (where.channel,),
-    }
-    must: list[engine.ConditionType] = []
-    for name, values in any_of.items():
-        if values is None:
-            continue
-        if not values:
-            return None
-        must.append(_any(name, values))
-    if where.ids is not None:
-        if not where.ids:
-            return None
-        must.append(engine.HasIdCondition({*where.ids}))
-    if where.since is not None or where.until is not None:
-        window = engine.RangeFloat(gte=where.since, lt=where.until)
-        must.append(engine.FieldCondition("at", range=window))
-    later = engine.FieldCondition("expires_at", range=engine.RangeFloat(gt=where.now))
-    passing = engine.Filter(must=[_any(_PASSING, drawers(where)), later])
-    return engine.Filter(must=must, should=[_any(_LASTING, drawers(where)), passing])
-
-
-def drawers(where: Filter) -> tuple[str, ...]:
-    """The drawers that a filter leaves."""
-    return tuple(drawer(where.space, collection) for collection in where.collections)
-
-
-def drawer(space: str, collection: str) -> str:
-    """Space and collection in one."""
-    return f"{collection} {space}"
-
-
-def _any(name: str, values: Sequence[str]) -> engine.FieldCondition:
-    match = engine.MatchValue(values[0]) if len(values) == 1 else engine.MatchAny([*values])
-    return engine.FieldCondition(name, match=match)

@@ -1,14 +1,15 @@
-"""The index of a read-only process: what the store holds, searched exactly.
+"""The index of a read-only process: an exact search over the vectors in the store.
 
-A process that does not own the data folder must not open the owner's index. It reads the vectors and
-words of a space from the store when the space is first searched, keeps them in RAM, and reads
-again what the owner has changed since: the outbox names it.
+A process that does not own the data folder must not open the owner's index. It loads the vectors
+and words of a space from the store at the first search, caches them in RAM, and reloads the rows
+that the outbox names as changed.
 """
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,9 +25,9 @@ from hippocampe.store.store import Store
 log = logging.getLogger("hippocampe")
 
 LARGE_SPACE = 200_000
-"""Items of a space from which an exact search takes tens of milliseconds and its vectors 400 MB."""
+"""Items per space above which a search takes tens of milliseconds and the vectors 400 MB."""
 CACHE_BYTES = 1 << 30
-"""What the vectors of all spaces may take; those searched longest ago are dropped first."""
+"""Limit for the cached vectors of all spaces; least recently searched spaces are evicted."""
 
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float64]
@@ -34,9 +35,9 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Items:
-    """The items of a kind and space in the order of their ids, one column per field of a filter.
+    """The items of a kind and space, sorted by id, one column per field of a filter.
 
-    `dense` has shape (items, dimensions), `spoken` one array of word ids per item.
+    `dense` has shape (items, dimensions); `spoken` has one array of word ids per item.
     """
 
     ids: NDArray[np.object_]
@@ -61,11 +62,11 @@ class _Items:
         return self.taken(np.argsort(self.ids, kind="stable"))
 
     def allowed(self, where: Filter, about: Collection[str] | None) -> NDArray[np.bool_]:
-        """Which items a filter leaves.
+        """A mask of the items that match a filter.
 
         Args:
             where: The filter.
-            about: The ids of the items that carry its subjects, if it names any.
+            about: Ids of the items that have its subjects; None if it names none.
         """
         left = _among(self.collection, where.collections) & (self.expires_at > where.now)
         if where.types is not None:
@@ -89,10 +90,10 @@ class _Items:
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """In which items each word occurs, once for each time that it does.
+    """Posting lists: the items of each word, repeated by count.
 
-    The items of word `n` are `rows[starts[n]:starts[n + 1]]`; `norms` is what BM25 adds to the count
-    of a word for the length of an item.
+    The items of word `n` are `rows[starts[n]:starts[n + 1]]`; `norms` is the length normalisation
+    of BM25, per item.
     """
 
     rows: NDArray[np.int64]
@@ -114,7 +115,7 @@ class _Postings:
         """The BM25 score of each item.
 
         Args:
-            query: For each term, the ids of the words that have it, and its weight.
+            query: For each term, the ids of its words, and its weight.
         """
         items = len(self.norms)
         scores = np.zeros(items, np.float64)
@@ -132,7 +133,7 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The items of a kind and space as of an outbox position."""
+    """The cached items of a kind and space, as of an outbox position."""
 
     position: int
     items: _Items
@@ -140,15 +141,16 @@ class _Shelf:
 
 
 class StoredIndex:
-    """The `Index` Protocol over the store of a read-only process. Thread-safe.
+    """The `Index` Protocol over a store opened read-only. Thread-safe.
 
-    Results are those of the owner's index, but that an approximate search may miss what this finds,
-    and that words are weighed by how rare they are in the space and not among all spaces.
+    Results differ from the owner's index in two ways: the search is exact, and the inverse document
+    frequency of a word is that of its space, not of all spaces. Methods that write raise
+    `StoreReadOnly`.
 
     Args:
         store: Opened read-only.
-        model: The embedder whose vectors are searched.
-        dimensions: Of the vectors.
+        model: The id of the embedder whose vectors are searched.
+        dimensions: Length of the vectors.
     """
 
     def __init__(self, store: Store, *, model: str, dimensions: int) -> None:
@@ -157,15 +159,15 @@ class StoredIndex:
         self._dimensions = dimensions
         self._shelves: dict[tuple[str, str], _Shelf] = {}
         self._words: dict[int, list[int]] = {}
-        """The ids of the words that have each term."""
+        """Word ids by term."""
         self._last: tuple[int, str] | None = None
-        """The last word that is in `_words`."""
-        self._told: set[tuple[str, str]] = set()
+        """The last word in `_words`: id and text."""
+        self._warned: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._closed = False
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
-        """The items of highest cosine, best first, equals by id."""
+        """Return the items of highest cosine, best first, ties by id."""
         found = self._found(kind, where)
         if found is None:
             return []
@@ -173,7 +175,7 @@ class StoredIndex:
         return _best(shelf.items.ids, (shelf.items.dense @ vector)[rows], rows, limit)
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
-        """The items of highest BM25 score, best first, equals by id."""
+        """Return the items of highest BM25 score, best first, ties by id."""
         found = self._found(kind, where)
         if found is None:
             return []
@@ -188,26 +190,50 @@ class StoredIndex:
         return _best(shelf.items.ids, scores[scores > 0], rows[scores > 0], limit)
 
     def ids(self, kind: str) -> Iterator[str]:
-        """Every id that can be found."""
+        """Iterate over all searchable ids."""
         self._check_open()
         with self._store.read() as connection:
             return iter(shown.embedded_ids(connection, kind, self._model))
 
     def count(self, kind: str) -> int:
-        """How many items can be found."""
+        """Count the searchable items."""
         self._check_open()
         with self._store.read() as connection:
             return shown.embedded_count(connection, kind, self._model)
 
-    def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> NoReturn:
-        """Refuse: the owner's index is the one that is written."""
-        raise StoreReadOnly("cannot write: the data was opened read-only.")
+    def is_unused(self, kind: str) -> bool:
+        """Whether there is nothing to search."""
+        return self.count(kind) == 0
+
+    def ungraphed(self, kind: str) -> int:
+        """Return 0: an exact search uses no graph."""
+        return 0
+
+    def read_ahead(self, *, stop: Callable[[], bool]) -> None:
+        """Do nothing: a space is loaded when it is first searched."""
 
     def flush(self) -> None:
         """Do nothing: nothing was written."""
 
+    def apply(self, kind: str, points: Sequence[Point], removed: Sequence[str] = ()) -> NoReturn:
+        _refuse()
+
+    def start_generation(self, kind: str) -> NoReturn:
+        _refuse()
+
+    def build(
+        self, target: Path, *, dimensions: int, points: Iterable[Point], graph: bool
+    ) -> NoReturn:
+        _refuse()
+
+    def adopt_generation(self, kind: str) -> NoReturn:
+        _refuse()
+
+    def abandon_generation(self, kind: str) -> None:
+        """Do nothing: no generation can be started."""
+
     def close(self) -> None:
-        """Drop what is in RAM; later calls raise `IndexUnavailable`."""
+        """Drop the cached vectors; later calls raise `IndexUnavailable`."""
         self._closed = True
         with self._lock:
             self._shelves.clear()
@@ -217,7 +243,7 @@ class StoredIndex:
             raise IndexUnavailable("the index cannot be used: it was closed. Open it again.")
 
     def _found(self, kind: str, where: Filter) -> tuple[_Shelf, Rows] | None:
-        """The items of a kind and space, and the rows of those that a filter leaves; None for none."""
+        """The items of a kind and space, and the rows that match a filter; None if none do."""
         self._check_open()
         if not where.space or not where.collections:
             return None
@@ -235,8 +261,8 @@ class StoredIndex:
         model = meta.get(connection, "model")
         if model != self._model:
             raise EmbedderMismatch(
-                f"the data is embedded with {model} since another process changed it, not with "
-                f"{self._model} any more: open the folder again."
+                f"another process changed the embedder from {self._model} to {model}: open the "
+                "folder again."
             )
         position = embeddings.last_queued(connection)
         shelf = self._shelves.pop((kind, space), None)
@@ -256,7 +282,7 @@ class StoredIndex:
         items = None
         if old is not None:
             changes = outbox.pending(connection, old.position)
-            # Rows that the owner has removed from the outbox may have named anything.
+            # If the owner has acknowledged some rows, the changes are not all known: reload.
             if len(changes) == position - old.position:
                 ids = {each.item_id for each in changes if (each.kind, each.space) == (kind, space)}
                 if not ids:
@@ -265,11 +291,11 @@ class StoredIndex:
                 items = kept.joined(self._load(connection, kind, space, sorted(ids))).sorted()
         if items is None:
             items = self._load(connection, kind, space).sorted()
-        if len(items.ids) > LARGE_SPACE and (kind, space) not in self._told:
-            self._told.add((kind, space))
+        if len(items.ids) > LARGE_SPACE and (kind, space) not in self._warned:
+            self._warned.add((kind, space))
             log.warning(
-                "%s items of kind %s in a space are searched one by one, since the folder was opened "
-                "read-only: the process that owns it searches them faster",
+                "%s items of kind %s in one space are scanned, because the folder was opened read-only: "
+                "the process that owns it searches them faster",
                 f"{len(items.ids):,}",
                 kind,
             )
@@ -303,15 +329,19 @@ class StoredIndex:
         )
 
     def _learn_words(self, connection: Connection) -> None:
-        """Note which words share each term, of those learnt since."""
+        """Add the words stored since the last call to the words by term."""
         if self._last is not None and not embeddings.is_word(connection, *self._last):
-            # It was erased, and its id may be another's now.
+            # Erased; SQLite may reuse its id for another word.
             self._words, self._last = {}, None
         after = self._last[0] if self._last else 0
         for id, text in embeddings.word_texts(connection, self._model, after):
             self._last = (id, text)
             for term in terms_of(text):
                 self._words.setdefault(term, []).append(id)
+
+
+def _refuse() -> NoReturn:
+    raise StoreReadOnly("cannot write: the data was opened read-only.")
 
 
 def _among(column: NDArray[np.object_], values: Collection[str]) -> NDArray[np.bool_]:
@@ -326,7 +356,7 @@ def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
 
 
 def _best(ids: NDArray[np.object_], scores: Any, rows: Rows, limit: int) -> list[Hit]:
-    """The best rows, whose order is that of their ids."""
+    """The rows of highest score; `rows` is sorted by id, so ties are too."""
     if limit < 1 or not len(rows):
         return []
     if len(rows) > limit:

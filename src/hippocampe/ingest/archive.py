@@ -32,7 +32,7 @@ from hippocampe.ingest.archive_rows import (
     parse_row,
 )
 from hippocampe.ingest.memory_writes import parse_statement
-from hippocampe.store import memories, meta
+from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
@@ -221,7 +221,7 @@ class _RowImport:
         if name == "memory":
             new = memories.get(connection, self.space, [row["id"] for row in fresh])
             readings = [parse_statement(m, subjects_of(m.content)) for m in new.values()]
-            memories.add_readings(connection, readings)
+            statements.add_readings(connection, readings)
         return len(fresh)
 
     def _refuse(self, number: int, name: str, row: Row, reason: str) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table, bindparam, select
 
 from hippocampe.ingest.archive_rows import Row
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.equality import equality_digest
 from hippocampe.store import conversations, memories, schema
 
 _CHUNK = 500
@@ -76,7 +77,7 @@ def column_values(table: Table, row: Mapping[str, Any], space: str) -> dict[str,
         if isinstance(table.c[name].type, schema.Instant) and value is not None:
             values[name] = as_utc(value, name=name)
     if table is schema.memory:
-        values["equality"] = memories.equality_digest(values["content"])
+        values["equality"] = equality_digest(values["content"])
     return values
 
 

@@ -9,9 +9,9 @@ from sqlalchemy import JSON, Column, Table
 
 from hippocampe.engine import settings
 from hippocampe.errors import InvalidInput
-from hippocampe.index.shards import can_hold
 from hippocampe.ingest.formats.jsonl import ROLES
 from hippocampe.language.datetimes import as_utc
+from hippocampe.protocols import is_point_id
 from hippocampe.store import schema
 from hippocampe.types import (
     ASSOCIATIONS,
@@ -120,7 +120,7 @@ def check_row(record: str, row: Row, *, refuse: bool) -> Row:
         InvalidInput: The library would not have stored a value.
     """
     for name in REFERENCES:
-        if row.get(name) is not None and not can_hold(row[name]):
+        if row.get(name) is not None and not is_point_id(row[name]):
             raise InvalidInput(f"{name} {row[name]!r:.60} is no UUID in lower case.")
     Scope(user=row.get("user"), channel=row.get("channel") or None)
     return row | _CHECKS[record](row, refuse)

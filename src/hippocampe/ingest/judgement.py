@@ -10,8 +10,9 @@ from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import NotFound
 from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.nomination import nominate, same_voice
+from hippocampe.language.equality import equality_digest
 from hippocampe.language.sentence import CanonicalNames, parse
-from hippocampe.store import memories
+from hippocampe.store import memories, statements
 from hippocampe.types import Memory
 
 MAX_RELATED = 8
@@ -81,7 +82,7 @@ def judge(
 
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
     """Another current memory that states the same up to case, accents, punctuation and spaces."""
-    same = memories.same_statement(change.connection, memory)
+    same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
     return same if same is not None and same_voice(memory, same) else None
 
 
@@ -109,7 +110,7 @@ def _judge_by_rule(
     # Only the transaction's connection sees what the transaction wrote.
     written = bool(change.kinds())
     aliases = (
-        memories.aliases(connection, memory.space) if written else context.aliases(memory.space)
+        statements.aliases(connection, memory.space) if written else context.aliases(memory.space)
     )
     nominated = nominate(context, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)

@@ -8,9 +8,10 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.index.documents import fold_subjects, memory_point
 from hippocampe.ingest.judgement import Judgement
+from hippocampe.language.equality import equality_digest
 from hippocampe.language.lexicon import load_all
 from hippocampe.language.text import fold
-from hippocampe.store import associations, embeddings, memories
+from hippocampe.store import associations, embeddings, memories, statements
 from hippocampe.types import Association, Memory
 
 _NAME = r"[\w.@-]+(?: [\w.-]+){0,2}?"
@@ -31,8 +32,8 @@ def insert_memory(
         names: Subjects extracted from its content.
         prepared: Its embedding and words.
     """
-    memories.add(change.connection, [memory])
-    memories.add_readings(change.connection, [parse_statement(memory, names)])
+    memories.add(change.connection, [memory], [equality_digest(memory.content)])
+    statements.add_readings(change.connection, [parse_statement(memory, names)])
     change.index("memory", memory_point(memory, prepared.dense, names), prepared)
 
 
@@ -45,8 +46,8 @@ def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None 
         prepared: Its new embedding and words; None if the statement did not change.
     """
     names = subjects_of(memory.content)
-    memories.replace_row(change.connection, memory)
-    memories.replace_reading(change.connection, parse_statement(memory, names))
+    memories.replace_row(change.connection, memory, equality_digest(memory.content))
+    statements.replace_reading(change.connection, parse_statement(memory, names))
     if prepared is not None:
         embeddings.remove_vectors(change.connection, [memory.id])
         change.index("memory", memory_point(memory, prepared.dense, names), prepared)
@@ -73,7 +74,7 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
     associations.add(change.connection, memory.space, edges)
 
 
-def parse_statement(memory: Memory, names: Iterable[str]) -> memories.Reading:
+def parse_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:
     """Derive what is stored beside a memory: its subjects, its relation, its alias.
 
     Args:
@@ -81,7 +82,7 @@ def parse_statement(memory: Memory, names: Iterable[str]) -> memories.Reading:
         names: Subjects extracted from its content.
     """
     claim = relation_of(memory.content)
-    return memories.Reading(
+    return statements.Reading(
         memory.id,
         memory.space,
         fold_subjects((*memory.subjects, *names)),

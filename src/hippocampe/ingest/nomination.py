@@ -13,8 +13,8 @@ from hippocampe.ingest.draft import Draft
 from hippocampe.language.person import is_first_person
 from hippocampe.language.text import fold, keywords
 from hippocampe.protocols import Filter
-from hippocampe.store import memories
-from hippocampe.store.memories import Known
+from hippocampe.store import statements
+from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
 
 MAX_BY_VECTOR = 10
@@ -23,7 +23,7 @@ MAX_BY_SUBJECT = 20
 
 def nominate(
     context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, aliases: Aliases
-) -> list[tuple[Known, float | None]]:
+) -> list[tuple[StoredStatement, float | None]]:
     """Find the memories to compare a statement with.
 
     Candidates are near by vector, share a subject and a keyword, or state the same relation.
@@ -40,7 +40,7 @@ def nominate(
     return [(old, cosines.get(old.id)) for old in comparable]
 
 
-def same_voice(memory: Memory, old: Memory | Known) -> bool:
+def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
     """Whether "I" is the same person in both: a user's first-person statement is not another's."""
     if memory.user is None or old.user is None or memory.user == old.user:
         return True
@@ -73,26 +73,28 @@ def _nearest(
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 
 
-def _find(change: UnitOfWork, draft: Draft, near: list[str], aliases: Aliases) -> dict[str, Known]:
+def _find(
+    change: UnitOfWork, draft: Draft, near: list[str], aliases: Aliases
+) -> dict[str, StoredStatement]:
     """Load the nominated memories, by id."""
     memory = draft.memory
     scope = (change.connection, memory.space, memory.collection)
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
-    found = {old.id: old for old in memories.known(*scope, near)}
+    found = {old.id: old for old in statements.current(*scope, near)}
     claim = relation_of(memory.content)
     if claim is not None:
         subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
-        found |= {old.id: old for old in memories.claiming(*scope, claim.name, subjects)}
+        found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}
     terms = set(keywords(memory.content)).difference(*(name.split() for name in names))
-    for old in memories.about(*scope, names, MAX_BY_SUBJECT):
+    for old in statements.about(*scope, names, MAX_BY_SUBJECT):
         # No rule can match two statements that share only a name.
         if old.id not in found and not terms.isdisjoint(keywords(old.content)):
             found[old.id] = old
     return found
 
 
-def _is_comparable(memory: Memory, old: Known) -> bool:
+def _is_comparable(memory: Memory, old: StoredStatement) -> bool:
     return (
         old.id != memory.id
         and (memory.category is None or old.category == memory.category)

@@ -19,8 +19,8 @@ from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import words
 from hippocampe.retrieval import results
-from hippocampe.store import conversations, embeddings, memories
-from hippocampe.types import Path, Recollection, Scope, Settings
+from hippocampe.store import always_on, conversations, embeddings
+from hippocampe.types import Recollection, Route, Scope, Settings
 
 CONTEXT_LIMIT = 6
 """Always-on memories per kind; doubled for open questions."""
@@ -93,7 +93,7 @@ class ContextReader:
         if is_open:
             since = self.window.start if self.window else _LONG_AGO
         with self.context.store.read() as connection:
-            listed = memories.standing(
+            listed = always_on.always_on(
                 connection,
                 self.scope.space,
                 self.now,
@@ -119,7 +119,7 @@ class ContextReader:
             ids = [item.id for _, item in found]
             vectors = embeddings.vectors(connection, self.context.embedder.model, ids)
         return [
-            (cast("Path", path), item, vectors[item.id].dense if item.id in vectors else None)
+            (cast("Route", path), item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found
         ]
 
@@ -160,7 +160,7 @@ class ContextReader:
         names = set(fold_subjects([person]))
         aliases = self.context.aliases(self.scope.space)
         names |= {other for each in names for other in aliases.get(each, ())}
-        found = memories.known_of(
+        found = always_on.about_names(
             connection,
             self.scope.space,
             sorted(names),

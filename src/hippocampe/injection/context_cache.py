@@ -9,9 +9,9 @@ from collections.abc import Hashable, Sequence
 from datetime import datetime, timedelta
 
 from hippocampe.protocols import Vector
-from hippocampe.types import Path, Recollection
+from hippocampe.types import Recollection, Route
 
-ContextItem = tuple[Path, Recollection, Vector | None]
+ContextItem = tuple[Route, Recollection, Vector | None]
 """An always-on recollection: the path that brought it, itself, and its vector if it has one."""
 
 MAX_KEYS = 1_000

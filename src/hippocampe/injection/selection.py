@@ -7,7 +7,7 @@ from typing import overload
 from hippocampe.injection.channel_history import Channel
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
-from hippocampe.types import Considered, Outcome, Path, Recollection, Settings, Signal
+from hippocampe.types import Considered, Outcome, Recollection, Route, Settings, Signal
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Candidate:
         packed: The same as bytes for the log; None for other paths.
     """
 
-    path: Path
+    path: Route
     item: Recollection
     vector: Vector | None
     outcome: Outcome = "injected"

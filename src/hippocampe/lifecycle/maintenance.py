@@ -19,12 +19,10 @@ from hippocampe.errors import (
     IndexUnavailable,
     StoreReadOnly,
 )
-from hippocampe.index.edge import EdgeIndex
-from hippocampe.index.shards import can_hold
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.lifecycle import rederivation
-from hippocampe.protocols import KINDS, Embedder
+from hippocampe.protocols import KINDS, Embedder, is_point_id
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import meta, outbox
@@ -103,7 +101,7 @@ def _agree_in_number(context: Context) -> bool:
             context.index.count(kind) == projection.count_shown(connection, kind)
             # Slower, and only for data that holds ids which no index takes.
             or context.index.count(kind)
-            == sum(map(can_hold, projection.shown_ids(connection, kind)))
+            == sum(map(is_point_id, projection.shown_ids(connection, kind)))
             for kind in KINDS
         )
 
@@ -133,10 +131,8 @@ def reindex(
 
 def grow_graphs(context: Context) -> None:
     """Build a graph for each kind that has grown past what a scan searches fast."""
-    if not isinstance(context.index, EdgeIndex):
-        return
     for kind in KINDS:
-        loose = context.index.unindexed(kind)
+        loose = context.index.ungraphed(kind)
         # A rebuild costs minutes per 100,000 points, so it waits until a tenth is loose.
         if loose >= max(context.config.graph_threshold, context.index.count(kind) // 10):
             with context.builder.building:

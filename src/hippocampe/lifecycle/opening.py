@@ -17,13 +17,12 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Tracer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
-from hippocampe.index.edge import EdgeIndex
-from hippocampe.index.stored import StoredIndex
+from hippocampe.index import open_index, open_read_only_index
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import rehearse
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
-from hippocampe.protocols import Embedder
+from hippocampe.protocols import Embedder, Index
 from hippocampe.store import embeddings, meta
 from hippocampe.store.store import Store, check_exists
 
@@ -75,7 +74,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
     store = Store.open(config.database, config.folder, read_only=True)
     try:
         config, embedder = _choose_embedder(config, store)
-        index = StoredIndex(store, model=embedder.model, dimensions=embedder.dimensions)
+        index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
         vocabulary = maintenance.open_vocabulary(store, embedder)
         context = Context(config, store, index, embedder, vocabulary, clock, tracer=tracer)
     except BaseException:
@@ -152,8 +151,7 @@ def _start(
 
 def _read_ahead(context: Context, ending: Event) -> None:
     with suppress(HippocampeError):
-        if isinstance(context.index, EdgeIndex):
-            context.index.read_ahead(stop=ending.is_set)
+        context.index.read_ahead(stop=ending.is_set)
         context.store.read_ahead(stop=ending.is_set)
 
 
@@ -223,12 +221,12 @@ def _local_embedder() -> Embedder:
     return open_embedder("local")
 
 
-def _open_index(config: Config, embedder: Embedder) -> tuple[EdgeIndex, bool]:
+def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
     """The index, and whether it was damaged and must be rebuilt."""
     folder = durability.index_folder(config.folder, embedder.model)
     try:
-        return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), False
+        return open_index(folder, dimensions=embedder.dimensions, model=embedder.model), False
     except IndexUnavailable as exc:
         log.warning("rebuilding the index from the store: %s", exc)
         shutil.rmtree(folder, ignore_errors=True)
-        return EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model), True
+        return open_index(folder, dimensions=embedder.dimensions, model=embedder.model), True

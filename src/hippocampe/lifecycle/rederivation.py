@@ -19,8 +19,9 @@ from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.index.documents import memory_point
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.language import lexicon
+from hippocampe.language.equality import equality_digest
 from hippocampe.language.traits import traits
-from hippocampe.store import embeddings, memories, meta
+from hippocampe.store import embeddings, memories, meta, statements
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import TABLES
 from hippocampe.types import Memory
@@ -97,12 +98,13 @@ def _rederive_memory(change: UnitOfWork, item: Memory, equality: str) -> None:
     names = subjects_of(item.content)
     reading = parse_statement(item, names)
     connection = change.connection
-    if equality != memories.equality_digest(item.content):
-        memories.replace_row(connection, item)
+    derived = equality_digest(item.content)
+    if equality != derived:
+        memories.replace_row(connection, item, derived)
     kept = replace(reading, subjects=tuple(sorted(reading.subjects)))
-    if memories.reading(connection, item) == kept:
+    if statements.get_reading(connection, item) == kept:
         return
-    memories.replace_reading(connection, reading)
+    statements.replace_reading(connection, reading)
     stored = embeddings.vectors(connection, change.model, [item.id]).get(item.id)
     if stored is not None and item.current:
         change.index("memory", memory_point(item, stored.dense, names))

@@ -10,7 +10,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
 from hippocampe.engine.projection import Progress
-from hippocampe.index.edge import EdgeIndex
+from hippocampe.index import open_index
 from hippocampe.lifecycle.maintenance import close_index, open_vocabulary, reindex
 from hippocampe.store import embeddings, meta
 from hippocampe.types import Reindexed
@@ -46,7 +46,7 @@ def change_embedder(
             config=replace(context.config, embedder=name),
             embedder=embedder,
             vocabulary=open_vocabulary(context.store, embedder),
-            index=EdgeIndex.open(folder, dimensions=embedder.dimensions, model=embedder.model),
+            index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
             position=IndexPosition(applied=context.position.applied),
         )
         context.position.keep_outbox = True

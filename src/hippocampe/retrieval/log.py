@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
+from hippocampe.language import secrets
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.text import without_control
 from hippocampe.retrieval import scoring
 from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
@@ -21,6 +23,8 @@ from hippocampe.validation import check_limit
 MAX_BUFFERED = 500
 """Retrievals that wait to be logged: a few seconds of turns at full load."""
 # Longer than any secret, so that a secret is masked before the preview is cut.
+# Longer than any secret, so that the preview is masked whole.
+PREVIEW_CHARACTERS = 120
 _PREVIEWED_CHARACTERS = 10_000
 
 
@@ -81,7 +85,7 @@ def record(
         space=scope.space,
         user=scope.user,
         channel=scope.channel,
-        message_preview=rows.preview(message[:_PREVIEWED_CHARACTERS]),
+        message_preview=preview(message[:_PREVIEWED_CHARACTERS]),
         memories_injected=len(injection.items) - notes,
         notes_injected=notes,
         tokens_added=injection.tokens,
@@ -145,3 +149,13 @@ def expire(context: Context) -> None:
         if at < kept_from:
             with context.store.write() as connection:
                 rows.remove_before(connection, space, kept_from)
+
+
+def preview(message: str) -> str:
+    """The beginning of a message on one line, without secrets."""
+    storable = without_control(message.encode(errors="replace").decode())
+    line = " ".join(secrets.mask(storable).split())
+    if len(line) <= PREVIEW_CHARACTERS:
+        return line
+    # Cut between words: an erasure would not find part of a name.
+    return line[: PREVIEW_CHARACTERS + 1].rpartition(" ")[0] + "…"

@@ -1,18 +1,19 @@
-"""Which rows an erasure means, and their physical removal. Each function takes a connection."""
+"""Select the rows of an erasure and delete them physically. Each function takes a connection.
+
+The caller brings the grammar: a `Subject` says which texts name it.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sqlalchemy import Column, Connection, Table, delete, insert, or_, update
 from sqlalchemy import select as select_rows
 
-from hippocampe.language.proper_name import ProperName
-from hippocampe.language.text import fold, words
-from hippocampe.store import conversations, embeddings, memories, retrievals
+from hippocampe.store import conversations, embeddings, memories
 from hippocampe.store.schema import (
     alias,
     association,
@@ -32,7 +33,7 @@ from hippocampe.types import ReceiptItem
 
 _CHUNK = 500
 _REASONS = (memory.c.forgotten_reason, turn.c.forgotten_reason, association.c.reason)
-"""Where other rows may name what is erased."""
+"""Columns of other rows that may name the subject."""
 _TABLES = {"memory": memory, "turn": turn, "message": message, "note": note}
 _SHOWN: dict[str, tuple[Column[Any], ...]] = {
     "memory": (memory.c.id, memory.c.created_at, memory.c.content),
@@ -40,15 +41,47 @@ _SHOWN: dict[str, tuple[Column[Any], ...]] = {
     "message": (message.c.id, message.c.at, message.c.content),
     "note": (note.c.id, note.c.modified_at, note.c.path, note.c.heading, note.c.content),
 }
-"""What a receipt shows of a row: its id, its time, what it says."""
+"""The columns shown in a receipt: id, time, content."""
 
 Matches = dict[str, set[str]]
-"""Ids, each with what matched: see `ReceiptItem.matched`."""
+"""By id, what matched: see `ReceiptItem.matched`."""
+Preview = Callable[[str], str]
+"""Makes the preview of a message that the retrieval log stores."""
+
+
+class Subject(Protocol):
+    """How to recognise a subject."""
+
+    @property
+    def folded(self) -> str:
+        """Its name as the tables `subject` and `alias` contain it."""
+        ...
+
+    @property
+    def words(self) -> Collection[str]:
+        """Its folded words."""
+        ...
+
+    def is_in_label(self, label: str) -> bool:
+        """Whether a tag or key contains it, in any case."""
+        ...
+
+    def is_in_text(self, text: str) -> bool:
+        """Whether a text names it."""
+        ...
+
+    def is_in_title(self, title: str) -> bool:
+        """Whether a source, heading, path or value is it, in any case, or names it."""
+        ...
+
+    def is_quoted_in(self, text: str) -> bool:
+        """Whether a text contains all its words, in any case and order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What an erasure removes. `pieces` are pieces of notes."""
+    """What an erasure deletes. `pieces` are pieces of notes."""
 
     memories: Matches
     turns: Matches
@@ -60,7 +93,7 @@ class Selection:
         return {*self.memories, *self.turns, *self.messages, *self.pieces}
 
     def of_tables(self) -> dict[str, Matches]:
-        """The ids by name of their table."""
+        """The matches by table name."""
         matches = (self.memories, self.turns, self.messages, self.pieces)
         return dict(zip(_TABLES, matches, strict=True))
 
@@ -81,20 +114,25 @@ def select(
     *,
     id: str | None,
     user: str | None,
-    subject: str | None,
+    subject: Subject | None,
     whole_space: bool,
 ) -> Selection:
-    """What an erasure means, with all that hangs on it: other versions of a memory, the turn of a
-    message, the messages of a turn."""
+    """Select the rows of an erasure, by exactly one of id, user, subject and whole space.
+
+    Related rows are included: other versions of a memory, the turn of a message, the messages of a
+    turn.
+    """
     if whole_space:
         return _with_value(connection, space, "space", space)
     if id is not None:
         found = _with_value(connection, space, "id", id)
     elif user is not None:
         found = _with_value(connection, space, "user", user)
+    elif subject is not None:
+        found = _about(connection, space, subject)
     else:
-        found = _about(connection, space, subject or "")
-    _add_kin(connection, space, found)
+        raise ValueError("an erasure needs an id, a user, a subject or a whole space")
+    _add_related(connection, space, found)
     return found
 
 
@@ -103,7 +141,7 @@ def _ids(connection: Connection, table: Table, *conditions: Any) -> set[str]:
 
 
 def _with_value(connection: Connection, space: str, what: str, value: str) -> Selection:
-    """The rows of a space whose `space`, `id` or `user` is a value; notes are of no user."""
+    """The rows of a space whose `space`, `id` or `user` has a value; notes have no user."""
 
     def found(table: Table, name: str) -> Matches:
         conditions = (table.c.space == space, table.c[name] == value)
@@ -118,34 +156,37 @@ def _with_value(connection: Connection, space: str, what: str, value: str) -> Se
     )
 
 
-def _about(connection: Connection, space: str, subject: str) -> Selection:
-    name = ProperName.of(subject)
-    # Tags and keys are written without capitals.
-    label = replace(name, cased=False)
-    folded = fold(subject).strip()
+def _about(connection: Connection, space: str, subject: Subject) -> Selection:
     aliased = select_rows(alias.c.memory_id).where(
-        alias.c.space == space, or_(alias.c.name == folded, alias.c.other == folded)
+        alias.c.space == space,
+        or_(alias.c.name == subject.folded, alias.c.other == subject.folded),
     )
     aliases = set(connection.execute(aliased).scalars())
 
+    def in_text(row: Any) -> set[str]:
+        return {"name"} if subject.is_in_text(row.content) else set[str]()
+
     def in_memory(row: Any) -> set[str]:
         matched = {"alias"} if row.id in aliases else set[str]()
-        if any(label.is_in(tag) for tag in row.subjects):
+        if any(map(subject.is_in_label, row.subjects)):
             matched.add("tag")
-        if row.key and label.is_in(row.key):
+        if row.key and subject.is_in_label(row.key):
             matched.add("key")
-        if _names(name, row.source):
+        if subject.is_in_title(row.source):
             matched.add("source")
-        if any(label.is_in(key) or _names(name, str(value)) for key, value in row.metadata.items()):
+        if any(
+            subject.is_in_label(key) or subject.is_in_title(str(value))
+            for key, value in row.metadata.items()
+        ):
             matched.add("metadata")
-        return matched | _in_text(name, row)
+        return matched | in_text(row)
 
     def in_note(row: Any) -> set[str]:
         path = PurePosixPath(row.path)
-        matched = _in_text(name, row)
-        if any(_names(name, part) for part in (*path.parts, path.stem)):
+        matched = in_text(row)
+        if any(map(subject.is_in_title, (*path.parts, path.stem))):
             matched.add("path")
-        if _names(name, row.heading):
+        if subject.is_in_title(row.heading):
             matched.add("heading")
         return matched
 
@@ -155,18 +196,10 @@ def _about(connection: Connection, space: str, subject: str) -> Selection:
     )
     return Selection(
         _matching(connection, space, in_memory, *memory_columns),
-        _matching(connection, space, lambda row: _in_text(name, row), turn.c.content),
-        _matching(connection, space, lambda row: _in_text(name, row), message.c.content),
+        _matching(connection, space, in_text, turn.c.content),
+        _matching(connection, space, in_text, message.c.content),
         _matching(connection, space, in_note, note.c.path, note.c.heading, note.c.content),
     )
-
-
-def _names(name: ProperName, label: str) -> bool:
-    return name.is_whole(label) or name.is_in(label)
-
-
-def _in_text(name: ProperName, row: Any) -> set[str]:
-    return {"name"} if name.is_in(row.content) else set[str]()
 
 
 def _matching(
@@ -180,7 +213,7 @@ def _matching(
     return {row.id: found for row in rows if (found := matched(row))}
 
 
-def _add_kin(connection: Connection, space: str, found: Selection) -> None:
+def _add_related(connection: Connection, space: str, found: Selection) -> None:
     for id in list(found.memories):
         for version in memories.versions(connection, space, id):
             found.memories.setdefault(version.id, {"version"})
@@ -195,7 +228,7 @@ def _add_kin(connection: Connection, space: str, found: Selection) -> None:
 
 
 def describe(connection: Connection, selection: Selection) -> list[ReceiptItem]:
-    """The items of a selection, by table and then oldest first."""
+    """The items of a selection, by table, then oldest first."""
     items: list[ReceiptItem] = []
     for kind, matches in selection.of_tables().items():
         found = [item for chunk in _chunks(matches) for item in _items(connection, kind, chunk)]
@@ -214,16 +247,15 @@ def _items(connection: Connection, kind: str, ids: Sequence[str]) -> Iterator[Re
         yield ReceiptItem(id, kind, ": ".join(filter(None, said)), at, ())
 
 
-def settings_naming(connection: Connection, space: str, subject: str) -> tuple[str, ...]:
-    """The settings of a space that hold the words of a subject, in any case."""
-    wanted = set(words(subject))
+def settings_naming(connection: Connection, space: str, subject: Subject) -> tuple[str, ...]:
+    """The settings of a space whose value contains the words of a subject."""
     query = select_rows(setting.c.name, setting.c.value).where(setting.c.space == space)
     rows = connection.execute(query)
-    return tuple(sorted(name for name, value in rows if wanted <= set(words(str(value)))))
+    return tuple(sorted(name for name, value in rows if subject.is_quoted_in(str(value))))
 
 
 def kinds_of(connection: Connection, ids: Collection[str]) -> set[str]:
-    """The kinds of index in which these items are, or once were."""
+    """The index kinds of these items: those they have, or had, a vector of."""
     found: set[str] = set()
     for chunk in _chunks(ids):
         query = select_rows(vector.c.kind).where(vector.c.id.in_(chunk)).distinct()
@@ -237,26 +269,30 @@ def remove(
     *,
     selection: Selection,
     user: str | None,
-    subject: str | None,
+    subject: Subject | None,
     whole_space: bool,
+    preview: Preview,
 ) -> None:
-    """Delete rows and everything that was made from them."""
-    _remove_previews(connection, space, {*selection.memories, *selection.messages}, subject)
+    """Delete the rows of a selection and everything derived from them."""
+    quoted = {*selection.memories, *selection.messages}
+    _remove_previews(connection, space, quoted, subject, preview)
     for chunk in _chunks(selection.turns):
         conversations.remove_turns(
             connection, conversations.turns(connection, space, chunk).values()
         )
     doomed = selection.ids
-    # What held the subject's words may have been rewritten since, or was a note that has gone.
-    spoken = select_rows(word.c.id).where(word.c.text.in_(words(subject or "")))
-    orphans = _words_of(connection, doomed) | set(connection.execute(spoken).scalars())
+    orphans = _words_of(connection, doomed)
+    if subject is not None:
+        # Also words of texts that were edited since, and of deleted notes.
+        spoken = select_rows(word.c.id).where(word.c.text.in_(subject.words))
+        orphans.update(connection.execute(spoken).scalars())
     for chunk in _chunks(doomed):
         for table in (vector, memory, turn, message, note):
             connection.execute(delete(table).where(table.c.id.in_(chunk)))
         connection.execute(delete(outbox).where(outbox.c.item_id.in_(chunk)))
     _remove_shown(connection, space, doomed)
     if subject is not None:
-        _remove_reasons(connection, space, set(words(subject)))
+        _remove_reasons(connection, space, subject)
     if user is not None:
         connection.execute(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
@@ -268,7 +304,7 @@ def remove(
 
 
 def _remove_shown(connection: Connection, space: str, doomed: Collection[str]) -> None:
-    """A retrieval that showed an erased item also quotes the talk around it."""
+    """Delete the retrievals of erased items: their previews quote the talk around them."""
     lines = select_rows(retrieval_item.c.retrieval_id, retrieval_item.c.item_id)
     of_space = lines.join(retrieval, retrieval.c.id == retrieval_item.c.retrieval_id).where(
         retrieval.c.space == space
@@ -279,33 +315,33 @@ def _remove_shown(connection: Connection, space: str, doomed: Collection[str]) -
 
 
 def _remove_previews(
-    connection: Connection, space: str, ids: Collection[str], subject: str | None
+    connection: Connection,
+    space: str,
+    ids: Collection[str],
+    subject: Subject | None,
+    preview: Preview,
 ) -> None:
-    """Delete the retrievals for a message that says what is erased: they show its beginning."""
+    """Delete the retrievals whose preview quotes an erased text or the subject."""
     doomed: set[str] = set()
     if subject is not None:
-        # A log only quotes what was said, so it goes whatever the case.
-        wanted = set(words(subject))
         query = select_rows(retrieval.c.id, retrieval.c.message_preview)
         rows = connection.execute(query.where(retrieval.c.space == space))
-        doomed |= {id for id, said in rows if wanted <= set(words(said))}
+        doomed |= {id for id, said in rows if subject.is_quoted_in(said)}
     for chunk in _chunks(ids):
         for table in (memory, message):
             query = select_rows(table.c.content).where(table.c.id.in_(chunk))
-            said = [retrievals.preview(text) for text in connection.execute(query).scalars()]
+            said = [preview(text) for text in connection.execute(query).scalars()]
             same = retrieval.c.message_preview.in_(said)
             doomed |= _ids(connection, retrieval, retrieval.c.space == space, same)
     for chunk in _chunks(doomed):
         connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
 
 
-def _remove_reasons(connection: Connection, space: str, wanted: set[str]) -> None:
-    """Take the reasons away that name what is erased; what they were given for stays."""
+def _remove_reasons(connection: Connection, space: str, subject: Subject) -> None:
+    """Clear the reasons that name the subject; their rows stay."""
     for reason in _REASONS:
         given = select_rows(reason).where(reason.table.c.space == space, reason.is_not(None))
-        doomed = {
-            each for each in connection.execute(given).scalars() if wanted <= set(words(each))
-        }
+        doomed = set(filter(subject.is_quoted_in, connection.execute(given).scalars()))
         for chunk in _chunks(doomed):
             connection.execute(
                 update(reason.table)
@@ -324,7 +360,7 @@ def _words_of(connection: Connection, ids: Collection[str]) -> set[int]:
 
 
 def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
-    """Delete those words that no item holds any more: a rare name is a trace."""
+    """Delete the words that no item has any more: a rare name is a trace."""
     query = select_rows(vector.c.words)
     for blob in connection.execute(query, execution_options={"yield_per": 10_000}).scalars():
         if not candidates:
@@ -334,9 +370,9 @@ def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
         connection.execute(delete(word).where(word.c.id.in_(chunk)))
 
 
-def leave_note(
+def add_audit(
     connection: Connection, id: str, space: str, at: datetime, detail: Mapping[str, int]
 ) -> None:
-    """Leave a line in the audit: counts only, never content."""
+    """Add a line to the audit log: counts only, no content."""
     values = {"id": id, "space": space, "action": "erase", "detail": dict(detail), "created_at": at}
     connection.execute(insert(audit).values(**values))

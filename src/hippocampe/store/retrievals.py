@@ -1,4 +1,4 @@
-"""Rows of the log of retrievals. Each function takes a connection."""
+"""Rows of the retrieval log. Each function takes a connection."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,44 +8,31 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, select
 
-from hippocampe.language import secrets
-from hippocampe.language.text import without_control
 from hippocampe.store.driver import write, write_ready
 from hippocampe.store.schema import retrieval, retrieval_item
-from hippocampe.types import Outcome, Path, Retrieval, Retrieved
+from hippocampe.types import Outcome, Retrieval, Retrieved, Route
 
-PREVIEW_CHARACTERS = 120
 _COLUMNS = tuple(column.name for column in retrieval.c if column.name != "signals")
 """The columns that are fields of a `Retrieval`."""
 _INSERT, _INSERT_ITEM = insert(retrieval), insert(retrieval_item)
 
 
-Line = tuple[str, str, float, Path, Outcome, bytes]
-"""What was considered for an injection: the fields of a `Retrieved`, its signals packed as
-little-endian float32, NaN for what was not measured; nothing where nothing was. A plain tuple of
-plain values, which the garbage collector need not look at while it waits."""
+Line = tuple[str, str, float, Route, Outcome, bytes]
+"""A candidate of an injection: the fields of a `Retrieved`, its signals packed as little-endian
+float32, NaN where one was not measured, empty if none was. A tuple of plain values, so that the
+garbage collector does not traverse the queue."""
 
 
 class Noted(NamedTuple):
-    """An injection that waits to be logged; `signals` names those of its lines, in order."""
+    """An injection that waits to be logged; `signals` names the values of its lines, in order."""
 
     entry: Retrieval
     signals: tuple[str, ...]
     lines: tuple[Line, ...]
 
 
-def preview(message: str) -> str:
-    """The beginning of a message on one line, without secrets."""
-    storable = without_control(message.encode(errors="replace").decode())
-    line = " ".join(secrets.mask(storable).split())
-    if len(line) <= PREVIEW_CHARACTERS:
-        return line
-    # Not inside a word: what is left of a name would not be found when the name is erased.
-    return line[: PREVIEW_CHARACTERS + 1].rpartition(" ")[0] + "…"
-
-
 def add(connection: Connection, waiting: Sequence[Noted]) -> None:
-    """Write entries with their lines; one that is already there is replaced."""
+    """Insert or replace entries with their lines."""
     waiting = list({noted.entry.id: noted for noted in waiting}.values())
     ids = [noted.entry.id for noted in waiting]
     connection.execute(delete(retrieval).where(retrieval.c.id.in_(ids)))
@@ -81,14 +68,13 @@ def find(
 
 
 def latest_spaces(connection: Connection, limit: int) -> list[str]:
-    """The spaces of the latest thousand entries, the last served first."""
+    """The spaces of the latest thousand entries, last served first."""
     newest = select(retrieval.c.space).order_by(retrieval.c.id.desc()).limit(1_000)
     return list(dict.fromkeys(connection.execute(newest).scalars()))[:limit]
 
 
 def _signals(names: Sequence[str], packed: bytes) -> dict[str, float]:
     values = unpack(f"<{len(packed) // 4}f", packed)
-    # Four digits say why.
     return {
         name: round(value, 4) for name, value in zip(names, values, strict=False) if value == value
     }
@@ -113,13 +99,13 @@ def _retrieval(row: Row[Any], items: Sequence[Row[Any]]) -> Retrieval:
 
 
 def oldest(connection: Connection) -> dict[str, datetime]:
-    """The spaces that have entries, each with the time of its oldest."""
+    """The time of the oldest entry, by space."""
     query = select(retrieval.c.space, func.min(retrieval.c.created_at).label("at"))
     rows = connection.execute(query.group_by(retrieval.c.space))
     return {row.space: row.at for row in rows}
 
 
 def remove_before(connection: Connection, space: str, at: datetime) -> None:
-    """Delete the entries of a space that are older than a moment."""
+    """Delete the entries of a space created before `at`."""
     old = delete(retrieval).where(retrieval.c.space == space, retrieval.c.created_at < at)
     connection.execute(old)

@@ -103,7 +103,7 @@ memory = Table(
     Column("superseded_at", Instant),
     Column("evidence", JSON, nullable=False),
     Column("metadata", JSON, nullable=False, default=dict),
-    Column("equality", String(32), nullable=False),  # memories.equality_digest(content)
+    Column("equality", String(32), nullable=False),  # digest of the spelling of content
     Index(None, "space", "collection", "equality"),
     Index(None, "space", "key"),
     Index(None, "space", "collection", "created_at"),

@@ -1,1 +1,1 @@
-"""What the operating system gives: worker processes, page cache, memory, folders, whole files."""
+"""Operating system services: worker processes, page cache, memory, user folders, atomic files."""

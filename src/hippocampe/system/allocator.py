@@ -1,13 +1,14 @@
-"""What a process used and freed, given back to the system."""
+"""Return freed memory to the operating system.
+
+A process-wide side effect, called after opening and after building a generation only. glibc keeps
+freed heap pages: opening 100,000 memories would keep 80 MB of the 600 MB it may take.
+"""
 
 import ctypes
 from contextlib import suppress
 
 
 def give_back() -> None:
-    """Give freed memory back; after opening 100,000 memories that is 80 MB.
-
-    Only the C library of GNU keeps it, and only that has the function.
-    """
+    """Trim the heap of glibc; do nothing with another C library."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

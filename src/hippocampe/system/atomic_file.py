@@ -1,5 +1,4 @@
-"""Files written for the user: written under another name beside their place, then renamed, so that
-a failure leaves the old file."""
+"""Atomic writing of user files: write a partial file beside the target, then rename it."""
 
 import os
 from collections.abc import Generator
@@ -10,7 +9,7 @@ from secrets import token_hex
 from hippocampe.errors import InvalidInput, StoreError
 
 PARTIAL = ".partial"
-"""What the name of an unfinished file ends with."""
+"""Suffix of an unfinished file."""
 _DATABASE = "hippocampe.db"
 _OWN_FILES = {
     *(_DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")),
@@ -20,15 +19,15 @@ _OWN_FILES = {
 
 @contextmanager
 def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path]:
-    """Give an empty file to fill; it becomes `target` if the block ends without an error.
+    """Yield an empty file to fill; it replaces `target` if the block ends without an error.
 
     Args:
-        target: Where the file goes; its folder must exist.
+        target: The file to write; its folder must exist.
         folder: The data folder, whose own files are never replaced.
-        overwrite: Replace a file that exists.
+        overwrite: Whether to replace an existing file.
 
     Raises:
-        InvalidInput: `target` exists, or is no place for a file.
+        InvalidInput: `target` exists, is not a file, or is a file of the data folder.
         StoreError: It cannot be written.
     """
     _check(target, folder, overwrite)
@@ -38,7 +37,7 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
         yield partial
         with partial.open("rb+") as written:
             os.fsync(written.fileno())
-        # A long copy leaves time for another program to put a file there.
+        # Another program may have created the target during a long copy.
         _check(target, folder, overwrite)
         partial.replace(target)
     except OSError as exc:
@@ -51,7 +50,7 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
 
 
 def remove_partial(path: Path) -> None:
-    """Remove an unfinished file, and the journal that SQLite may have left beside it."""
+    """Remove an unfinished file and the SQLite journal beside it."""
     for each in (path, path.with_name(path.name + "-journal")):
         each.unlink(missing_ok=True)
 
@@ -63,12 +62,14 @@ def _check(target: Path, folder: Path, overwrite: bool) -> None:
         )
     if not target.parent.is_dir():
         raise StoreError(
-            f"cannot write {target}: there is no folder {target.parent}. Make it first."
+            f"cannot write {target}: there is no folder {target.parent}. Create it first."
         )
     if not os.path.lexists(target):
         return
     if not target.is_file():
-        raise InvalidInput(f"cannot write {target}: it exists and is no file. Give another path.")
+        raise InvalidInput(
+            f"cannot write {target}: it exists and is not a file. Give another path."
+        )
     if not overwrite:
         raise InvalidInput(
             f"cannot write {target}: the file exists. Give another path, or replace it with "
@@ -80,5 +81,5 @@ def _is_own(target: Path, folder: Path) -> bool:
     if not target.is_relative_to(folder):
         return False
     inside = target.relative_to(folder).parts
-    # Some file systems do not tell upper from lower case.
+    # Some file systems ignore case.
     return bool(inside) and inside[0].casefold() in _OWN_FILES

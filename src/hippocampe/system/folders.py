@@ -1,26 +1,19 @@
-"""Where programs keep what belongs to the user on this platform."""
+"""Per-user folders of the platform.
 
-import os
-import sys
+Raises `RuntimeError` where the user has no home.
+"""
+
 from pathlib import Path
 
-_NAME = "hippocampe"
+import platformdirs
 
 
 def data_folder() -> Path:
-    """For data that must not be lost."""
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / _NAME
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / _NAME
-    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / _NAME
+    """The folder for data that must not be lost."""
+    # Without a home the path still begins with "~", and `expanduser` raises.
+    return platformdirs.user_data_path("hippocampe", appauthor=False).expanduser()
 
 
 def cache_folder() -> Path:
-    """For what can be made again."""
-    if sys.platform == "win32":
-        return data_folder() / "cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / _NAME
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / _NAME
+    """The folder for files that can be made again."""
+    return platformdirs.user_cache_path("hippocampe", appauthor=False).expanduser()

@@ -1,7 +1,8 @@
-"""Files brought into the system's cache before somebody waits for their pages, one after the other.
+"""Load files into the page cache, so that no request waits for their pages one by one.
 
-Not the file of a database: whoever opens and closes it gives up the locks that SQLite has on it in
-this process, and loses data (`Store.read_ahead`).
+By hand, since `posix_fadvise(WILLNEED)` does not exist on macOS and Windows and returns before the
+pages are read. Never for a SQLite file: closing it would drop the locks that SQLite has on it in
+this process (`Store.read_ahead`).
 """
 
 import os
@@ -12,11 +13,11 @@ from pathlib import Path
 
 
 def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
-    """Read files once, unless they are large beside the memory of the machine.
+    """Read files once, unless they take more than a quarter of the machine's memory.
 
     Args:
-        files: May go meanwhile; what cannot be read ends it.
-        stop: Says whether to give up.
+        files: The first that cannot be read, because it was deleted, ends the read-ahead.
+        stop: Whether to end early.
     """
     block = bytearray(1 << 20)
     with suppress(OSError):
@@ -30,18 +31,18 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
 
 
 def fits(size: int) -> bool:
-    """Whether so many bytes are little beside the memory of the machine."""
+    """Whether this many bytes take at most a quarter of the machine's memory."""
     return size <= _memory() // 4
 
 
 def _written(path: Path) -> int:
-    """How many bytes of a file are there: files that grow have a hole at the end."""
+    """The allocated size of a file: growing files are sparse at the end."""
     stat = path.stat()
     return stat.st_size if sys.platform == "win32" else min(stat.st_size, stat.st_blocks * 512)
 
 
 def _memory() -> int:
-    """Bytes of memory of the machine; 4 GiB where the system does not say."""
+    """Bytes of memory of the machine; 4 GiB if unknown."""
     if sys.platform == "win32":
         return 4 << 30
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

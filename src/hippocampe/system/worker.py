@@ -1,4 +1,4 @@
-"""Work done by a process of its own: told what to do as JSON, it answers with what it prints."""
+"""Run a Python module in a child process: JSON on its standard input, its output as the result."""
 
 import json
 import subprocess
@@ -9,15 +9,15 @@ from typing import Any
 
 
 class ChildFailed(Exception):
-    """The process could not be started, or ended with an error, whose last line this is."""
+    """The process could not be started, or failed; the message is the last line of its errors."""
 
 
 def _interpreter() -> str:
-    """The Python to run. A frozen program, or one that embeds Python, would start itself instead."""
+    """The Python to run. Frozen and embedding programs are refused: they would start themselves."""
     name = PurePath(sys.executable or "").name.lower()
     if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
         raise ChildFailed(
-            f"{name or 'this program'} is no Python interpreter that could be started"
+            f"{name or 'this program'} is not a Python interpreter that can be started"
         )
     return sys.executable
 
@@ -28,12 +28,12 @@ def run(
     *,
     started: Callable[["subprocess.Popen[str]"], None] = lambda _: None,
 ) -> str:
-    """Run Python with these arguments and wait for what it prints.
+    """Run Python with these arguments and return its standard output.
 
     Args:
         arguments: Of the interpreter, such as `("-m", "hippocampe.engine.generations")`.
-        order: What it reads as JSON.
-        started: Is given the process, and may kill it.
+        order: Sent as JSON to its standard input.
+        started: Called with the process, which it may kill.
 
     Raises:
         ChildFailed: It cannot be started, ended with an error, or was killed.

@@ -1,0 +1,95 @@
+"""Memories of the always-on context, selected without a search. Each function takes a connection."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, bindparam, literal_column, or_, select
+
+from hippocampe.store.memories import COLUMNS, CURRENT, of_row
+from hippocampe.store.schema import memory, subject
+from hippocampe.types import Memory
+
+_LIVING = (
+    select(*COLUMNS)
+    .where(
+        memory.c.collection == "memory",
+        CURRENT,
+        or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+    )
+    .limit(bindparam("most"))
+)
+_OF_SPACE = _LIVING.where(memory.c.space == bindparam("space"))
+_IN_CHANNEL = memory.c.channel == bindparam("channel")
+# Ties need no order: the index returns the newest first.
+_BY_IMPORTANCE = memory.c.importance.desc()
+_QUERIES = {
+    "identity": _OF_SPACE.where(memory.c.type == literal_column("'identity'")).order_by(
+        _BY_IMPORTANCE
+    ),
+    "important": _OF_SPACE.where(memory.c.importance >= bindparam("least")).order_by(
+        _BY_IMPORTANCE
+    ),
+    "recent": _OF_SPACE.where(
+        memory.c.created_at >= bindparam("since"), memory.c.created_at <= bindparam("until")
+    ).order_by(memory.c.created_at.desc()),
+}
+_QUERIES_IN_CHANNEL = {name: query.where(_IN_CHANNEL) for name, query in _QUERIES.items()}
+# No condition on the space of the memory: SQLite would then scan the space by importance.
+_ABOUT = (
+    _LIVING.join(subject, subject.c.memory_id == memory.c.id)
+    .where(
+        subject.c.space == bindparam("space"),
+        subject.c.name.in_(bindparam("names", expanding=True)),
+    )
+    .order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
+)
+
+
+def always_on(
+    connection: Connection,
+    space: str,
+    now: datetime,
+    *,
+    least: float,
+    since: datetime,
+    until: datetime,
+    channel: str | None,
+    limit: int,
+) -> dict[str, list[Memory]]:
+    """The memories that matter to every turn: identities, important and recent ones.
+
+    Args:
+        least: Minimum importance of `important`.
+        since: Earliest creation time of `recent`, inclusive.
+        until: Latest creation time of `recent`, inclusive.
+        channel: Only memories learnt there; None for all.
+        limit: Maximum of each.
+
+    Returns:
+        Best first, by `identity`, `important` and `recent`.
+    """
+    values = {"space": space, "now": now, "least": least, "since": since, "until": until}
+    queries = _QUERIES
+    if channel is not None:
+        queries, values = _QUERIES_IN_CHANNEL, values | {"channel": channel}
+    return {
+        name: [of_row(row) for row in connection.execute(query, values | {"most": limit})]
+        for name, query in queries.items()
+    }
+
+
+def about_names(
+    connection: Connection,
+    space: str,
+    names: Sequence[str],
+    now: datetime,
+    *,
+    channel: str | None,
+    limit: int,
+) -> list[Memory]:
+    """Memories about someone, by any of their folded names: most important first, then newest."""
+    query = _ABOUT if channel is None else _ABOUT.where(_IN_CHANNEL)
+    values = {"space": space, "names": list(names), "now": now, "channel": channel}
+    # The join returns a memory once per name that it is about.
+    rows = connection.execute(query, values | {"most": limit * len(names)})
+    return list({row[0]: of_row(row) for row in rows}.values())[:limit]
