@@ -163,7 +163,7 @@ class Probe:
         return seconds, findable
 
     def _stages(self, watch: common.Stopwatch) -> list[tuple[object, str, common.Seen]]:
-        parts = self._hippo._parts
+        parts = self._hippo._context
         index = type(parts.index)
         return [
             (recall_step, "understand", watch.of("understand, embedding included")),
@@ -171,11 +171,11 @@ class Probe:
             (recall_step, "gather", watch.of("searches")),
             (index, "nearest", watch.of("search by meaning")),
             (index, "matching", watch.of("search by words")),
-            (recall_step, "_fuse", watch.of("fuse")),
+            (recall_step, "candidates_of", watch.of("fuse")),
             (features, "load", watch.of("evidence")),
             (signals, "signals", watch.of("signals")),
             (scoring, "judged", watch.of("relevance")),
-            (recall_step, "_read", watch.of("read")),
+            (recall_step, "read", watch.of("read")),
         ]
 
 
@@ -189,7 +189,7 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
     """All phases of one size. Call it in a fresh process."""
     config = Config(folder, graph_threshold=NO_GRAPH)
     with Hippocampe.open(config) as hippo:
-        parts = hippo._parts
+        parts = hippo._context
         probe = Probe(hippo, plan)
         found: dict[str, Any] = {"first_in_a_space": probe.first_in_each_space()}
         probe.phase()  # the first questions also warm the caches of the database
