@@ -37,29 +37,18 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
     )
     examples = [each for each in report.corrected if each.old != each.new][:_MAX_CORRECTIONS]
     for each in examples:
-        parts.append(text(f"  {each.old}"))
-        parts.append(grid([(sign("→"), text(each.new))], indent=4))
+        parts.append(grid([("", text(each.old)), (sign("→"), text(each.new))], indent=2))
     parts.append(text(_next_steps(folder)))
     return lines(*parts)
 
 
 def _answers(asked: "AskedQuestion") -> "RenderableType":
-    def rows() -> "list[tuple[RenderableType, RenderableType]]":
-        return [
-            (
-                f"{item.score:.2f}",
-                lines(
-                    text(
-                        f"{beginning(spoken(item))} "
-                        f"({when(item.at, asked.question, 'Europe/Paris', asked.asked_at)})"
-                    ),
-                    text(reasons(item), "dim"),
-                ),
-            )
-            for item in asked.found
-        ]
-
-    return grid(rows(), indent=2)
+    rows: list[tuple[RenderableType, RenderableType]] = []
+    for item in asked.found:
+        at = when(item.at, asked.question, "Europe/Paris", asked.asked_at)
+        content = text(f"{beginning(spoken(item))} ({at})")
+        rows.append((f"{item.score:.2f}", lines(content, text(reasons(item), "dim"))))
+    return grid(rows, indent=2)
 
 
 def _next_steps(folder: Path | None) -> str:
