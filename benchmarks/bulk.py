@@ -1,11 +1,11 @@
-"""How fast data comes in: talk and memories, embedding included and apart, and the index rebuilt.
+"""Bulk import rates of talk and memories, with and without embedding, and of a rebuild of the index.
 
     python benchmarks/bulk.py [--messages 20000] [--memories 20000] [--texts FILE...]
                               [--out results.json]
 
-Everything goes through `import_from` into an empty folder: talk as JSON Lines, memories as an
-export of ours. "Once embedded" is the rate without the seconds spent in the embedder. Each import
-runs in a process of its own, whose highest memory is given.
+Everything goes through `import_from` into an empty folder: talk as JSON Lines, memories as a Hippocampe
+export. "Once embedded" is the rate without the time spent in the embedder. Each import runs in its own
+process, and its peak memory is reported.
 """
 
 import json
@@ -24,7 +24,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def write_talk(path: Path, texts: list[str]) -> None:
-    """One message a line, of five people on four channels."""
+    """JSON Lines of messages by five people on four channels."""
     with path.open("w", encoding="utf-8") as lines:
         for number, text in enumerate(texts):
             line = {
@@ -38,7 +38,7 @@ def write_talk(path: Path, texts: list[str]) -> None:
 
 
 def write_memories(path: Path, texts: list[str]) -> None:
-    """An export of ours that holds one memory a text."""
+    """A Hippocampe export with one memory per text."""
     with path.open("w", encoding="utf-8") as lines:
         lines.write(json.dumps({"hippocampe": 1, "space": "default"}) + "\n")
         for number, text in enumerate(texts):
@@ -60,7 +60,7 @@ def write_memories(path: Path, texts: list[str]) -> None:
 
 
 def bring_in(path: Path, folder: Path, format: str) -> dict[str, Any]:
-    """Import one file into an empty folder; to be called in a process of its own."""
+    """Import one file into an empty folder. Call it in a fresh process."""
     watch = common.Stopwatch()
     with Hippocampe.open(Config(folder)) as hippo:
         hippo._context.embedder.embed(["."])  # the weights are loaded before the clock starts
@@ -88,7 +88,7 @@ def bring_in(path: Path, folder: Path, format: str) -> dict[str, Any]:
 
 
 def run(messages: int, memories: int, source: list[Path]) -> dict[str, Any]:
-    """Import talk, then memories, each into a folder of its own."""
+    """Import talk, then memories, each into its own folder."""
     found: dict[str, Any] = {}
     for name, count, write, format in (
         ("messages", messages, write_talk, "jsonl"),

@@ -1,4 +1,4 @@
-"""What every benchmark needs: results as JSON that say how they came about, corpora, measures."""
+"""Shared by all benchmarks: results as JSON with their provenance, generated texts, statistics."""
 
 import argparse
 import gzip
@@ -23,7 +23,7 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
 RESAMPLES = 1_000
-"""Of the questions, for an interval."""
+"""Bootstrap samples for an interval."""
 PACKAGES = (
     "hippocampe",
     "numpy",
@@ -50,7 +50,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _first(path: str, start: str) -> str | None:
-    """The value after the colon of the first line of a file that starts so."""
+    """The value after the colon of the first line with this prefix."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -59,7 +59,7 @@ def _first(path: str, start: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The machine."""
     memory = _first("/proc/meminfo", "MemTotal")
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -71,13 +71,13 @@ def machine() -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """How this was started, paths cut to their names: results are public."""
+    """The command line, with paths reduced to file names because results are public."""
     arguments = [Path(each).name if os.sep in each else each for each in sys.argv[1:]]
     return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *arguments])
 
 
 def save(out: Path | None, benchmark: str, results: dict[str, Any]) -> Path:
-    """Write results with everything that is needed to judge and to repeat them."""
+    """Write results with commit, versions, machine and command."""
     report = {
         "benchmark": benchmark,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -97,7 +97,7 @@ def save(out: Path | None, benchmark: str, results: dict[str, Any]) -> Path:
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """A parser with what all benchmarks accept."""
+    """An argument parser with the common options."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, help="the JSON file of results")
     return parser
@@ -112,7 +112,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file; `.gz` may follow its name."""
+    """The objects of a JSON Lines file, which may be gzipped."""
     found = path if path.exists() else path.with_name(path.name + ".gz")
     with opened(found) as lines:
         for line in lines:
@@ -144,7 +144,7 @@ def _name(random: Random, syllables: int) -> str:
 
 
 def sentences(count: int, start: int = 0) -> list[str]:
-    """Distinct made-up sentences, the same every time; others from another `start`."""
+    """Distinct generated sentences, deterministic for each `start`."""
     made: list[str] = []
     for number in range(start, start + count):
         random = Random(number)
@@ -160,7 +160,7 @@ def sentences(count: int, start: int = 0) -> list[str]:
 
 
 def texts(paths: Sequence[Path], count: int) -> list[str]:
-    """At most `count` distinct texts: of the `text` fields of JSON Lines files, or made up.
+    """At most `count` distinct texts: the `text` fields of JSON Lines files, or generated.
 
     Those of several files are mixed, the same way every time.
     """
@@ -209,30 +209,30 @@ def intervals(
 
 
 def memory_mib(peak: bool = False) -> float | None:
-    """Memory of this process in MiB, now or at its highest; None where Linux does not say."""
+    """Memory of this process in MiB, current or peak; None outside Linux."""
     value = _first("/proc/self/status", "VmHWM" if peak else "VmRSS")
     return round(int(value.split()[0]) / 1024, 1) if value else None
 
 
 def own_memory_mib() -> float | None:
-    """Of `memory_mib`, what is no file that is mapped, which the system takes back when it must."""
+    """`memory_mib` without mapped files, which the system can evict."""
     value = _first("/proc/self/status", "RssAnon")
     return round(int(value.split()[0]) / 1024, 1) if value else None
 
 
 def folder_mib(folder: Path) -> float:
-    """What the files below a folder take on disk, in MiB: the index's are larger than that, with holes."""
+    """Disk usage of a folder in MiB. Files of the index are sparse, so their sizes are larger."""
     total = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
     return round(total / 2**20, 1)
 
 
 Seen = Callable[[tuple[Any, ...], Any, float], None]
-"""Called with the arguments of a call, what it returned, and the seconds it took."""
+"""Called with the arguments, the result and the duration in seconds."""
 
 
 @contextmanager
 def watched(*calls: tuple[object, str, Seen]) -> Iterator[None]:
-    """While it lasts, every call of these functions is seen: (where it lives, its name, by whom)."""
+    """Observe every call of these functions: (owner, attribute, observer)."""
     with ExitStack() as stack:
         for owner, name, seen in calls:
             original = getattr(owner, name)
@@ -252,18 +252,18 @@ def _wrapped(original: Callable[..., Any], seen: Seen) -> Callable[..., Any]:
 
 
 def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a fresh process, so that its memory and its caches are its own."""
+    """Call a function in a fresh process, with its own memory and caches."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Seconds spent in named stages, one list of durations each."""
+    """Durations in seconds by stage."""
 
     spent: dict[str, list[float]] = field(default_factory=dict)
 
     def of(self, stage: str) -> Seen:
-        """What to watch a function with."""
+        """An observer that records the duration of a function."""
         durations = self.spent.setdefault(stage, [])
         return lambda _arguments, _result, seconds: durations.append(seconds)

@@ -1,4 +1,4 @@
-"""Folders of documents and questions, and how they come into the engine."""
+"""Folders of documents and questions, and their import into the engine."""
 
 import csv
 import hashlib
@@ -23,14 +23,14 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.store.schema import message, turn
 
 NONE = "none"
-"""The type of a question that nothing answers."""
+"""The type of a question without an answer."""
 COLLECTION = {"talk": "turn", "memory": "memory"}
-"""Where documents are found, by the form in which they came in."""
+"""Collections to search, by form of import."""
 _READ_ONLY = (
     *("recall.py", "rank.py", "relevance.py", "evidence.py", "inject.py", "asking.py", "given.py"),
     *("render.py", "cli.py", "cli", "server", "companion"),
 )
-"""What may change without the imported folder becoming another."""
+"""Files whose changes do not invalidate a cached import."""
 _DATES = ("%I:%M %p on %d %B, %Y", "%B-%d-%Y", "%d %B %Y", "%d %B, %Y", "%B %d, %Y")
 
 
@@ -51,7 +51,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder of documents, the questions that have evidence in them, and those that surely have not."""
+    """A folder of documents, its questions with evidence, and its questions without an answer."""
 
     name: str
     documents: list[dict[str, Any]]
@@ -60,7 +60,7 @@ class Corpus:
 
     @property
     def form(self) -> str:
-        """`talk` when somebody says the documents, else `memory`."""
+        """`talk` if documents have a speaker, else `memory`."""
         talk = any("speaker" in each or "role" in each for each in self.documents)
         return "talk" if talk else "memory"
 
@@ -101,14 +101,14 @@ def _query(row: dict[str, Any], answers: frozenset[str]) -> Query:
 
 
 def sample(corpus: Corpus, count: int | None) -> list[Query]:
-    """That many of the questions, the same ones every time; all of them for None."""
+    """A deterministic sample of the questions; all for None."""
     if count is None or count >= len(corpus.queries):
         return corpus.queries
     return Random(0).sample(corpus.queries, count)
 
 
 def moment(text: str | None) -> datetime | None:
-    """A date as the known collections write it; None without one.
+    """Parse a date in the formats of the known collections; None without one.
 
     Raises:
         ValueError: It is in no known form.
@@ -151,12 +151,12 @@ def times(corpus: Corpus) -> list[datetime]:
 
 
 def memory_id(document: str) -> str:
-    """The id of the memory that a document becomes."""
+    """The id of the memory of a document."""
     return str(uuid5(NAMESPACE_URL, document))
 
 
 def import_talk(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
-    """One message a line; without a `role` each is a turn of its own."""
+    """JSON Lines of messages. Without a `role`, each is its own turn."""
     path = folder / "talk.jsonl"
     with path.open("w", encoding="utf-8") as lines:
         for document, at in zip(corpus.documents, times(corpus), strict=True):
@@ -175,7 +175,7 @@ def import_talk(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
 
 
 def import_memories(hippo: Hippocampe, corpus: Corpus, folder: Path) -> None:
-    """One archive a space, the fast way in: no document is taken for a correction of another."""
+    """One export per space. Its import is fast and corrects no memory by another."""
     spaces: dict[str, list[str]] = {}
     for document, at in zip(corpus.documents, times(corpus), strict=True):
         row = {
@@ -209,7 +209,7 @@ def _check(added: int, wanted: int, problems: Sequence[object]) -> None:
 
 
 def fingerprint(corpus: Corpus, form: str) -> str:
-    """What an imported folder depends on: the documents, and all code that is not only read by."""
+    """Digest of what an imported folder depends on: the documents and the code that writes."""
     digest = hashlib.blake2b(form.encode(), digest_size=8)
     digest.update(json.dumps(corpus.documents, sort_keys=True).encode())
     package = Path(hippocampe.__file__).parent
@@ -222,7 +222,7 @@ def fingerprint(corpus: Corpus, form: str) -> str:
 
 @contextmanager
 def data_folder(corpus: Corpus, form: str, cache: Path | None) -> Iterator[tuple[Path, float]]:
-    """A throw-away folder that holds the corpus, and how long the import took (0 from the cache)."""
+    """A temporary folder with the corpus, and the duration of the import (0 from the cache)."""
     took = 0.0
     with tempfile.TemporaryDirectory() as scratch:
         kept = (cache or Path(scratch)) / f"{corpus.name}-{fingerprint(corpus, form)}"
@@ -243,7 +243,7 @@ def data_folder(corpus: Corpus, form: str, cache: Path | None) -> Iterator[tuple
 
 @dataclass(slots=True)
 class Clock:
-    """The day of the question that is asked, or the day after the last document of its space."""
+    """The date of the question, or the day after the last document of its space."""
 
     ends: dict[str, datetime]
     _now: datetime | None = None
@@ -270,7 +270,7 @@ class Loaded:
 
 @contextmanager
 def loaded(corpus: Corpus, form: str, cache: Path | None) -> Iterator[Loaded]:
-    """The corpus in a throw-away folder, every space asked something before."""
+    """The corpus in a temporary folder, with every space warmed up by a question."""
     ends: dict[str, datetime] = {}
     for document, at in zip(corpus.documents, times(corpus), strict=True):
         space = document.get("scope") or "default"
@@ -294,13 +294,12 @@ def _documents(hippo: Hippocampe, corpus: Corpus, form: str) -> dict[str, str]:
 
 
 def ranker() -> dict[str, Any]:
-    """Which weights ranked: the digest of their file, and what it says they were learnt from."""
+    """Digest and provenance of the weights."""
     content = (Path(hippocampe.__file__).parent / "data" / "rank.json").read_bytes()
     digest = hashlib.blake2b(content, digest_size=8).hexdigest()
     return {"digest": digest, "provenance": json.loads(content).get("provenance")}
 
 
 def in_sample(name: str) -> bool:
-    """Whether the weights were learnt from questions of the folder of that name, so that its figures
-    flatter them."""
+    """Whether the weights were learnt from questions of this folder, which makes its figures in-sample."""
     return name in ranker()["provenance"]["collections"]

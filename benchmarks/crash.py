@@ -1,12 +1,12 @@
-"""Whether anything acknowledged is lost when the process is killed at any instant.
+"""Acknowledged writes that are lost when the process is killed at a random instant.
 
     python benchmarks/crash.py [--rounds 1000] [--block 50] [--seed 0] [--out results.json]
 
-Each round a fresh process opens the folder, writes, and says on its standard output what was
-acknowledged; it is killed (SIGKILL) at a random instant, some of the time while it still opens.
-Then everything acknowledged must be there and findable, everything deleted must be hidden, and
-`verify` must be clean. A folder is kept for a block of rounds, at whose end all of it is checked.
-The index is flushed and rebuilt far more often than usual, so that kills fall into that too.
+In each round a fresh process opens the folder, writes, and prints what was acknowledged. It is killed
+(SIGKILL) at a random instant, sometimes while it opens. Then everything acknowledged must be found,
+everything deleted must be hidden, and `verify` must be clean. A folder is used for a block of rounds and
+checked completely at the end. The index is flushed and rebuilt far more often than usual, so that kills
+interrupt that too.
 """
 
 import itertools
@@ -31,13 +31,13 @@ from hippocampe.types import Recollection
 
 SCOPE = Scope(space="crash", user="camille", channel="lobby")
 OPENING = 0.2
-"""Share of the rounds in which the kill may fall before the process is ready."""
+"""Share of rounds in which the kill may come before the process is ready."""
 LONGEST = 1.0
-"""Seconds after which a process that writes is killed at the latest."""
+"""Maximum seconds before a writing process is killed."""
 
 
 def config(folder: Path) -> Config:
-    """Flushes and graphs many times a second."""
+    """Flush and build graphs many times a second."""
     return Config(folder, flush_seconds=0.1, graph_threshold=60)
 
 
@@ -45,7 +45,7 @@ def config(folder: Path) -> Config:
 
 
 def child(folder: Path, seed: int) -> None:
-    """Write for ever, saying first what is about to be changed and then what was acknowledged."""
+    """Write in a loop, printing each intended change before and each acknowledgement after it."""
     choose = random.Random(seed)
     hippo = Hippocampe.open(config(folder))
     _say(ready=True)
@@ -107,7 +107,7 @@ def nursery() -> None:
 
 @dataclass(slots=True)
 class Expected:
-    """What one folder must hold."""
+    """The expected content of a folder."""
 
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Kind and content by id."""
@@ -115,10 +115,10 @@ class Expected:
     facts: dict[str, str] = field(default_factory=dict)
     """The id of the acknowledged value by key."""
     unsure: set[str] = field(default_factory=set)
-    """Ids and keys of which a change was begun and never acknowledged."""
+    """Ids and keys with a change that was started but not acknowledged."""
 
     def take(self, line: dict[str, Any]) -> bool:
-        """Take in one line of the child; whether it acknowledges a write."""
+        """Process one line of the child. Returns whether it acknowledges a write."""
         if "intended" in line:
             self.unsure.add(line["intended"])
             return False
@@ -136,7 +136,7 @@ class Expected:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of all rounds."""
+    """The result of all rounds."""
 
     counts: Counter[str] = field(default_factory=Counter)
     opening: list[float] = field(default_factory=list)
@@ -182,7 +182,7 @@ def write_and_kill(
 
 
 def check(folder: Path, ids: list[str], expected: Expected, tally: Tally, where: str) -> None:
-    """Open the folder again and compare it with what was acknowledged."""
+    """Open the folder and compare it with the acknowledged writes."""
     started = time.perf_counter()
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         tally.opening.append(time.perf_counter() - started)
@@ -217,7 +217,7 @@ def _recall(hippo: Hippocampe, kind: str, content: str) -> list[Recollection]:
 
 
 def _replaced(hippo: Hippocampe, kind: str, id: str) -> bool:
-    """Whether a write that was never acknowledged, but came through, replaced a memory."""
+    """Whether a write that was stored but not acknowledged replaced a memory."""
     if kind != "memory":
         return False
     try:

@@ -28,18 +28,18 @@ from hippocampe.store import associations, conversations, embeddings, memories, 
 from hippocampe.types import DEFAULT_IMPORTANCE, Association, Memory, Message
 
 HELD = 1_000
-"""Texts kept back to be remembered while measuring."""
+"""Texts reserved for `remember` during the measurement."""
 DISTINCT = 120_000
-"""Texts that are embedded; further rows repeat them in other spaces."""
+"""Texts to embed; further rows repeat them in other spaces."""
 ROWS = 5_000
 LINKED = 10
-"""One memory in so many is associated with the one before it."""
+"""One memory in this many is associated with the previous one."""
 SESSION = 20
 """Turns of one session."""
 CHANNEL = 1_000
 """Turns of one channel."""
 TURNED = 0.3
-"""How far a repeated text's vector is turned: the length of what is added to a unit vector."""
+"""Length of the noise added to the unit vector of a repeated text."""
 
 
 @cache
@@ -66,15 +66,15 @@ class Plan:
         return f"space-{number * self.spaces // self.turns}"
 
     def known(self) -> list[str]:
-        """The texts that are in the data."""
+        """The stored texts."""
         return _texts(self.texts, min(self.size, DISTINCT) + HELD)[:-HELD]
 
     def held(self) -> list[str]:
-        """The texts to remember while measuring."""
+        """The texts to remember during the measurement."""
         return _texts(self.texts, min(self.size, DISTINCT) + HELD)[-HELD:]
 
     def questions(self, seed: int) -> list[tuple[str, str]]:
-        """Some words of texts that are there, each with the space it is in."""
+        """Words of stored texts, each with its space."""
         random = Random(seed)
         known = self.known()
         asked: list[tuple[str, str]] = []
@@ -88,7 +88,7 @@ class Plan:
 
 
 def fill(folder: Path, plan: Plan) -> float:
-    """Write all rows straight into the store, then index them; return the seconds it took."""
+    """Write all rows directly into the store, then index them. Returns the seconds."""
     started = time.perf_counter()
     with Hippocampe.open(Config(folder, background=False)) as hippo:
         context = hippo._context
@@ -133,7 +133,7 @@ def fill(folder: Path, plan: Plan) -> float:
 def _edges(
     batch: Sequence[tuple[Memory, embeddings.Embedded, int]],
 ) -> Iterator[tuple[str, Association]]:
-    """Some edges, each with its space, and those of one space together."""
+    """Associations grouped by space."""
     for (older, _, _), (newer, _, _) in list(pairwise(batch))[::LINKED]:
         if older.space == newer.space:
             at = newer.created_at
@@ -143,7 +143,7 @@ def _edges(
 def _fill_turns(
     context: Context, plan: Plan, known: Sequence[str], prepared: Sequence[embeddings.Embedded]
 ) -> None:
-    """Write turns: a message and a reply, both texts that are there, the vector between theirs."""
+    """Write turns of two stored texts, with the mean of their vectors."""
     last = datetime.now(UTC)
     for start in range(0, plan.turns, ROWS):
         said: list[conversation.TurnDraft] = []
@@ -201,7 +201,7 @@ def _exchange(
 
 
 def _said(text: str) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """What is read in a statement: its subjects and its single-valued relation."""
+    """The subjects and the single-valued relation of a statement."""
     claim = relation_of(text)
     claims = [{"relation": claim.name, "subject": fold(claim.subject)}] if claim else []
     return [{"name": name} for name in fold_subjects(subjects_of(text))], claims

@@ -1,12 +1,12 @@
-"""Whether what a turn is given holds what answers it, how much of it does, and what it costs.
+"""Whether injections contain the answer, their precision, and their cost in tokens.
 
     python benchmarks/injection.py FOLDER... [--questions N] [--cache DIR] [--out results.json]
 
-Folders are those of `recall.py`. Each question is a message to `before_turn`, on a channel of its
-own so that nothing counts as said before, once for each threshold; nothing is in for being recent,
-and nothing is late. The same renderer writes the last messages, and the first that a recall finds
-by BM25 alone or by all it has, into the same budget. Only questions with evidence count; messages
-of the type `none`, which nothing answers, tell how often nothing is then found for a turn.
+Folders are those of `recall.py`. Each question is a message to `before_turn`, once per threshold, on its own
+channel so that nothing counts as already given, without recent memories and without a tight deadline. As
+baselines, the same renderer writes the last messages and the best results of a recall, by BM25 alone and
+in full, into the same budget. Only questions with evidence count. Messages of the type `none` have no
+answer and measure how often nothing is injected.
 """
 
 import sys
@@ -28,7 +28,7 @@ from hippocampe.store import conversations
 from hippocampe.types import Injection, Mode, Recollection, Settings
 
 ITEMS = 10
-"""The most that goes into a turn."""
+"""Maximum items of a turn."""
 LAST = 20
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 ALWAYS = {"hook_timeout_ms": 10_000, "recent_hours": 0}
@@ -40,22 +40,22 @@ CHOSEN: dict[str, dict[str, Any]] = {"as shipped": {}} | {
     }
     for least in THRESHOLDS
 }
-"""The rows that are `before_turn`, with the settings of each."""
+"""Rows measured with `before_turn`, with their settings."""
 LAST_MESSAGES = f"last {LAST} messages"
 FIRST: dict[str, Mode] = {f"BM25, first {ITEMS}": "text", f"hybrid, first {ITEMS}": "hybrid"}
-"""The rows that are what a recall finds, whatever its score, with the mode of each."""
+"""Rows measured with `recall`, with their modes."""
 METRICS = ("hit rate", "precision", "recall", "items", "tokens", "empty")
-"""Hit rate, recall and tokens are of all that a turn gets; the others of what was searched for."""
+"""Hit rate, recall and tokens cover the whole injection; the other metrics only items of the search."""
 
 
 @dataclass(slots=True)
 class Row:
-    """What the questions of one folder got in one way, each list in their order."""
+    """Measurements of one row, in the order of the questions."""
 
     figures: list[tuple[float, ...]] = field(default_factory=list)
-    """In the order of `METRICS`; of precision, how many of the items are right."""
+    """In the order of `METRICS`; for precision, the number of right items."""
     unanswered: list[bool] = field(default_factory=list)
-    """Of the messages that nothing answers, whether each got nothing."""
+    """For each message without an answer, whether nothing was injected."""
     no_room: int = 0
     milliseconds: list[float] = field(default_factory=list)
     missing: int = 0
@@ -64,7 +64,7 @@ class Row:
     def note(
         self, shown: Sequence[str], searched: Sequence[str], tokens: int, answers: frozenset[str]
     ) -> None:
-        """Note one text: all documents that it shows, and those that were searched for."""
+        """Record one text: all documents in it, and those found by search."""
         if not answers:
             self.unanswered.append(not searched)
             return
@@ -95,7 +95,7 @@ class Row:
 
 @dataclass(slots=True)
 class Messages:
-    """Puts questions as messages to one folder, in every way."""
+    """Sends the questions to one folder, for every row."""
 
     loaded: Loaded
     form: str
@@ -183,7 +183,7 @@ class Messages:
 
 
 def run(folder: Path, questions: int | None, cache: Path | None) -> dict[str, Any]:
-    """Import one folder, put its questions, return the figures."""
+    """Import one folder, ask its questions and return the figures."""
     corpus = corpora.read_corpus(folder)
     queries = corpora.sample(corpus, questions)
     spaces: dict[str, list[Query]] = {}

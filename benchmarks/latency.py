@@ -1,16 +1,15 @@
-"""How long recall, `before_turn` and remember take, and opening, at several sizes.
+"""Latency of `recall`, `before_turn`, `remember` and of opening, at several sizes.
 
     python benchmarks/latency.py [--sizes 1000,10000,100000,1000000] [--spaces 1,1,1,50]
                                  [--turns 200,2000,20000,200000] [--texts FILE...] [--cache DIR]
                                  [--out results.json]
 
-Each size is filled in bulk, then measured in a process of its own: before there is a graph, while
-one is built (only past the size from which the product builds one), just after, and when it was
-used for as many questions; a folder that was kept with its graph is only measured after. Texts
-beyond those given are repeated in other spaces, their vectors turned a little. The embedding of the
-query is part of every figure; the first question of each space, which loads its word counts, is
-apart. Each turn is served on a channel of its own, so that nothing was given before, and without
-haste: a deadline would leave out what is slow.
+Each size is filled in bulk, then measured in its own process: before there is a graph, while one is built
+(past the size from which Hippocampe builds one), just after, and after as many questions again. A cached
+folder with its graph is only measured after. Texts beyond those given are repeated in other spaces, with
+noise added to their vectors. Every figure includes embedding the query; the first question of a space,
+which loads its word counts, is reported separately. Each turn has its own channel, so that nothing was
+given before, and a long deadline, so that slow sources are not dropped.
 """
 
 import json
@@ -61,7 +60,7 @@ hippo.close()
 
 @dataclass(slots=True)
 class Served:
-    """Turns that were served, with the milliseconds of each stage as their traces say."""
+    """Served turns with the milliseconds of each stage, from their traces."""
 
     seconds: list[float] = field(default_factory=list)
     stages: dict[str, list[float]] = field(default_factory=dict)
@@ -106,7 +105,7 @@ class Probe:
         return common.percentiles(seconds)
 
     def phase(self, builder: Thread | None = None) -> dict[str, Any]:
-        """Recall and `before_turn` with their stages, remember; while `builder` lives if given."""
+        """Recall, `before_turn` and remember with their stages; if `builder` is given, while it runs."""
         watch, served = common.Stopwatch(), Served()
         stages = self._stages(watch)
         recalls: list[float] = []
@@ -151,7 +150,7 @@ class Probe:
             served.note(injection, time.perf_counter() - started)
 
     def _remember(self, count: int) -> tuple[list[float], int]:
-        """Seconds of each, and how many the very next recall found."""
+        """Seconds of each `remember`, and how many the next recall found."""
         seconds: list[float] = []
         findable = 0
         for number, text in islice(self._held, count):
@@ -187,7 +186,7 @@ def _timed(call: Any) -> float:
 
 
 def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
-    """All phases of one size; to be called in a process of its own."""
+    """All phases of one size. Call it in a fresh process."""
     config = Config(folder, graph_threshold=NO_GRAPH)
     with Hippocampe.open(config) as hippo:
         parts = hippo._context
@@ -213,7 +212,7 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
 
 
 def _ratios(found: dict[str, Any]) -> dict[str, float]:
-    """How many times slower or faster recall is than before there was a graph."""
+    """Latency of recall relative to the phase without a graph."""
     before = found["before_graph"]["recall"]
     return {
         f"{phase} / before_graph, {quantile}": round(

@@ -2,17 +2,17 @@
 
 A collection is a folder with `corpus.jsonl` ({id, text, scope?, session?, date?, speaker|role?,
 subjects?, importance?}), `queries.jsonl` ({id, text, scope?, type?, user?, names?, date?, split?}),
-both perhaps gzipped, and `qrels.tsv` (query id, text id); the lines of a scope are in the order they
-were said. What has no speaker or role is a memory. Candidates are gathered as recall gathers them:
-nearest vectors, BM25, and the turns beside the best of both. Questions of the type "none" have no
-answer, and those whose split is "held out" are only measured, never learnt from.
+which may be gzipped, and `qrels.tsv` (query id, text id). The lines of a scope are in chronological order.
+Texts without a speaker or role are memories. Candidates are gathered as in `recall`: nearest vectors, BM25,
+and the neighbouring turns of the best. Questions of the type "none" have no answer. Questions with the
+split "held out" are measured but not used for learning.
 
     python benchmarks/learn_rank.py FOLDER… --output src/hippocampe/data/rank.json --cache CACHE
 
-Every collection weighs the same. The loss is the binary cross-entropy of each candidate, which
-calibrates, plus the cross-entropy of the softmax over a query's candidates, which orders. Weights of
-matches are bounded below by 0: what a better match adds carries over to talk of other kinds. What
-rivals take is then learnt from the log-odds of questions that the weights had not seen.
+All collections have the same weight. The loss is the binary cross-entropy of each candidate, for
+calibration, plus the cross-entropy of the softmax over the candidates of a query, for ranking. Weights of
+matches are at least 0, which transfers better to other collections. The penalty for rivals is then fitted
+on the log-odds of questions that the weights have not seen.
 """
 
 from __future__ import annotations
@@ -64,25 +64,26 @@ ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
 NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
-"""`Model.rivals` with one weight of 1: what is added is linear in them."""
+"""`Model.rivals` with one weight of 1; the result is linear in the weights."""
 
 MATCHES: Final = signals.SIGNALS[: signals.SIGNALS.index("length")]
-"""Signals of which more is never worse: their weights may not be negative."""
+"""Signals with weights of at least 0: more is never worse."""
 BY_HAND: Final = {
     "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0, 1.0]},
     "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
     "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
     "of_other": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
 }
-"""What no collection tells the worth of: a time that was named counts like a good match, importance
-and use only break ties, and what others say of themselves never answers a question about oneself."""
+"""Weights set by hand, because no collection measures them: a match of the named time counts like a good
+match, importance and use only break ties, and statements of others about themselves never answer a
+question about the asker."""
 LEARNT: Final = {("in_window", "statement")}
-"""Of these, what the memories do tell."""
+"""Those of them that the collection of memories measures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question: its candidates measured, which of them answer it, how many answers exist."""
+    """One question: the signals of its candidates, which of them are answers, the number of answers."""
 
     group: str
     text: str
@@ -115,12 +116,12 @@ def embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
 
 
 def author_of(document: dict[str, Any]) -> str | None:
-    """Who said it; None for a memory."""
+    """The speaker; None for a memory."""
     return document.get("speaker") or document.get("role")
 
 
 def searched(document: dict[str, Any]) -> str:
-    """What of it is searched by words, as recall would."""
+    """The text that BM25 searches, as in `recall`."""
     missing = [
         n for n in document.get("subjects", ()) if text.fold(n) not in text.fold(document["text"])
     ]
@@ -129,7 +130,7 @@ def searched(document: dict[str, Any]) -> str:
 
 
 class Scope:
-    """The texts among which a question is asked, with all that the ranker measures."""
+    """The texts of a scope, with everything the signals need."""
 
     def __init__(self, documents: list[dict[str, Any]], dense: NDArray[np.float32]) -> None:
         self.documents = documents
@@ -163,7 +164,7 @@ class Scope:
         return np.array([numbers.setdefault(n, len(numbers)) if n else -1 for n in names])
 
     def beside(self, row: int, step: int) -> int:
-        """The row that many turns away in the same session, or -1."""
+        """The row at this distance in the same session, or -1."""
         other = row + step
         inside = 0 <= other < len(self.session) and self.session[row] >= 0
         return other if inside and self.session[other] == self.session[row] else -1
@@ -186,7 +187,7 @@ class Scope:
         return scores
 
     def pool(self, bm25: NDArray[np.float32], dense: NDArray[np.float32]) -> list[int]:
-        """The rows to rank, as recall would choose them."""
+        """The candidate rows, chosen as in `recall`."""
         rankings = {
             "words": [str(r) for r in np.argsort(-bm25, kind="stable")[:DEPTH] if bm25[r] > 0],
             "meaning": [str(r) for r in np.argsort(-dense, kind="stable")[:DEPTH]],
@@ -206,7 +207,7 @@ def ndcg(right: Sequence[bool], answers: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as recall would analyse it.
+    """Analyse a question as `recall` does.
 
     `text` is what is embedded and searched for, with the other names of those it names; `words` are
     what the ranker compares, one name for each; `same` are words to read as another one.
@@ -221,7 +222,7 @@ class Question:
 
 
 def understood(row: dict[str, Any], known: frozenset[str]) -> Question:
-    """Read a question whose scope holds the `known` words."""
+    """Analyse a question; `known` are the words of its scope."""
     said = rewrite_idioms(row["text"])
     heard = text.words(said)
     groups = [[text.fold(n) for n in names] for names in row.get("names", ())]
@@ -237,7 +238,7 @@ def understood(row: dict[str, Any], known: frozenset[str]) -> Question:
 
 
 def cases(folder: Path, limit: int, cache: Path) -> Iterator[Case]:
-    """Every question of a collection that has an answer or surely none, at most about `limit`."""
+    """The questions of a collection with an answer or certainly none, about `limit` at most."""
     documents = lines(folder / "corpus.jsonl")
     rows = lines(folder / "queries.jsonl")
     rows = rows[:: max(1, round(len(rows) / limit))]
@@ -280,7 +281,7 @@ def cases(folder: Path, limit: int, cache: Path) -> Iterator[Case]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Every word of a collection: its row, its vector, what it speaks of."""
+    """Every word of a collection: row, vector and topics."""
 
     ids: dict[str, int]
     vectors: WordVectors
@@ -295,7 +296,7 @@ def measure(
     group: str,
     known: Words,
 ) -> Case:
-    """One question's candidates, gathered and measured."""
+    """The candidates of one question with their signals."""
     bm25, dense = scope.bm25(question.text), scope.dense @ vector
     rows = scope.pool(bm25, dense)
     listed = list(rows)
@@ -351,7 +352,7 @@ def measure(
 
 
 def learn(collections: Sequence[Sequence[Case]]) -> Model:
-    """Fit a model on questions; each collection weighs the same whatever its size.
+    """Fit a model on questions. All collections have the same weight, independent of size.
 
     Each question is seen twice: with all its candidates, and with a few at random, so that the
     probabilities also hold in a store of a few memories.
@@ -398,7 +399,7 @@ class Unseen:
 
 
 def unseen(collections: dict[str, list[Case]], folds: int) -> dict[str, list[Unseen]]:
-    """The questions of each collection as seen by weights learnt on the other folds."""
+    """The questions of each collection, scored by weights learnt on the other folds."""
     groups = sorted({case.group for questions in collections.values() for case in questions})
     fold = {group: number % folds for number, group in enumerate(groups)}
     chance = np.random.default_rng(1)
@@ -422,7 +423,7 @@ def _seen_by(model: Model, case: Case, fold: int, chance: np.random.Generator) -
 
 
 def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]:
-    """What rivals take and what makes up for it, as in `Model.rivals`.
+    """The penalty for rivals and its compensation, as in `Model.rivals`.
 
     Nothing of statements: answers to held-out memories were found less often with it than without.
     """
@@ -458,7 +459,7 @@ def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]
 
 
 def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Mean and standard deviation of each signal over what is present; 0 where nothing is."""
+    """Mean and standard deviation of each signal where it is present; 0 if it never is."""
     values = np.concatenate(measured)
     present = ~np.isnan(values)
     counts = np.maximum(present.sum(axis=0), 1)
@@ -566,7 +567,7 @@ def calibration_error(said: Sequence[float], true: Sequence[float]) -> float:
 
 
 def cross_validated(seen: dict[str, list[Unseen]]) -> dict[str, dict[str, float]]:
-    """Figures of each collection, every question scored by weights that saw nothing of its fold."""
+    """Figures of each collection, cross-validated by fold."""
     scores: dict[int, NDArray[np.float32]] = {}
     for left in {each.fold for questions in seen.values() for each in questions}:
         taught = learn_rivals([[e for e in q if e.fold != left] for q in seen.values()])
@@ -577,7 +578,7 @@ def cross_validated(seen: dict[str, list[Unseen]]) -> dict[str, dict[str, float]
 
 
 def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float]]:
-    """nDCG@10 on each other collection of weights learnt on one alone."""
+    """nDCG@10 on the other collections with weights learnt on one alone."""
     found: dict[str, dict[str, float]] = {}
     for source, questions in collections.items():
         model = learn([questions])
@@ -590,7 +591,7 @@ def transferred(collections: dict[str, list[Case]]) -> dict[str, dict[str, float
 
 
 def _entries(model: Model) -> dict[str, dict[str, Any]]:
-    """A model as data: per signal what is usual, and per form its weights, when not 0."""
+    """A model as data: mean and deviation per signal, and its non-zero weights per form."""
     entries: dict[str, dict[str, Any]] = {}
     for column, name in enumerate(signals.SIGNALS):
         mean, deviation = (float(f"{number:.5g}") for number in model.usual[:, column])

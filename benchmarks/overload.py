@@ -1,13 +1,12 @@
-"""How many turns a second one process serves, and what is left of that at twice the load.
+"""Turns per second of one process, and the share that is still served at twice that load.
 
     python benchmarks/overload.py [--size 100000] [--turns 20000] [--seconds 10] [--callers 1,2,4,8,16]
                                   [--load 2] [--deadline 100] [--cache DIR] [--out results.json]
 
-Closed loop: so many callers, each asking again as soon as it was answered; turns served in full a
-second. The capacity is the best of them. Open loop: turns arrive at a fixed rate of `--load` times the
-capacity, whether or not the ones before were answered. A turn is served in full when its trace names
-nothing late, down or skipped. Each turn has a channel of its own; settings are those of a new
-space, but for the deadline (`hook_timeout_ms`) if one is given.
+Closed loop: each caller asks again as soon as it is answered. The capacity is the highest rate of turns
+served in full. Open loop: turns arrive at a fixed rate of `--load` times the capacity, regardless of
+pending answers. A turn is served in full if its trace has nothing late, down or skipped. Each turn has its
+own channel. Settings are those of a new space, except for the deadline (`hook_timeout_ms`) if given.
 """
 
 import logging
@@ -30,11 +29,11 @@ from hippocampe.config import Config
 from hippocampe.types import Injection
 
 ARRIVALS = 64
-"""Threads from which turns arrive: more than are ever unanswered within the deadline."""
+"""Threads that send turns: more than can be pending within the deadline."""
 
 
 class Load:
-    """Turns asked of one open folder, from any thread, and what became of them."""
+    """Sends turns to one open folder, from any thread, and records their outcomes."""
 
     def __init__(self, hippo: Hippocampe, plan: Plan) -> None:
         self._hippo = hippo
@@ -52,7 +51,7 @@ class Load:
         self.why: Counter[str] = Counter()
 
     def ask(self, due: float | None = None) -> None:
-        """Serve one turn; its time is counted from when it was due."""
+        """Serve one turn. Its time starts when it was due."""
         number = next(self._number)
         text = self._questions[number % len(self._questions)]
         started = time.perf_counter() if due is None else due
@@ -71,7 +70,7 @@ class Load:
             self.why.update(trace.missing if trace.skipped is None else [trace.skipped])
 
     def figures(self, seconds: float) -> dict[str, Any]:
-        """What became of the turns."""
+        """The outcomes of the turns."""
         answered = [*self.full, *self.partial, *self.refused]
         return {
             "turns": len(answered),
@@ -96,7 +95,7 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def logged() -> Iterator[list[str]]:
-    """The lines that the library logs meanwhile."""
+    """Collects the lines that the library logs."""
     log, handler = logging.getLogger("hippocampe"), _Lines()
     log.setLevel(logging.INFO)
     log.addHandler(handler)
@@ -158,7 +157,7 @@ def measure(
     load_factor: float,
     deadline: int,
 ) -> dict[str, Any]:
-    """Both loops on a folder that is filled."""
+    """Both loops on a filled folder."""
     with Hippocampe.open(Config(folder)) as hippo:
         hippo.flush()
         hippo.update_settings(scope=Scope(space=plan.space(0)), hook_timeout_ms=deadline)
@@ -180,7 +179,7 @@ def measure(
 
 
 def run(plan: Plan, keep: Path | None, *how: Any) -> dict[str, Any]:
-    """Fill a folder, or take a kept one, and measure it in a process of its own."""
+    """Fill a folder, or use a cached one, and measure it in a fresh process."""
     with tempfile.TemporaryDirectory() as scratch:
         used = Path(scratch) / "data"
         kept = keep / f"overload-{plan.size}-{plan.turns}" if keep else None
@@ -194,7 +193,7 @@ def run(plan: Plan, keep: Path | None, *how: Any) -> dict[str, Any]:
 
 
 def show(found: dict[str, Any]) -> None:
-    """Print what was measured."""
+    """Print the figures."""
     print(f"{found['size']} memories, {found['turns']} turns of talk, one space")
     rows = [(f"{callers} callers", each) for callers, each in found["closed_loop"].items()]
     rate = found["open_loop"]["arrivals_per_second"]

@@ -2,16 +2,16 @@
 
     python benchmarks/pairs.py FILE... [--out results.json] [--show 10]
 
-Each pair is decided in both orders, as if every pair were nominated: the worst case. Reads
+Each pair is decided in both orders, as if every pair were nominated, the worst case. Reads
 JSON Lines (``.jsonl``, ``.jsonl.gz``) and CSV, in one of these forms:
 
-- ``{"fr1", "fr2", "en1", "en2", "duplicate": 0|1}``: one pair per language, the same or not;
-- ``{"a", "b", "label", "language"?}``: ``paraphrase`` means the same, any other label differs,
-  and ``must_update`` (``a`` is old, ``b`` is new) must come out as an update;
-- ``a,b,score`` without a header: a similarity from 0 to 5; below 4 the two differ, 5 is the same,
-  between is counted apart as close.
+- ``{"fr1", "fr2", "en1", "en2", "duplicate": 0|1}``: one pair per language, same or different;
+- ``{"a", "b", "label", "language"?}``: ``paraphrase`` is the same, any other label is different, and
+  ``must_update`` (``a`` is old, ``b`` is new) must be decided as an update;
+- ``a,b,score`` without a header: a similarity from 0 to 5; below 4 is different, 5 is the same, values
+  between count separately as close.
 
-A wrong merge is a pair that differs and comes out as ``updated`` or ``reinforced``.
+A wrong merge is a different pair decided as ``updated`` or ``reinforced``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MERGED = {Verdict.UPDATED, Verdict.REINFORCED}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sentences, their language and what they are to each other."""
+    """Two sentences, their language and their relation."""
 
     first: str
     second: str

@@ -1,11 +1,11 @@
-"""How well recall finds what answers a question, on folders of documents and questions.
+"""Quality of recall on folders of documents and questions.
 
     python benchmarks/recall.py FOLDER... [--sample N] [--cache DIR] [--out results.json]
 
 A folder holds `corpus.jsonl` {id, text, scope?, session?, date?, speaker|role?}, `queries.jsonl`
-{id, text, scope?, type?, user?, date?} (both may be gzipped) and `qrels.tsv` (query, document). Documents that
-have a speaker or a role come in as talk, each a turn of its own; others as memories. Everything
-goes through the real engine, and only questions with evidence count.
+{id, text, scope?, type?, user?, date?} (both may be gzipped) and `qrels.tsv` (query, document). Documents with a
+speaker or a role are imported as talk, each as its own turn; others as memories. Everything runs in the
+real engine. Only questions with evidence count.
 """
 
 import sys
@@ -24,19 +24,19 @@ from hippocampe import Scope
 from hippocampe.retrieval import features, scoring, signals
 
 SHOWN = 20
-"""How many results are asked for: those whose scores are checked for calibration."""
+"""Results per question, also used for the calibration error."""
 METRICS = ("ndcg@10", "recall@5", "recall@10", "hit@1", "mrr@20")
 MOST_KINDS = 20
-"""More are titles of what was read rather than kinds of question."""
+"""With more types, they are titles rather than kinds of question."""
 BINS = 10
 LEAST = 0.3
-"""The lowest threshold that the settings accept for what goes into a turn."""
+"""The lowest threshold that the settings accept for injections."""
 STAGES = {
     "late interaction": "late_damped",
     "late, neighbours": "near_damped",
     "late, meaning": "meaning_near",
 }
-"""Rows made by one of the ranker's signals alone, over the fused candidates."""
+"""Rows ranked by a single signal over the fused candidates."""
 WHOLE = "hybrid (the whole)"
 
 
@@ -45,7 +45,7 @@ WHOLE = "hybrid (the whole)"
 
 @dataclass(slots=True)
 class Asked:
-    """What the questions of one folder gave, each list in the order of the questions."""
+    """Measurements of one folder, in the order of the questions."""
 
     kinds: list[str] = field(default_factory=list)
     measured: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Asked:
 
 
 def measure(found: Sequence[str], answers: frozenset[str]) -> tuple[float, ...]:
-    """The metrics, in the order of `METRICS`, of documents found, best first."""
+    """Metrics of a ranking of documents, in the order of `METRICS`."""
     right = [document in answers for document in found]
     gains = sum(1 / np.log2(place + 2) for place, good in enumerate(right[:10]) if good)
     ideal = sum(1 / np.log2(place + 2) for place in range(min(10, len(answers))))
@@ -71,7 +71,7 @@ def measure(found: Sequence[str], answers: frozenset[str]) -> tuple[float, ...]:
 
 
 class Questions:
-    """Asks the questions of a corpus in every way."""
+    """Asks the questions of a corpus for every row."""
 
     def __init__(self, loaded: Loaded, collection: str):
         self._loaded = loaded
@@ -90,7 +90,7 @@ class Questions:
         return found, time.perf_counter() - started
 
     def ask(self, query: Query, asked: Asked) -> None:
-        """Ask one question in all ways and note what came of it."""
+        """Ask one question for all rows and record the results."""
         rows: dict[str, Sequence[str]] = {}
         for name, mode in (("BM25", "text"), ("dense", "semantic")):
             found, seconds = self._recall(query, mode)
@@ -136,7 +136,7 @@ class Questions:
 
 
 def calibration(scores: Sequence[Sequence[tuple[float, bool]]]) -> dict[str, Any]:
-    """Expected calibration errors and the reliability table, over equal bins of the score.
+    """Expected calibration errors and reliability table over equal bins of the score.
 
     Most of what is found for a question is rightly given a score near 0, which flatters the error
     over all of it: that of the first results, and that of what a threshold could let through, are
@@ -206,7 +206,7 @@ def summary(asked: Asked) -> dict[str, Any]:
 
 
 def run(folder: Path, sample: int | None, cache: Path | None, form: str | None) -> dict[str, Any]:
-    """Import one folder, ask its questions, return the figures."""
+    """Import one folder, ask its questions and return the figures."""
     corpus = corpora.read_corpus(folder)
     form = form or corpus.form
     queries = corpora.sample(corpus, sample)

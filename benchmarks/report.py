@@ -1,4 +1,4 @@
-"""The results as Markdown tables and plots.
+"""Results as Markdown tables and plots.
 
     python benchmarks/report.py [results.json ...] [--out report.md] [--plots DIR]
 
@@ -34,7 +34,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def provenance(report: dict[str, Any]) -> str:
-    """One line that says how figures came about."""
+    """One line with the provenance of figures."""
     machine = report["machine"]
     packages = ", ".join(f"{name} {of}" for name, of in report["packages"].items() if of)
     changed = " with uncommitted changes" if report["uncommitted_changes"] else ""
@@ -47,12 +47,12 @@ def provenance(report: dict[str, Any]) -> str:
 
 
 def titled(name: str, folder: dict[str, Any]) -> str:
-    """The name of a folder, marked where the weights were learnt on it."""
+    """The name of a folder, marked if it is in-sample."""
     return f"{name} (in-sample)" if folder["in_sample"] else name
 
 
 def recall(results: dict[str, Any]) -> Iterator[str]:
-    """Quality: one table a folder, one of the kinds of questions, one of the scores."""
+    """Quality: per folder a table of rows, of kinds of questions and of scores."""
     yield f"Weights of the ranker: {results['ranker']['digest']}."
     for name, folder in results["folders"].items():
         yield f"### {titled(name, folder)}"
@@ -86,7 +86,7 @@ def recall(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _errors(calibration: dict[str, Any]) -> str:
-    """That over all, then those that older results do not have: of the first, from a threshold."""
+    """The calibration error over all results, of the first ones, and above a threshold. Older results lack the last two."""
     more = [
         f"{name.removeprefix('error_').replace('_', ' ')} {value:.3f}"
         for name, value in calibration.items()
@@ -96,7 +96,7 @@ def _errors(calibration: dict[str, Any]) -> str:
 
 
 def injection(results: dict[str, Any]) -> Iterator[str]:
-    """What a turn is given: one table a folder."""
+    """Injections: one table per folder."""
     yield f"Weights of the ranker: {results['ranker']['digest']}."
     for name, folder in results["folders"].items():
         yield f"### {titled(name, folder)}"
@@ -175,7 +175,7 @@ def latency(results: dict[str, Any]) -> Iterator[str]:
 
 
 def overload(results: dict[str, Any]) -> Iterator[str]:
-    """Turns a second, by number of callers and at twice the capacity."""
+    """Turns per second by number of callers, and at twice the capacity."""
     loops = {f"{callers} callers": each for callers, each in results["closed_loop"].items()}
     arrived = results["open_loop"]
     loops[f"{arrived['arrivals_per_second']} arrivals a second"] = arrived
@@ -192,7 +192,7 @@ def overload(results: dict[str, Any]) -> Iterator[str]:
 
 
 def bulk(results: dict[str, Any]) -> Iterator[str]:
-    """Imports: a column each."""
+    """Imports, one column each."""
     names = list(results)
     yield table(
         ["", *names],
@@ -201,7 +201,7 @@ def bulk(results: dict[str, Any]) -> Iterator[str]:
 
 
 def crash(results: dict[str, Any]) -> Iterator[str]:
-    """Kills: what was counted."""
+    """Crash safety."""
     opening = results["opening_after_a_kill"]
     counted = [
         [key, f"{value:,}"] for key, value in results.items() if isinstance(value, int | float)
@@ -292,7 +292,7 @@ def _reliability(axes: Any, results: dict[str, Any]) -> None:
 
 
 def _hits(axes: Any, results: dict[str, Any]) -> None:
-    """Hit rate against tokens: the thresholds as a line, what they are compared with as points."""
+    """Hit rate against tokens: thresholds as a line, baselines as points."""
     marks = {"as shipped": "*", "last": "s", "BM25": "^", "hybrid": "v"}
     for number, (name, folder) in enumerate(results["folders"].items()):
         points = {

@@ -1,7 +1,6 @@
-"""Make `data/word_spaces.npz`: the mean and main directions of the default embedder's own words.
+"""Make `data/word_spaces.npz`: mean and principal directions of the words of the default embedder.
 
-The words are the whole-word Latin pieces of the model's vocabulary, so nothing but the model is
-needed: `python benchmarks/word_space.py src/hippocampe/data/word_spaces.npz`.
+The words are the whole-word Latin pieces of the vocabulary of the model, so only the model is needed: `python benchmarks/word_space.py src/hippocampe/data/word_spaces.npz`.
 """
 
 from __future__ import annotations

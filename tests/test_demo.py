@@ -50,7 +50,7 @@ def test_the_data_stays_in_a_folder_of_ones_own(report: demo.Report, folder: Pat
         assert stats.messages == report.messages
         assert stats.superseded == len(report.corrected)
         assert hippo.verify().ok
-    with pytest.raises(InvalidInput, match="already"):
+    with pytest.raises(InvalidInput, match="not empty"):
         demo.run(folder)
 
 

@@ -1,7 +1,7 @@
-"""The demonstration: two months of talk are loaded, then asked about.
+"""The demonstration: load two months of talk, then ask questions about it.
 
-The clock moves along with the talk, so what was corrected, what expired and "three weeks ago" come
-out as they would have.
+The clock follows the dates of the talk, so corrections, expiries and "three weeks ago" behave as they
+did at the time.
 """
 
 import json
@@ -22,12 +22,12 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.types import Recollection, Scope
 
 LIMIT = 3
-"""How many are recalled for each question."""
+"""Results per question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, what was found, and whether an expected answer is among it."""
+class AskedQuestion:
+    """A question with its results; `answered` if one of them contains an expected answer."""
 
     question: str
     about: str
@@ -38,8 +38,8 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
-    """A statement that superseded another, and by which rule."""
+class Correction:
+    """A statement that superseded another, and the rule that decided it."""
 
     old: str
     new: str
@@ -48,13 +48,13 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the demonstration did."""
+    """The result of the demonstration."""
 
     messages: int
     memories: int
     load_seconds: float
-    corrected: tuple[Corrected, ...]
-    asked: tuple[Asked, ...]
+    corrected: tuple[Correction, ...]
+    asked: tuple[AskedQuestion, ...]
 
     @property
     def answered(self) -> int:
@@ -66,7 +66,7 @@ class Report:
 
 
 class _Clock:
-    """A clock that is set by hand."""
+    """A clock that the demonstration sets."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -83,15 +83,15 @@ def run(folder: Path | None = None, progress: Progress | None = None) -> Report:
     """Load the sample and ask its questions.
 
     Args:
-        folder: A new or empty folder for the data; default: a temporary one, removed afterwards.
-        progress: Called as messages and memories go in.
+        folder: A new or empty folder for the data; default: a temporary folder, removed afterwards.
+        progress: Called with the task, the number done and the total.
 
     Raises:
-        InvalidInput: The folder holds something already.
+        InvalidInput: The folder is not empty.
     """
     if folder is not None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InvalidInput(f"{folder} holds something already: give the demo a new folder.")
+            raise InvalidInput(f"{folder} is not empty: give the demo a new folder.")
         return _run(folder, progress)
     temporary = Path(tempfile.mkdtemp(prefix="hippocampe-demo-"))
     try:
@@ -108,30 +108,30 @@ def _run(folder: Path, progress: Progress | None) -> Report:
         talk = files("hippocampe") / "sample" / "messages.jsonl"
         with as_file(talk) as path:
             imported = hippo.import_from(path, scope=Scope(), progress=progress)
-        corrected: list[Corrected] = []
+        corrected: list[Correction] = []
         for number, statement in enumerate(statements, 1):
             clock.now = datetime.fromisoformat(statement["at"])
             corrected += _remember(hippo, statement)
             if progress:
                 progress("remembering", number, len(statements))
         load_seconds = perf_counter() - started
-        asked: list[Asked] = []
+        asked: list[AskedQuestion] = []
         for question in json.loads(_sample("questions.json")):
             clock.now = datetime.fromisoformat(question["asked_at"])
             asked.append(_ask(hippo, question))
     return Report(imported.added, len(statements), load_seconds, tuple(corrected), tuple(asked))
 
 
-def _remember(hippo: Hippocampe, statement: dict[str, Any]) -> list[Corrected]:
+def _remember(hippo: Hippocampe, statement: dict[str, Any]) -> list[Correction]:
     given = dict(statement)
     given.pop("at")
     scope = Scope(user=given.pop("user"), channel=given.pop("channel"))
     result = hippo.remember(given.pop("content"), scope=scope, **given)
     olds = [hippo.get(id, scope=scope) for id in result.replaced]
-    return [Corrected(old.content, result.memory.content, result.reason) for old in olds]
+    return [Correction(old.content, result.memory.content, result.reason) for old in olds]
 
 
-def _ask(hippo: Hippocampe, question: dict[str, Any]) -> Asked:
+def _ask(hippo: Hippocampe, question: dict[str, Any]) -> AskedQuestion:
     started = perf_counter()
     found = hippo.recall(
         question["question"],
@@ -141,7 +141,7 @@ def _ask(hippo: Hippocampe, question: dict[str, Any]) -> Asked:
         explain=True,
     )
     took_ms = (perf_counter() - started) * 1000
-    return Asked(
+    return AskedQuestion(
         question=question["question"],
         about=question["about"],
         asked_at=datetime.fromisoformat(question["asked_at"]),

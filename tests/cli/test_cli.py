@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -20,11 +21,14 @@ import typer
 from typer.testing import CliRunner
 
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.cli import doctor, show, terminal
+from hippocampe.cli import doctor, terminal
 from hippocampe.cli.app import app
+from hippocampe.cli.show import layout
+from hippocampe.cli.show.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.ingest import archive
 from hippocampe.retrieval import log as retrieval_log
+from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.store import sqlite
 from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
@@ -59,8 +63,8 @@ def run(folder: Path, hashed: None) -> Run:
     Hippocampe.open(Config(folder, embedder=HASHED, background=False)).close()
     runner = CliRunner(env={"HIPPOCAMPE_FOLDER": str(folder), "COLUMNS": "200"})
 
-    def invoke(*typed: str, typing: str | bytes | None = None) -> Result:
-        given = runner.invoke(app, typed, input=typing)
+    def invoke(*typed: str, typing: str | bytes | None = None, columns: str = "200") -> Result:
+        given = runner.invoke(app, typed, input=typing, env={"COLUMNS": columns})
         if given.exception is not None and not isinstance(given.exception, SystemExit):
             raise given.exception
         return Result(given)
@@ -99,13 +103,16 @@ def commands() -> Iterator[list[str]]:
 class TestTurns:
     def test_settings_are_shown_with_what_they_may_be(self, run: Run) -> None:
         shown = run("settings").out
-        row = r"auto_retrieve_max_results +4 +4 +a whole number from 1 to 10"
+        row = r"auto_retrieve_max_results +4 +a whole number from 1 to 10"
         assert re.search(row, shown)
-        assert re.search(r"digest_hours +2 6 10 14 18 22 +2 6 10 14 18 22 +a list of hours", shown)
+        assert re.search(r"digest_hours +2 6 10 14 18 22 +a list of hours", shown)
         assert set(run("settings", "--json").json) == {
             each.name for each in dataclasses.fields(Settings)
         }
         assert run("settings", "recent_hours", "--json").json == {"recent_hours": 6}
+        run("settings", "set", "recent_hours", "12")
+        assert re.search(r"recent_hours +12 +6 +a whole number", run("settings").out)
+        assert re.search(row, run("settings").out)
 
     @pytest.mark.parametrize(
         ("name", "typed", "kept"),
@@ -164,7 +171,7 @@ class TestTurns:
         shown = run("retrievals").out
         assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
         assert "1 injected, 1 below threshold of 2 found" in shown
-        assert "left out, late or down: notes" in shown
+        assert "left out: notes" in shown
         assert "\u202e" not in shown
         assert [each["id"] for each in run("retrievals", "--json", "-n", "1").json] == ["1"]
         only = run("retrievals", "--json", "--channel", "salon0", "--channel-only").json
@@ -257,6 +264,20 @@ class TestHelp:
         text = " ".join(run("--help").out.split())
         for told in ("Exit codes", "4 verify found", "HIPPOCAMPE_FOLDER", "--install-completion"):
             assert told in text
+
+    def test_examples_are_valid_command_lines(self) -> None:
+        shown = 0
+        for typed in commands():
+            command = typer.main.get_command(app)
+            for name in typed:
+                command = command.commands[name]
+            for line in (command.epilog or "").splitlines():
+                if line.startswith("hippocampe "):
+                    given = shlex.split(line.replace("\\[", "["))[1 + len(typed) :]
+                    assert shlex.split(line)[1 : 1 + len(typed)] == typed
+                    command.make_context(typed[-1], given)
+                    shown += 1
+        assert shown > 20
 
     def test_it_loads_nothing_heavy(self) -> None:
         code = (
@@ -610,6 +631,13 @@ class TestForgetting:
         assert run("forget", "tuba").code == 1
         assert len(run("recent", "--json").json) == 1
 
+    def test_ids_fit_in_80_columns(self, run: Run, said: Callable[..., str]) -> None:
+        id = said("Zoé joue du tuba " * 5, "--type", "decision")
+        wide = run("erase", "--subject", "Zoé", "--dry-run", columns="80").out
+        wide += run("before-turn", "qui joue du tuba ?", "--explain", columns="80").out
+        assert wide.count(id) == 2
+        assert max(map(len, wide.splitlines())) <= 80
+
     def test_in_scripts(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba")
         assert run("forget", "tuba", "--json").code == 2
@@ -735,18 +763,14 @@ class TestDoctor:
         assert set(doctor.PACKAGES) == required
 
 
-def test_every_reason_names_signals_that_exist() -> None:
-    from hippocampe.cli.show import _REASONS
-    from hippocampe.retrieval.scoring import RIVALS
-    from hippocampe.retrieval.signals import SIGNALS
-
-    named = [name for names in _REASONS.values() for name in names]
-    assert set(named) <= {*SIGNALS, RIVALS}
-    assert len(named) == len(set(named))
+def test_every_signal_has_a_reason_or_is_a_correction() -> None:
+    named = [name for names in REASONS.values() for name in names]
+    named += [*OBJECTIONS, *CORRECTIONS]
+    assert sorted(named) == sorted(LOGGED_SIGNALS)
 
 
 def test_counts_are_spelled() -> None:
     counts = {"memory": 2, "turn": 1, "live": 1, "note": 0, "below threshold": 3}
-    assert show.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
-    assert show.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
-    assert show.counted({}) == "nothing"
+    assert layout.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
+    assert layout.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
+    assert layout.counted({}) == "nothing"

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from test_cli import HOSTILE, Run, run, said  # noqa: F401
 
+from hippocampe import Hippocampe
+
 
 def contents(answer: Any) -> list[str]:
     return [memory["content"] for memory in answer.json["items"]]
@@ -56,6 +58,17 @@ class TestList:
         assert "There are no" in run("list").out
 
 
+class TestReading:
+    @pytest.mark.parametrize("command", ["list", "spaces", "users", "subjects"])
+    def test_beside_the_owner_and_without_creating_data(
+        self, run: Run, folder: Path, tmp_path: Path, command: str
+    ) -> None:
+        with Hippocampe.open(folder):
+            assert run(command).code == 0
+        missing = run(command, "--folder", str(tmp_path / "none"))
+        assert (missing.code, (tmp_path / "none").exists()) == (1, False)
+
+
 class TestMetadata:
     def test_it_is_typed_shown_and_filtered(self, run: Run, said: Callable[..., str]) -> None:
         typed = ("source=crm", "row=3", 'code="3"', "zip=01234", "paid=true", "rate=NaN")
@@ -94,11 +107,11 @@ class TestCounts:
             "talk": {"memories": 0, "messages": 2},
             "default": {"memories": 1, "messages": 0},
         }
-        assert re.search(r"^ 0 +2 +talk *\n 1 +0 +default", run("spaces").out, re.MULTILINE)
+        assert re.search(r"^0 +2 +talk *\n1 +0 +default", run("spaces").out, re.MULTILINE)
         assert run("users", "--json").json == {"ana": {"memories": 1, "messages": 0}}
-        assert re.search(r"^ 0 +1 +dev", run("users", "--space", "talk").out, re.MULTILINE)
+        assert re.search(r"^0 +1 +dev", run("users", "--space", "talk").out, re.MULTILINE)
         assert run("subjects", "--json").json["tuba"] == 1
-        assert re.search(r"^ 1 +tuba", run("subjects").out, re.MULTILINE)
+        assert re.search(r"^1 +tuba", run("subjects").out, re.MULTILINE)
 
 
 class TestAfterTurn:

@@ -3,7 +3,7 @@
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.cli.show import reasons
+from hippocampe.cli.show.reasons import reasons
 from hippocampe.types import Recollection
 
 ALEX, BEA = Scope(user="alex", channel="desk"), Scope(user="bea", channel="garden")

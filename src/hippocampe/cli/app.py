@@ -1,4 +1,4 @@
-"""The commands put together, what `--help` says, and the entry point."""
+"""The program: its commands, `--help` and the entry point."""
 
 import io
 import sys
@@ -10,15 +10,16 @@ from hippocampe import __version__
 from hippocampe.cli import browse, memories, removal, talk, turns, upkeep
 
 _NOTES = """\
-Exit codes: 0 done; 1 it could not be done, or was not confirmed: stderr says
-why; 2 the command was not understood; 3 nothing has this id or key, or there
-are no facts; 4 verify found a difference; 130 it was interrupted.
+First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
 
-With --json the answer is one JSON value on stdout: what the library returns;
-a failure is an object with error and kind.
+Exit codes: 0 success; 1 failed or not confirmed, see stderr; 2 invalid command
+line; 3 no such id or key; 4 verify found a difference; 130 interrupted.
 
-HIPPOCAMPE_FOLDER, HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL
-stand for the options of these names.
+--json prints one JSON value on stdout: the result of the library, or an object
+with error and kind.
+
+HIPPOCAMPE_FOLDER, HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL set
+the defaults of the options with these names.
 """
 
 app = typer.Typer(
@@ -39,7 +40,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def hippocampe(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """The long-term memory of a conversational agent."""
@@ -53,6 +54,6 @@ def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A Windows code page has no letter for everything that people say.
+            # Windows code pages cannot encode every character.
             stream.reconfigure(errors="replace")
     app(prog_name="hippocampe")

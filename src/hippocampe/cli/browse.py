@@ -1,11 +1,12 @@
-"""Commands that list: memories page by page, and the spaces, users and subjects there are."""
+"""Commands that list memories, spaces, users and subjects."""
 
 from typing import Annotated, cast, get_args
 
 import typer
 
-from hippocampe.cli import options, show
+from hippocampe.cli import options
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
+from hippocampe.cli.show import memories as show
 from hippocampe.types import MEMORY_COLLECTIONS, Order, State
 
 app = typer.Typer()
@@ -14,7 +15,15 @@ STATES = get_args(State)
 ORDERS = get_args(Order)
 
 
-@command(app, "list", panel=PANEL)
+@command(
+    app,
+    "list",
+    panel=PANEL,
+    examples=[
+        "list --type decision --since 2026-01-01",
+        "list --state all --order importance -n 20",
+    ],
+)
 def list_memories(
     call: Call,
     *,
@@ -22,19 +31,15 @@ def list_memories(
         str | None,
         typer.Option(
             "--collection",
-            help=f"Only this one: {', '.join(MEMORY_COLLECTIONS)}.",
+            help=f"One of {', '.join(MEMORY_COLLECTIONS)}.",
             autocompletion=lambda: list(MEMORY_COLLECTIONS),
         ),
     ] = None,
     type: options.Types = None,
     subject: options.Subjects = None,
     category: options.Category = None,
-    of_user: Annotated[
-        str | None, typer.Option("--of-user", help="Only what this user said.")
-    ] = None,
-    of_channel: Annotated[
-        str | None, typer.Option("--of-channel", help="Only what was said on this channel.")
-    ] = None,
+    of_user: options.OfUser = None,
+    of_channel: options.OfChannel = None,
     metadata: options.WithPairs = None,
     since: options.Since = None,
     until: options.Until = None,
@@ -49,11 +54,11 @@ def list_memories(
     limit: options.Limit = 50,
     cursor: Annotated[
         str | None,
-        typer.Option("--cursor", help="Where the page before ended; repeat its other options."),
+        typer.Option("--cursor", help="Continue a listing; repeat its other options."),
     ] = None,
 ) -> None:
-    """List memories, page by page; times are those at which they were learnt."""
-    with call.open() as hippo:
+    """List memories page by page. Times refer to when they were stored."""
+    with call.read() as hippo:
         page = hippo.memories(
             scope=call.scope,
             collection=collection,
@@ -72,29 +77,29 @@ def list_memories(
         )
     call.answer(page, lambda: show.memories(page.items, call.config.timezone))
     if page.next_cursor and not call.json:
-        # On one line, however narrow the terminal: it is there to be copied.
-        typer.echo(f"There are more: add --cursor {page.next_cursor}")
+        # Not wrapped, so that it can be copied.
+        typer.echo(f"\nThere are more: add --cursor {page.next_cursor}")
 
 
 @command(app, "spaces", panel=PANEL, shared=OF_A_FOLDER)
 def spaces(call: Call) -> None:
-    """Show the spaces with their memories and messages, the largest first."""
-    with call.open() as hippo:
+    """List the spaces with their numbers of memories and messages, largest first."""
+    with call.read() as hippo:
         found = hippo.spaces()
     call.answer(found, lambda: show.counts("space", found))
 
 
 @command(app, "users", panel=PANEL)
 def users(call: Call) -> None:
-    """Show who said something in the space, with their memories and messages."""
-    with call.open() as hippo:
+    """List the users of the space with their numbers of memories and messages."""
+    with call.read() as hippo:
         found = hippo.users(scope=call.scope)
     call.answer(found, lambda: show.counts("user", found))
 
 
 @command(app, "subjects", panel=PANEL)
 def subjects(call: Call) -> None:
-    """Show the subjects of the space with their current memories, the most frequent first."""
-    with call.open() as hippo:
+    """List the subjects of the space with their numbers of current memories."""
+    with call.read() as hippo:
         found = hippo.subjects(scope=call.scope)
     call.answer(found, lambda: show.subjects(found))

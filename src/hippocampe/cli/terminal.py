@@ -1,7 +1,7 @@
-"""What goes to a terminal, or out as JSON.
+"""Output to terminals, and as JSON.
 
-What was said by people is data: it is never read as markup, and characters that steer a terminal or
-reorder the text around them are shown as escapes.
+Content is data: it is never parsed as markup, and characters that control a terminal or reorder text
+are escaped.
 """
 
 import json
@@ -21,16 +21,16 @@ _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 _PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "..."}
-"""What stands for a sign that the terminal's encoding lacks."""
+"""Replacements for signs that the encoding of the terminal lacks."""
 
 
 def escaped(text: str) -> str:
-    """Text with every character that steers a terminal, or reorders text, written as an escape."""
+    """Escape the characters that control a terminal or reorder text."""
     return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def sign(wanted: str) -> str:
-    """A sign, or what stands for it where it cannot be printed."""
+    """A sign, or its ASCII replacement if stdout cannot encode it."""
     try:
         wanted.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -45,7 +45,7 @@ def _console(*, stderr: bool = False) -> "Console":
 
 
 def out(shown: "RenderableType", *, stderr: bool = False) -> None:
-    """Print for people."""
+    """Print with Rich."""
     _console(stderr=stderr).print(shown)
 
 
@@ -56,7 +56,7 @@ def error(message: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses as objects, times in ISO 8601, tuples as lists."""
+    """Convert to JSON types: dataclasses to objects, times to ISO 8601, tuples to lists."""
     if is_dataclass(value):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, dict):
@@ -72,13 +72,13 @@ def as_json(value: object) -> None:
     """Print one JSON value."""
     readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(plain(value), ensure_ascii=not readable, indent=2)
-    # Outside of strings JSON holds none of these, so escaping them leaves it valid.
+    # JSON has these characters only inside strings, so the output stays valid.
     sys.stdout.write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
 
 
 @contextmanager
 def progress() -> "Generator[Callable[[str, int, int], None]]":
-    """A bar per thing that is being done, on stderr and on terminals only."""
+    """Progress bars on stderr, one per task; none if stderr is not a terminal."""
     console = _console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         yield lambda what, done, total: None

@@ -1,4 +1,4 @@
-"""Commands for what goes in front of the model: the settings of a space, the log of its turns."""
+"""Commands on turns: injections, exchanges, settings and the log of retrievals."""
 
 import json
 from collections.abc import Sequence
@@ -7,13 +7,14 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from hippocampe.cli import options, show
+from hippocampe.cli import options
 from hippocampe.cli.call import Call, ListFirst, command, read_content
+from hippocampe.cli.show import turns as show
 from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Settings
 
 app = typer.Typer()
-settings_app = typer.Typer(help="The settings of a space.", cls=ListFirst)
+settings_app = typer.Typer(help="Settings of a space: list, set, reset.", cls=ListFirst)
 app.add_typer(settings_app, name="settings", rich_help_panel="Turns")
 PANEL = "Turns"
 NAMES = tuple(each.name for each in fields(Settings))
@@ -24,48 +25,63 @@ Name = Annotated[
 ]
 
 
-@command(app, "before-turn", panel=PANEL)
+@command(
+    app,
+    "before-turn",
+    panel=PANEL,
+    examples=['before-turn "where do we meet tomorrow?" --user dev --explain'],
+)
 def before_turn(
     call: Call,
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT…", help="What was said; several are a burst.")
+        list[str], typer.Argument(metavar="TEXT…", help="The message; several are a burst.")
     ],
     *,
     role: Annotated[
-        str, typer.Option("--role", help="Who said it: user, or system, which is not served.")
+        str, typer.Option("--role", help="user, or system, which gets no injection.")
     ] = "user",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what was considered, and what became of it.")
+        bool,
+        typer.Option("--explain", help="Show every candidate with its score, outcome and signals."),
     ] = False,
 ) -> None:
-    """Show what a turn would be given, silently, before the model answers."""
+    """Show what would be injected into the prompt for a message."""
     with call.read() as hippo:
         turn = hippo.before_turn(text, scope=call.scope, role=role)
-        # What explains it is worked out when it is looked at.
+        # The explanation is computed lazily and needs the open data.
         call.answer(_as_json(turn, explain), lambda: show.injection(turn, explain=explain))
 
 
-@command(app, "after-turn", panel=PANEL)
+@command(
+    app,
+    "after-turn",
+    panel=PANEL,
+    examples=['after-turn "I leave for Greece tomorrow" "Have a good trip!" --user dev'],
+)
 def after_turn(
     call: Call,
     message: Annotated[
         str,
         typer.Argument(
             metavar="MESSAGE",
-            help='What was said; - reads it from standard input, - alone {"message": …, "reply": …}.',
+            help='The message; - reads standard input, - alone {"message": …, "reply": …}.',
         ),
     ],
     reply: Annotated[
         str | None,
-        typer.Argument(metavar="REPLY", help="What was answered; - reads it from standard input."),
+        typer.Argument(metavar="REPLY", help="The reply; - reads standard input."),
     ] = None,
     *,
-    assistant: Annotated[str, typer.Option("--assistant", help="Who answered.")] = "assistant",
-    at: Annotated[str | None, typer.Option("--at", metavar="TIME", help="When, ISO 8601.")] = None,
+    assistant: Annotated[
+        str, typer.Option("--assistant", help="Name of the assistant.")
+    ] = "assistant",
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Time of the exchange, ISO 8601.")
+    ] = None,
 ) -> None:
-    """Store an exchange: what was said, and what was answered."""
+    """Store an exchange: a message and its reply."""
     if message == reply == "-":
-        raise typer.BadParameter("standard input holds one text: give the other as an argument.")
+        raise typer.BadParameter("standard input is one text: give the other as an argument.")
     if message == "-" and reply is None:
         message, reply = _read_exchange()
     else:
@@ -79,10 +95,10 @@ def after_turn(
 
 
 def _read_exchange() -> tuple[str, str | None]:
-    """Message and reply from a JSON object on standard input.
+    """Parse a message and a reply from a JSON object on standard input.
 
     Raises:
-        InvalidInput: There is no such object.
+        InvalidInput: Standard input is no such object.
     """
     found = _parsed(read_content("-"))
     if isinstance(found, dict):
@@ -90,7 +106,7 @@ def _read_exchange() -> tuple[str, str | None]:
         if "message" in said and said.keys() <= {"message", "reply"}:
             return said["message"], said.get("reply")
     raise InvalidInput(
-        'standard input must hold a JSON object such as {"message": "…", "reply": "…"}.'
+        'standard input must be a JSON object such as {"message": "…", "reply": "…"}.'
     )
 
 
@@ -108,22 +124,28 @@ def list_settings(
     call: Call,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Only this one.", autocompletion=lambda: list(NAMES)),
+        typer.Argument(
+            metavar="NAME", help="Only this setting.", autocompletion=lambda: list(NAMES)
+        ),
     ] = None,
 ) -> None:
-    """Show the settings with their defaults and what they may be."""
+    """Show the settings with their values and the values they accept."""
     with call.read() as hippo:
         found = hippo.settings(scope=call.scope)
     _answer(call, found, [name] if name else NAMES)
 
 
-@command(settings_app, "set")
+@command(
+    settings_app,
+    "set",
+    examples=["settings set recent_hours 12", "settings set live_rooms lobby garden"],
+)
 def set_setting(
     call: Call,
     name: Name,
-    value: Annotated[list[str], typer.Argument(help="Its value; several make a list.")],
+    value: Annotated[list[str], typer.Argument(help="The value; several make a list.")],
 ) -> None:
-    """Change a setting, from the next turn on."""
+    """Change a setting from the next turn on."""
     with call.open() as hippo:
         found = hippo.update_settings(scope=call.scope, **{name: _read(name, value)})
     _answer(call, found, [name])
@@ -131,7 +153,7 @@ def set_setting(
 
 @command(settings_app, "reset")
 def reset_setting(call: Call, name: Name) -> None:
-    """Give a setting its default back."""
+    """Reset a setting to its default."""
     with call.open() as hippo:
         found = hippo.update_settings(scope=call.scope, **{name: None})
     _answer(call, found, [name])
@@ -147,7 +169,7 @@ def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
 
 
 def _read(name: str, typed: Sequence[str]) -> object:
-    """What was typed, as the first of its readings that the setting accepts: JSON, then words."""
+    """Parse a value: as JSON if the setting accepts that, else as text."""
     from hippocampe.engine.settings import check
 
     parsed = [_parsed(each) for each in typed]
@@ -159,7 +181,7 @@ def _read(name: str, typed: Sequence[str]) -> object:
             return check(name, reading)
         except InvalidInput:
             continue
-    return readings[0]  # The library refuses it, and says what it takes.
+    return readings[0]  # The library rejects it with a message.
 
 
 def _parsed(typed: str) -> object:
@@ -177,7 +199,7 @@ def retrievals(
     since: options.Since = None,
     channel_only: options.ChannelOnly = False,
 ) -> None:
-    """Show what turns were given, what was left out and why, newest first."""
+    """Show the log of injections with the outcome of every candidate, newest first."""
     with call.read() as hippo:
         found = hippo.retrievals(
             scope=call.scope, limit=limit, since=call.moment(since), channel_only=channel_only

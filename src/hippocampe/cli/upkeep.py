@@ -1,4 +1,4 @@
-"""Commands for the data as a whole, and the demonstration."""
+"""Commands on the whole data folder, and the demonstration."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli import options, show, terminal
+from hippocampe.cli import options, terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
+from hippocampe.cli.show import upkeep as show
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -16,22 +17,24 @@ NOT_CLEAN = 4
 
 @command(app, "stats", panel=PANEL)
 def stats(call: Call) -> None:
-    """Count what the space holds, and say how the index is."""
+    """Show the counts of the space and the state of the index."""
     with call.read() as hippo:
         found = hippo.stats(scope=call.scope)
-    call.answer(found, lambda: show.stats(found))
+    call.answer(found, lambda: show.stats(found, call.config.timezone))
 
 
-@command(app, "verify", panel=PANEL, shared=OF_A_FOLDER)
+@command(app, "verify", panel=PANEL, shared=OF_A_FOLDER, examples=["verify --absent Nadia"])
 def verify(
     call: Call,
     *,
     absent: Annotated[
         list[str] | None,
-        typer.Option("--absent", metavar="TEXT", help="Must be in no file; repeatable."),
+        typer.Option(
+            "--absent", metavar="TEXT", help="A text that must be in no file; repeatable."
+        ),
     ] = None,
 ) -> None:
-    """Compare store and index, and check the database."""
+    """Compare store and index, and check the database. Exit code 4 on a difference."""
     with call.read() as hippo, terminal.progress() as progress:
         progress("comparing store and index", 0, 0)
         found = hippo.verify(absent=absent or ())
@@ -40,10 +43,16 @@ def verify(
         raise typer.Exit(NOT_CLEAN)
 
 
-@command(app, "reindex", panel=PANEL, shared=OF_A_FOLDER)
+@command(
+    app,
+    "reindex",
+    panel=PANEL,
+    shared=OF_A_FOLDER,
+    examples=["reindex", "reindex --embedder openai:text-embedding-3-small"],
+)
 def reindex(call: Call) -> None:
-    """Build the index anew; with --embedder, embed everything anew with that one."""
-    # The data is opened with the embedder it has: the one named here is the one to change to.
+    """Rebuild the index. With --embedder, switch to that model and embed everything again."""
+    # Open with the current embedder: --embedder is the one to switch to.
     with call.open(replace(call.config, embedder=None)) as hippo, terminal.progress() as progress:
         done = hippo.reindex(embedder=call.embedder, progress=progress)
     call.answer(done, lambda: show.reindexed(done))
@@ -54,20 +63,22 @@ def backup(
     call: Call,
     path: Annotated[
         Path | None,
-        typer.Argument(help="Where to.", show_default="a dated file in backups in the data folder"),
+        typer.Argument(
+            help="The file to write.", show_default="a dated file in the folder backups of the data"
+        ),
     ] = None,
     *,
     force: options.Force = False,
 ) -> None:
-    """Copy the database while it is in use."""
+    """Copy the database, even while it is in use."""
     with call.read() as hippo:
         copy = hippo.backup(path, overwrite=force)
-    call.answer({"path": str(copy)}, lambda: f"copied to {copy}")
+    call.answer({"path": str(copy)}, lambda: f"backed up to {copy}")
 
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
 def doctor(call: Call) -> None:
-    """Check what Hippocampe needs, from Python to the index; exit 1 if anything is wrong."""
+    """Check Python, packages, disk and data. Exit code 1 on a problem."""
     from hippocampe.cli import doctor
 
     with terminal.progress() as progress:
@@ -86,15 +97,16 @@ def demo(
         typer.Option(
             "--folder",
             "-f",
-            help="A new folder, to keep the data and try more on it.",
-            show_default="a temporary one, removed afterwards",
+            help="A new folder, to keep the data.",
+            show_default="a temporary folder, removed afterwards",
         ),
     ] = None,
 ) -> None:
-    """Load two months of talk of two friends, then ask about it."""
+    """Load a sample, two months of talk between two friends, and ask it questions."""
     from hippocampe import demo
+    from hippocampe.cli.show.demonstration import demonstration
 
     with terminal.progress() as progress:
         report = demo.run(folder, progress)
     summed = {"answered": report.answered, "median_ms": report.median_ms}
-    call.answer(terminal.plain(report) | summed, lambda: show.demonstration(report, folder))
+    call.answer(terminal.plain(report) | summed, lambda: demonstration(report, folder))

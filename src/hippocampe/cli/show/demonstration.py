@@ -1,0 +1,64 @@
+"""The result of the demonstration."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import beginning, count, grid, lines, spoken, text, when
+from hippocampe.cli.show.reasons import reasons
+from hippocampe.cli.terminal import sign
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from hippocampe.demo import AskedQuestion, Report
+
+_MAX_CORRECTIONS = 3
+
+
+def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
+    """Each question with its answers, then the totals and what to try next."""
+    parts: list[RenderableType] = [
+        text(
+            f"{count(report.messages, 'message')} and {count(report.memories, 'memory')} of Camille "
+            f"and Owen, January and February 2026, loaded in {report.load_seconds:.1f} s"
+        )
+    ]
+    for each in report.asked:
+        mark = text(f"\n{sign('✓' if each.answered else '✗')} ", "bold")
+        parts.append(mark.append(text(each.question, "bold")).append(f"  {each.took_ms:.0f} ms"))
+        parts.append(_answers(each))
+    parts.append(
+        text(
+            f"\n{report.answered} of {count(len(report.asked), 'question')} answered within the first "
+            f"three results, {report.median_ms:.0f} ms at the median, without a language model.\n"
+            f"{count(len(report.corrected), 'memory')} were corrected; the old versions stay in the "
+            "history:"
+        )
+    )
+    examples = [each for each in report.corrected if each.old != each.new][:_MAX_CORRECTIONS]
+    for each in examples:
+        parts.append(grid([("", text(each.old)), (sign("→"), text(each.new))], indent=2))
+    parts.append(text(_next_steps(folder)))
+    return lines(*parts)
+
+
+def _answers(asked: "AskedQuestion") -> "RenderableType":
+    rows: list[tuple[RenderableType, RenderableType]] = []
+    for item in asked.found:
+        at = when(item.at, asked.question, "Europe/Paris", asked.asked_at)
+        content = text(f"{beginning(spoken(item))} ({at})")
+        rows.append((f"{item.score:.2f}", lines(content, text(reasons(item), "dim"))))
+    return grid(rows, indent=2)
+
+
+def _next_steps(folder: Path | None) -> str:
+    kept = f' --folder "{folder}"' if folder else ""
+    more = [f'  hippocampe recall "où part cam ?"{kept}'] if folder else []
+    return "\n".join(
+        (
+            "\nNow try your own:",
+            *more,
+            "  hippocampe import whatsapp.txt",
+            '  hippocampe recall "what did we say about the holidays?"',
+        )
+    )

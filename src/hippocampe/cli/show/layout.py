@@ -1,0 +1,132 @@
+"""Building blocks of every answer: text, tables, entries, counts and times.
+
+Text from users is escaped and never parsed as markup. Rich is imported on first use: `--help` and
+`--json` do without it.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from hippocampe.cli.terminal import escaped, sign
+from hippocampe.language.detect import Language, guess_language
+from hippocampe.language.humanize import relative_time
+from hippocampe.types import Recollection
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+_NOUNS = {
+    "memory": ("memory", "memories"),
+    "summary": ("summary", "summaries"),
+    "goal": ("goal", "goals"),
+    "fact": ("fact", "facts"),
+    "turn": ("turn", "turns"),
+    "message": ("message", "messages"),
+    "live": ("live message", "live messages"),
+    "note": ("note", "notes"),
+    "problem": ("problem", "problems"),
+    "line": ("line", "lines"),
+    "statement": ("statement", "statements"),
+    "question": ("question", "questions"),
+}
+"""Singular and plural. A name without an entry, such as an outcome, is invariable."""
+
+
+def count(number: int, kind: str) -> str:
+    """A number with its noun: `1 memory`, `1,200 memories`."""
+    one, several = _NOUNS.get(kind, (kind, kind))
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Several counts: `3 memories, 1 turn`. Zeros are dropped."""
+    return ", ".join(count(number, kind) for kind, number in counts.items() if number) or "nothing"
+
+
+def text(content: str, style: str = "") -> "Text":
+    """Escaped text in one style."""
+    from rich.text import Text
+
+    return Text(escaped(content), style=style)
+
+
+def lines(*parts: "RenderableType") -> "RenderableType":
+    """Parts below one another."""
+    from rich.console import Group
+
+    return Group(*parts)
+
+
+def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
+    """A table whose last column takes the remaining width.
+
+    Columns are two spaces apart, so that an id of 36 characters fits beside four short columns on
+    a terminal of 80.
+
+    Args:
+        columns: Their headers.
+        wrapped: Columns that may break their text over lines; the last one always may.
+    """
+    from rich import box
+    from rich.table import Table
+
+    made = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), expand=False
+    )
+    for name in columns[:-1]:
+        made.add_column(name, no_wrap=name not in wrapped)
+    made.add_column(columns[-1], overflow="fold")
+    return made
+
+
+def grid(rows: "Iterable[tuple[RenderableType, RenderableType]]", indent: int = 0) -> "Table":
+    """Two columns without headers or rules."""
+    from rich.table import Table
+
+    made = Table.grid(padding=(0, 2, 0, 0))
+    if indent:
+        made.add_column(width=indent - 2)
+    for left, right in rows:
+        made.add_row(*([""] if indent else []), left, right)
+    return made
+
+
+def pairs(rows: Iterable[tuple[str, object]]) -> "Table":
+    """Names in bold, each with its value."""
+    return grid((text(name, "bold"), text(str(value))) for name, value in rows)
+
+
+def entry(content: str, id: str, *more: "Text") -> "Text":
+    """A cell: the content, further lines, and the id last."""
+    from rich.text import Text
+
+    return Text("\n").join([text(content), *more, text(id, "dim")])
+
+
+def spoken(item: Recollection) -> str:
+    """The content of an item, after the name of its author if that is known."""
+    if item.memory is None and item.author and not item.content.startswith(item.author):
+        return f"{item.author}: {item.content}"
+    return item.content
+
+
+def beginning(content: str, limit: int = 200) -> str:
+    """The first words of a text, up to `limit` characters."""
+    return content if len(content) <= limit else content[:limit].rsplit(maxsplit=1)[0] + sign("…")
+
+
+def when(at: datetime | None, content: str, timezone: str, now: datetime | None = None) -> str:
+    """A relative time, in the language of `content`."""
+    if at is None:
+        return ""
+    language: Language = guess_language(content)
+    return relative_time(at, now=now or datetime.now(UTC), timezone=timezone, language=language)
+
+
+def local_time(at: datetime, timezone: str) -> str:
+    """A date and time of day in a timezone: `2026-01-06 12:48`."""
+    return f"{at.astimezone(ZoneInfo(timezone)):%Y-%m-%d %H:%M}"

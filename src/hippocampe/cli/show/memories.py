@@ -1,0 +1,206 @@
+"""Memories: found, listed, one with its fields, its versions and its neighbours."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, get_args
+
+from hippocampe.cli.show.layout import (
+    count,
+    entry,
+    lines,
+    local_time,
+    pairs,
+    spoken,
+    table,
+    text,
+    when,
+)
+from hippocampe.cli.show.reasons import reasons
+from hippocampe.cli.terminal import plain
+from hippocampe.types import (
+    Action,
+    Association,
+    Counts,
+    History,
+    Memory,
+    MetadataValue,
+    Recollection,
+    Remembered,
+    Review,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+
+def recollections(
+    found: Sequence[Recollection], *, query: str, timezone: str, took_ms: float | None = None
+) -> "RenderableType":
+    """What a recall found, best first."""
+    if not found:
+        return text("Nothing was found.")
+    rows = table("score", "kind", "when", "content")
+    for item in found:
+        why = [text(reasons(item), "italic")] if item.why else []
+        rows.add_row(
+            f"{item.score:.2f}",
+            item.kind,
+            when(item.at, query, timezone),
+            entry(spoken(item), item.id, *why),
+        )
+    if took_ms is None:
+        return rows
+    return lines(rows, text(f"\n{len(found)} found in {took_ms:,.0f} ms", "dim"))
+
+
+def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
+    """A table of memories; their state only if one of them is not current."""
+    if not found:
+        return text("There are no memories.")
+    states = [state(memory) for memory in found]
+    with_state = set(states) != {"current"}
+    rows = table("type", *(["state"] if with_state else []), "when", "content")
+    for memory, its_state in zip(found, states, strict=True):
+        rows.add_row(
+            memory.type,
+            *([its_state] if with_state else []),
+            when(memory.created_at, memory.content, timezone),
+            entry(memory.content, memory.id, *_metadata(memory)),
+        )
+    return rows
+
+
+def memory(item: Memory, timezone: str) -> "RenderableType":
+    """Every field of a memory that has a value."""
+    values = plain(item)
+    for name in ("subjects", "evidence"):
+        values[name] = ", ".join(getattr(item, name))
+    for name in values:
+        at = getattr(item, name)
+        if isinstance(at, datetime):
+            values[name] = local_time(at, timezone)
+    values["metadata"] = _metadata_as_typed(item)
+    return pairs((name, value) for name, value in values.items() if value not in (None, ""))
+
+
+def changed(action: str, item: Memory | Recollection) -> "RenderableType":
+    """What was done to one memory or turn: `deleted: …`."""
+    content = item.content if isinstance(item, Memory) else spoken(item)
+    return lines(text(f"{action}: {content}"), text(item.id, "dim"))
+
+
+def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
+    """What `remember` did, what it replaced, and why."""
+    shown = [text(f"{result.action}: {result.memory.content}")]
+    shown += [text(f"replaces: {old.content} ({old.id})") for old in replaced]
+    if result.action != "inserted":
+        shown.append(text(f"because: {result.reason}"))
+    return lines(*shown, text(result.memory.id, "dim"))
+
+
+def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
+    """How many statements were inserted, updated an older one, or reinforced one."""
+    counts = Counter(result.action for result in results)
+    actions = ", ".join(f"{counts[action]:,} {action}" for action in get_args(Action))
+    return text(f"{count(len(results), 'statement')}: {actions}")
+
+
+def state(item: Memory) -> str:
+    """`current`, `superseded` or `forgotten`."""
+    if item.superseded_by is not None:
+        return "superseded"
+    return "current" if item.forgotten_at is None else "forgotten"
+
+
+def history(found: History, timezone: str) -> "RenderableType":
+    """The versions of a statement, oldest first, and the associations between them."""
+    rows = table("state", "learnt", "content")
+    for version in found.versions:
+        rows.add_row(
+            state(version),
+            when(version.created_at, version.content, timezone),
+            entry(version.content, version.id),
+        )
+    return lines(rows, associations(found.associations, found.versions))
+
+
+def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) -> "RenderableType":
+    """Associations, with the content of the memories that are known, else their ids."""
+    names = {memory.id: f'"{memory.content}"' for memory in memories}
+    shown: list[Text] = []
+    for edge in edges:
+        source, target = (names.get(id, id) for id in (edge.source_id, edge.target_id))
+        reason = f" ({edge.reason})" if edge.reason else ""
+        shown.append(text(f"\n{source}\n  {edge.kind} {target}{reason}"))
+    return lines(*shown)
+
+
+def graph(found: Sequence[Memory], edges: Sequence[Association], timezone: str) -> "RenderableType":
+    """Memories and the associations between them."""
+    return lines(memories(found, timezone), associations(edges, found))
+
+
+def reviews(found: Sequence[Review]) -> "RenderableType":
+    """Pairs that await a decision."""
+    if not found:
+        return text("There is nothing to review.")
+    return lines(
+        *(
+            lines(
+                entry(each.memory.content, each.memory.id),
+                entry(each.other.content, each.other.id),
+                text(f"why: {each.reason}\n", "italic"),
+            )
+            for each in found
+        )
+    )
+
+
+def facts(found: Mapping[str, Memory]) -> "RenderableType":
+    """Facts by key."""
+    if not found:
+        return text("There are no facts.")
+    return pairs((key, found[key].content) for key in sorted(found))
+
+
+def counts(of: str, found: Mapping[str, Counts]) -> "RenderableType":
+    """Memories and messages by space or user."""
+    if not found:
+        return text(f"There are no {of}s.")
+    rows = table("memories", "messages", of)
+    for name, each in found.items():
+        rows.add_row(f"{each.memories:,}", f"{each.messages:,}", text(name))
+    return rows
+
+
+def subjects(found: Mapping[str, int]) -> "RenderableType":
+    """Subjects with their memories."""
+    if not found:
+        return text("There are no subjects.")
+    rows = table("memories", "subject")
+    for name, number in found.items():
+        rows.add_row(f"{number:,}", text(name))
+    return rows
+
+
+def _metadata(item: Memory) -> "list[Text]":
+    return [text(_metadata_as_typed(item), "italic")] if item.metadata else []
+
+
+def _metadata_as_typed(item: Memory) -> str:
+    """Metadata as `--metadata` takes it: text that would parse as another type is quoted."""
+    return ", ".join(f"{name}={_typed(value)}" for name, value in item.metadata.items())
+
+
+def _typed(value: MetadataValue) -> str:
+    as_json = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str):
+        return as_json
+    try:
+        json.loads(value)
+    except ValueError:
+        return value
+    return as_json

@@ -1,0 +1,65 @@
+"""The reasons of a score in words."""
+
+from collections import defaultdict
+
+from hippocampe.types import Recollection
+
+REASONS = {
+    "matching words, in the text or around it": (
+        *("late", "late_damped", "near", "near_damped", "passage", "density", "mass", "soft"),
+        "rarest",
+    ),
+    "close in meaning": ("dense", "window", "meaning", "meaning_near"),
+    "the same words": ("bm25", "exact", "exact_near", "phrase"),
+    "about the same topic": ("covered",),
+    "better than the other candidates": ("ahead", "rivals"),
+    "a matching conversation": (
+        *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
+    ),
+    "the answer to a similar question": ("answers", "answers_before"),
+    "said by the person in the question": ("named",),
+    "states a date": ("date_asked",),
+    "states a number": ("number_asked",),
+    "states a place": ("place_asked",),
+    "from the time in the question": ("in_window",),
+    "important": ("importance",),
+    "often recalled": ("use",),
+}
+"""Each reason with the signals it sums up."""
+
+OBJECTIONS = {"of_other": "someone else says it of themselves"}
+"""Signals that are shown when they lower a score."""
+
+CORRECTIONS = frozenset(
+    {
+        *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
+        *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
+        *("best_late", "query_length", "typical_length"),
+    }
+)
+"""Signals that are not shown: they calibrate the score, and tell a reader nothing about the text."""
+
+_SHOWN = 0.05
+"""The smallest contribution to the log-odds that is shown."""
+
+_REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
+
+
+def reasons(item: Recollection, limit: int = 3) -> str:
+    """The strongest reasons for an item, each with its contribution to the log-odds.
+
+    Returns:
+        `why: the same words (+1.2); states a date (+0.4)`, or an empty text.
+    """
+    sums: dict[str, float] = defaultdict(float)
+    for signal in item.why:
+        if signal.name in _REASON_OF:
+            sums[_REASON_OF[signal.name]] += signal.contribution
+    strongest = sorted(sums.items(), key=lambda each: -each[1])[:limit]
+    shown = [f"{reason} (+{total:.1f})" for reason, total in strongest if total >= _SHOWN]
+    shown += [
+        f"but {OBJECTIONS[signal.name]} ({signal.contribution:.1f})"
+        for signal in item.why
+        if signal.name in OBJECTIONS and signal.contribution
+    ]
+    return "why: " + "; ".join(shown) if shown else ""

@@ -1,0 +1,25 @@
+"""What was forgotten, erased or expired."""
+
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import counted, entry, lines, local_time, table, text
+from hippocampe.types import Receipt
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> "RenderableType":
+    """What was removed, or would be: the items if `listed`, then their counts."""
+    shown: list[RenderableType] = []
+    if done.items and listed:
+        rows = table("kind", "when", "matched", "content", wrapped=("matched",))
+        for item in done.items:
+            at = local_time(item.at, timezone)
+            rows.add_row(item.kind, at, ", ".join(item.matched), entry(item.content, item.id))
+        shown += [rows, ""]
+    shown.append(text(f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}"))
+    if done.settings:
+        names = ", ".join(done.settings)
+        shown.append(text(f"still named in settings: {names} (see hippocampe settings)"))
+    return lines(*shown)

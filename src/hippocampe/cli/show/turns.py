@@ -1,0 +1,99 @@
+"""Injections, the log of retrievals, and settings."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import beginning, counted, entry, lines, spoken, table, text
+from hippocampe.language.humanize import clock_label
+from hippocampe.types import Considered, Injection, Retrieval, Settings
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_MAX_SIGNALS = 4
+"""Signals shown for each item, the strongest first."""
+
+
+def injection(turn: Injection, *, explain: bool) -> "RenderableType":
+    """The text of an injection; with `explain`, every candidate and its outcome too."""
+    trace = turn.trace
+    shown = text(turn.text) if turn.text else text("Nothing was injected.")
+    notes = [f"skipped: {trace.skipped}"] if trace.skipped else []
+    if trace.missing:
+        notes.append(f"left out: {', '.join(trace.missing)}")
+    if not explain:
+        return lines(shown, *(text(note, "italic") for note in notes))
+    stages = ", ".join(f"{name} {spent:.1f}" for name, spent in trace.stages.items())
+    notes = [
+        f"{_outcomes(each.outcome for each in trace.considered)} "
+        f"of {len(trace.considered)} considered",
+        f"{turn.tokens:,} tokens in {turn.took_ms:,.1f} ms" + (f" ({stages})" if stages else ""),
+        *notes,
+    ]
+    rows = table("path", "kind", "score", "outcome", "content")
+    for each in trace.considered:
+        rows.add_row(*_considered(each))
+    return lines(shown, "", rows, "", *(text(note, "dim") for note in notes))
+
+
+def _considered(each: Considered) -> "tuple[RenderableType, ...]":
+    item = each.recollection
+    strongest = sorted(item.why, key=lambda signal: -abs(signal.contribution))[:_MAX_SIGNALS]
+    signals = ", ".join(
+        f"{signal.name} {signal.value:.2f} ({signal.contribution:+.1f})" for signal in strongest
+    )
+    details = [text(signals, "italic")] if signals else []
+    return (
+        each.path,
+        item.kind,
+        f"{item.score:.2f}",
+        each.outcome.replace("_", " "),
+        entry(beginning(spoken(item)), item.id, *details),
+    )
+
+
+def _outcomes(outcomes: Iterable[str]) -> str:
+    return counted(Counter(outcome.replace("_", " ") for outcome in outcomes))
+
+
+def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
+    """Logged turns: message, tokens, and the outcomes of what was found."""
+    if not found:
+        return text("No turn was logged.")
+    rows = table("when", "channel", "ms", "tokens", "message")
+    for each in found:
+        notes = [f"{_outcomes(item.outcome for item in each.items)} of {len(each.items)} found"]
+        if each.skipped:
+            notes.append(f"skipped: {each.skipped}")
+        if each.missing:
+            notes.append(f"left out: {', '.join(each.missing)}")
+        rows.add_row(
+            clock_label(each.created_at, timezone, now=datetime.now(UTC)),
+            text(each.channel or ""),
+            f"{each.took_ms:,.1f}",
+            f"{each.tokens_added:,}",
+            entry(each.message_preview, each.id, *(text(note, "italic") for note in notes)),
+        )
+    return rows
+
+
+def settings(
+    values: Mapping[str, object], default: Settings, accepted: Mapping[str, str]
+) -> "RenderableType":
+    """Settings with the values they accept, and the default of those that were changed."""
+    changed = {name for name, value in values.items() if value != getattr(default, name)}
+    rows = table("setting", "value", *(["default"] if changed else []), "accepted")
+    for name, value in values.items():
+        cells = [text(_spelled(value), "bold" if name in changed else "")]
+        if changed:
+            cells.append(text(_spelled(getattr(default, name)) if name in changed else ""))
+        rows.add_row(name, *cells, accepted[name])
+    return rows
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

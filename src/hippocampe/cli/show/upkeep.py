@@ -1,0 +1,78 @@
+"""Statistics, verification and the checks of `doctor`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import (
+    count,
+    counted,
+    grid,
+    lines,
+    local_time,
+    pairs,
+    text,
+)
+from hippocampe.cli.terminal import sign
+from hippocampe.types import Reindexed, Stats, Verification
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from hippocampe.cli.doctor import Check
+
+
+def stats(found: Stats, timezone: str) -> "RenderableType":
+    """The counts of a space and the state of the index."""
+    return pairs(
+        (each.name.replace("_", " "), _shown(getattr(found, each.name), timezone))
+        for each in fields(found)
+    )
+
+
+def _shown(value: object, timezone: str) -> object:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {number:,}" for name, number in value.items()) or "none"  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, datetime):
+        return local_time(value, timezone)
+    return f"{value:,}" if isinstance(value, int) else value or "never"
+
+
+def verification(found: Verification) -> "RenderableType":
+    """Whether store and index agree."""
+    if found.ok:
+        return text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
+    differ = found.missing_in_index or found.unknown_to_store
+    shown = [f"{sign('✗')} {'store and index differ' if differ else 'problems were found'}"]
+    for what, ids in (
+        ("missing in the index", found.missing_in_index),
+        ("unknown to the store", found.unknown_to_store),
+    ):
+        shown += [f"{count(len(some), kind)} {what}" for kind, some in ids.items()]
+    if differ:
+        shown.append("`hippocampe reindex` rebuilds the index")
+    if found.database != "ok":
+        shown.append(f"the database is damaged: {found.database}")
+    shown += [f"{absent!r} is in: {', '.join(places)}" for absent, places in found.present.items()]
+    return lines(*map(text, shown))
+
+
+def reindexed(done: Reindexed) -> "RenderableType":
+    """The embedder of the new index, and the graphs it lacks."""
+    shown = [f"index rebuilt with {done.embedder}"]
+    if done.without_graph:
+        kinds = ", ".join(done.without_graph)
+        shown.append(
+            f"no graph for {kinds} yet: searches scan until a program that keeps the folder open "
+            "builds it, within minutes"
+        )
+    return lines(*map(text, shown))
+
+
+def checks(found: Sequence["Check"]) -> "RenderableType":
+    """One line per check."""
+    return grid(
+        (text("ok" if check.ok else "problem"), text(f"{check.name}: {check.seen}"))
+        for check in found
+    )
