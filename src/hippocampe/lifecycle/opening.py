@@ -20,7 +20,7 @@ from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailabl
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.index.stored import StoredIndex
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.injection.warmup import rehearse
+from hippocampe.injection.warmup import warm_spaces
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.protocols import Embedder
@@ -84,7 +84,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
     loading, ending = list[Thread](), Event()
     if config.background:
         # One space is enough: each that is searched is kept in RAM.
-        _start(loading, "warming", partial(rehearse, spaces=1), context, ending)
+        _start(loading, "warming", partial(warm_spaces, spaces=1), context, ending)
     return Opened(context, None, loading, ending, Lock())
 
 
@@ -135,7 +135,7 @@ def open_parts(
     loading, ending = list[Thread](), Event()
     if config.background:
         _start(loading, "reading", _read_ahead, context, ending)
-        _start(loading, "warming", rehearse, context, ending)
+        _start(loading, "warming", warm_spaces, context, ending)
     return Opened(context, owner, loading, ending, Lock())
 
 
