@@ -1,1 +1,1 @@
-"""What goes in front of the model before it answers."""
+"""Injection: the text put in front of the model before it answers."""

@@ -15,9 +15,9 @@ from typing import Literal
 FIRST_EXPECTED = 0.02
 """Seconds a turn is expected to run before any has been measured."""
 SMOOTHING = 0.1
-"""Weight of the latest run in the moving average."""
+"""Weight of the latest turn in the moving average."""
 MAX_GROWTH = 4.0
-"""An outlier counts at most this many times the average: one cold run says little about the next."""
+"""An outlier is clipped to this many times the average: one cold turn does not predict the next."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +36,7 @@ class Place:
 
 
 class Admission:
-    """Lets a limited number of turns run at once. Thread-safe.
+    """Limits how many turns run at once. Thread-safe.
 
     Args:
         limit: Turns that run at once.
@@ -53,9 +53,9 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, deadline: float) -> Place | None:
-        """Wait for a place; None if the turn can no longer be served by its deadline.
+        """Wait for a place; None if the turn can no longer meet its deadline.
 
-        Whoever is given a place must `leave` it.
+        The caller must `leave` the place when the turn ends.
         """
         place = self.ask(deadline)
         if place.state == "waiting":
@@ -64,10 +64,10 @@ class Admission:
         return place if place.state == "running" else None
 
     def ask(self, deadline: float) -> Place:
-        """Take a place, without waiting: running if one is free, else waiting or refused."""
+        """Request a place without waiting: it is running if one is free, else waiting or refused."""
         now = self._clock()
-        # Half the time is always waited: on a machine that is busy with other things too, runs take
-        # long for a while, and refusing every turn at once would not show when that is over.
+        # Always wait half of the time: when the machine is busy with other work, turns take long for
+        # a while, and refusing all of them at once would hide that the load has ended.
         place = Place(deadline - min(self.expected, (deadline - now) / 2))
         with self._lock:
             if self._running < self.limit:
@@ -79,7 +79,7 @@ class Admission:
         return place
 
     def give_up(self, place: Place) -> None:
-        """Refuse a place that still waits."""
+        """Refuse a place that is still waiting."""
         with self._lock:
             if place.state == "waiting":
                 self._waiting.remove(place)

@@ -1,8 +1,8 @@
-"""An injection put into a copy of a list of messages, and taken out of whatever comes back.
+"""Put an injection into a list of chat messages, and remove injections from one.
 
-It lies in the last user message, in front of what the user says: the messages before it stay byte
-for byte what they were, so that the provider's prompt cache holds, and OpenAI's and Anthropic's
-rules are kept. Its marker is how it is recognised later: nothing between the marks is ever stored.
+The injection goes into the last user message, before the user's text. Earlier messages stay byte for
+byte the same, so the provider's prompt cache stays valid. The marks around an injection identify it
+later: text between them is never stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,27 +19,26 @@ _RESPONSES_PARTS = ("input_text", "input_image", "input_file")
 
 
 def with_injection(messages: Sequence[Any], injection: Injection | str) -> list[Any]:
-    """A copy of a list of messages with an injection in it; the list itself is left as it is.
+    """Copy a list of messages and put an injection into the copy.
 
-    The injection stands in the last user message that says something, in front of what it says; in
-    a message made of parts it is a text part of its own, after the results of tools. An injection
-    that an earlier call put there is replaced.
+    The injection goes before the text of the last user message that has any; in a message made of
+    parts it becomes a text part of its own, after tool results. It replaces earlier injections.
 
     Args:
-        messages: Those of OpenAI's Chat Completions or Responses, or of Anthropic's Messages.
-        injection: What `before_turn` gave, or a text; a text without the marker is put between
-            its marks. When it is empty, or when no user says anything, nothing is put in.
+        messages: Messages of OpenAI's Chat Completions or Responses, or of Anthropic's Messages.
+        injection: The result of `before_turn`, or a text; a text without marks is put between
+            marks. An empty one adds nothing.
 
     Returns:
-        A new list that shares nothing mutable with the one that was given.
+        A deep copy.
 
     Raises:
-        InvalidInput: `messages` is no list of messages, or `injection` is no injection.
+        InvalidInput: `messages` is not a list of messages, or `injection` is not an injection.
     """
     text = injection.text if isinstance(injection, Injection) else injection
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
-            f"an injection is what before_turn gives, or text, not {type(injection).__name__}."
+            f"injection must be the result of before_turn or a text, not {type(injection).__name__}."
         )
     copied = without_injections(messages)
     if not text.strip():
@@ -52,10 +51,10 @@ def with_injection(messages: Sequence[Any], injection: Injection | str) -> list[
 
 
 def without_injections(messages: Sequence[Any]) -> list[Any]:
-    """A copy of a list of messages without any injection; a message that was only one is left out.
+    """Copy a list of messages without injections; drop messages that contained nothing else.
 
     Raises:
-        InvalidInput: `messages` is no list of messages.
+        InvalidInput: `messages` is not a list of messages.
     """
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
@@ -73,14 +72,14 @@ def _marked(text: str) -> str:
 
 
 def _field(value: Any, name: str) -> Any:
-    """A field of a message or part, which a client may give as an object of its own."""
+    """A field of a message or part, which may be a mapping or an object of a client library."""
     if isinstance(value, Mapping):
         return cast(Mapping[str, Any], value).get(name)
     return getattr(value, name, None)
 
 
 def _put(message: Any, text: str) -> bool:
-    """Put a text in front of what a user message says, if it says anything."""
+    """Put a text before the content of a user message; return False if it has no content."""
     content = _field(message, "content")
     if not content or _is_empty(content):
         return False
@@ -89,7 +88,7 @@ def _put(message: Any, text: str) -> bool:
     else:
         parts = list(cast(Sequence[Any], content))
         kinds = [_field(part, "type") for part in parts]
-        # Anthropic wants the results of tools first.
+        # Anthropic requires tool results first.
         place = next((n for n, kind in enumerate(kinds) if kind != "tool_result"), None)
         if place is None:
             return False
@@ -106,7 +105,7 @@ def _put(message: Any, text: str) -> bool:
 
 
 def _clean_message(message: Any) -> Any | None:
-    """A message without injections, changed in place; None when it was only one."""
+    """Remove injections from a message in place; None if nothing else is left."""
     if not isinstance(message, dict):
         return message
     message = cast(dict[str, Any], message)
@@ -119,7 +118,7 @@ def _clean_message(message: Any) -> Any | None:
 
 
 def _clean_content(content: Any) -> Any:
-    """Text, or a list of parts, without injections; parts that were only one are left out."""
+    """Text, or a list of parts, without injections and without parts that contained nothing else."""
     if isinstance(content, str):
         return without_injection(content)
     if not isinstance(content, list):

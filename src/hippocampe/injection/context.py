@@ -1,4 +1,4 @@
-"""The always-on context: what is read from the store for every turn, whatever the message says.
+"""The always-on context: memories read from the store for every turn, independent of the message.
 
 Identity, important and recent memories. A message that asks about a person or about the talk itself
 widens it: what is known of the person, or the turns and live messages that the question means.

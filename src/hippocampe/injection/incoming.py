@@ -1,4 +1,4 @@
-"""What a host hands over as one turn, read as the texts that somebody said. Pure."""
+"""Messages of a host, parsed into the texts that a user said. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -8,19 +8,19 @@ from hippocampe.language.text import without_control
 
 HostMessage = str | Mapping[str, Any]
 
-NOT_SAID = ("system", "developer", "tool", "function")
-"""Roles of messages that nobody said."""
+SKIPPED_ROLES = ("system", "developer", "tool", "function")
+"""Roles of messages that no user wrote."""
 
 
 def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str], str | None]:
-    """The texts to answer, without what was injected; or why there is nothing to answer.
+    """The texts to answer, without earlier injections, and the reason if there are none.
 
-    Whatever a host hands over is taken: what says nothing is left out.
+    Never raises: values that are not messages are skipped.
 
     Args:
         message: One message or several.
-        role: Of those that do not say.
-        longest: Characters of each that are kept.
+        role: The role of messages that name none.
+        longest: Characters kept of each.
     """
     texts: list[str] = []
     skipped = "nothing was said"
@@ -28,11 +28,11 @@ def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str
         of: Mapping[str, object] = {"content": each}
         if isinstance(each, Mapping):
             of = cast("Mapping[str, object]", each)
-        if str(of.get("role") or of.get("source") or role).lower() in NOT_SAID:
+        if str(of.get("role") or of.get("source") or role).lower() in SKIPPED_ROLES:
             skipped = "a message of the system"
             continue
         text = without_injection(_text(of.get("content")))
-        # No database and no tokenizer takes half a character.
+        # Lone surrogates are valid in Python, but not in SQLite or the tokenizer.
         text = without_control(text.encode("utf-8", "replace").decode()).strip()
         if text:
             texts.append(cut(text, longest))
@@ -46,7 +46,7 @@ def _each(message: object) -> Sequence[object]:
 
 
 def _text(content: object) -> str:
-    """What a content says, which may be a list of parts, as OpenAI and Anthropic have it."""
+    """The text of a content, which may be a list of parts, as for OpenAI and Anthropic."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -60,7 +60,7 @@ def _text(content: object) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """A text, or the beginning and the end of a long one: what is asked stands at either."""
+    """A text, or the beginning and the end of a long one, where a question usually is."""
     if len(text) <= longest:
         return text
     half = longest // 2

@@ -1,7 +1,7 @@
-"""Whether a question is about the talk or the person at large, or names what it is about.
+"""Open questions: about past talk or about a person in general, without a topic to search for. Pure.
 
-"On a parlé de quoi ?" resembles nothing that was said, so a search by likeness answers it badly;
-what is recent and important answers it. The turns of phrase are data: `language/*/questions.toml`. Pure.
+"On a parlé de quoi ?" resembles nothing that was said, so a similarity search answers it badly;
+recent and important memories answer it. The phrases are data: `language/*/questions.toml`.
 """
 
 import re
@@ -14,10 +14,10 @@ from hippocampe.language.lexicon import languages, load, load_all, table_of
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 About = Literal["talk", "person"]
-"""What is asked about: what was said, or what is known of someone."""
+"""What a question is about: past talk, or what is known of the person who asks."""
 
 MAX_WORDS: Final = 40
-"""A longer text is no open question."""
+"""Longer texts are not open questions."""
 _NAME_WORDS: Final = 3
 
 _MACRO = re.compile(r"<([A-Z]+)(\*?)>")
@@ -26,11 +26,11 @@ _WORD = re.compile(r"[a-z][a-z\[\]?]*")
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """What a question asks of memory.
+    """A question about past talk or about the person who asks.
 
     Attributes:
-        about: The talk, or the person who asks.
-        topic: The words that name what it is about, folded; none when it is open.
+        about: Talk or person.
+        topic: The folded words that name its topic; empty if the question is open.
     """
 
     about: About
@@ -38,13 +38,13 @@ class OpenQuestion:
 
     @property
     def is_open(self) -> bool:
-        """Whether it names nothing, so that there is nothing to look for."""
+        """Whether it names no topic to search for."""
         return not self.topic
 
 
 @dataclass(frozen=True, slots=True)
 class _Phrases:
-    """The data, compiled."""
+    """The phrases of all languages, compiled."""
 
     of: Mapping[About, tuple[re.Pattern[str], ...]]
     any: re.Pattern[str]
@@ -57,12 +57,12 @@ class _Phrases:
 def parse(
     text: str, *, named_time: str = "", companions: Collection[str] = ()
 ) -> OpenQuestion | None:
-    """What a text asks of memory; None when it does not speak of what was said or is known.
+    """Parse a text; None if it asks neither about past talk nor about a person.
 
     Args:
-        text: What was said.
-        named_time: The part of it that names a time, which is no topic.
-        companions: What the companion is called, which is none either.
+        text: The message.
+        named_time: The part of it that names a time, which is not a topic.
+        companions: Names of the companion, which are not topics either.
     """
     said = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
     phrases = _phrases()
@@ -87,7 +87,7 @@ def speaks_of_memory(text: str) -> bool:
 
 
 def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
-    """The name, folded, that a speaker gives as theirs: "je suis Mickael", "I'm Ana"."""
+    """The folded name by which speakers introduce themselves: "je suis Mickael", "I'm Ana"."""
     said = _words(text, companions)
     if len(said) > MAX_WORDS:
         return None
@@ -96,7 +96,7 @@ def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
 
 
 def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
-    # A longer text has more words than are read, whatever they are.
+    # Enough for MAX_WORDS words of any length: longer texts are rejected anyway.
     said = fold(text[: MAX_WORDS * 40])
     for pattern, written in _phrases().rewritten:
         said = pattern.sub(written, said)
@@ -109,7 +109,7 @@ def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
 
 
 def _line(said: Sequence[str]) -> str:
-    """Words as the phrases know them: each with a space in front."""
+    """Words in the form that the phrases match: each with a leading space."""
     return "".join(f" {word}" for word in said)
 
 
@@ -144,7 +144,7 @@ def _phrases() -> _Phrases:
 
 
 def _expression(phrase: str, macros: Mapping[str, str]) -> str:
-    """The regular expression of a phrase: every word with a space in front, macros filled in."""
+    """The regular expression of a phrase: each word with a leading space, macros expanded."""
     return "".join(_pieces(phrase, macros))
 
 
@@ -156,7 +156,7 @@ def _pieces(phrase: str, macros: Mapping[str, str]) -> Iterator[str]:
         if "|" in listed:
             yield f"(?:{_expression(listed, macros)}){macro[2]}"
         else:
-            # Shorter than one group for each word, and compiled twice as fast.
+            # One group for all words: it compiles twice as fast.
             yield rf"(?: (?:{'|'.join(listed.split())})\b){macro[2]}"
         done = macro.end()
     yield _spaced(phrase[done:])

@@ -1,6 +1,6 @@
-"""The text of an injection: what was found, as quoted data in the language of the space.
+"""Render an injection: recollections as quoted data, in the language of the space.
 
-Pure and deterministic. The grammar, which no quoted text can leave:
+Pure and deterministic. Quoted text cannot break this grammar:
 
     <hippocampe-memory>
     one line that says that this is data
@@ -33,10 +33,10 @@ ORDER = ("memory", "self", "goal", "fact", "turn", "live", "note")
 """The sections, in the order of the text."""
 
 MAX_CHARACTERS = 6
-"""What a token stands for at most: it is below 4 on average in French and English. Of a text that
-is longer than that many times the budget only the beginning is read."""
+"""Upper bound of characters per token; French and English average below 4. Text beyond that many
+times the budget is not read."""
 
-# A full stop ends no sentence after an initial or a title, nor before a small letter.
+# A full stop after an initial or a title, or before a lowercase letter, does not end a sentence.
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in sorted(lexicon.words_of("titles")))
 _SENTENCE_END = re.compile(
     rf"""(?:[!?…]|(?:(?<=\w\w)|(?<=[)»”"]))\.{_TITLES})"""
@@ -49,11 +49,11 @@ class Rendered:
     """An injection's text.
 
     Attributes:
-        text: Empty when nothing is shown.
-        tokens: What it takes, each line end counted as one token; never above the budget.
-        shown: What it quotes, in the order of the text.
-        no_room: What it does not quote, the most useful first: there was no room, or nothing in it
-            is visible.
+        text: Empty if nothing is shown.
+        tokens: Tokens of the text, each line end counted as one; never above the budget.
+        shown: The quoted items, in the order of the text.
+        no_room: The items not quoted, most useful first: they did not fit, or nothing in them is
+            visible.
     """
 
     text: str
@@ -78,18 +78,18 @@ def render(
     budget: int,
     count: Count,
 ) -> Rendered:
-    """Quote what was found within a budget of tokens.
+    """Quote items within a budget of tokens.
 
-    The budget is filled in the order of the items; one that does not fit is left out, and later
-    ones may still fit. Nothing is cut inside a sentence: an item that could not fit even alone is
-    shortened to its first sentences, if one fits.
+    Items are added in order; an item that does not fit is skipped, and later ones may still fit. No
+    sentence is cut: an item too long to fit even alone is shortened to its first sentences, if one
+    fits.
 
     Args:
-        items: What was found, the most useful first.
-        language: The language of all that is not quoted.
+        items: Recollections, most useful first.
+        language: The language of the frame, the headers and the times.
         now: The moment that times are relative to; aware.
         timezone: The IANA zone in which days begin.
-        budget: Tokens that the text may take.
+        budget: Maximum tokens of the text.
         count: Counts the tokens of a line.
 
     Raises:
@@ -143,7 +143,7 @@ def _frame(language: Language) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def _section(item: Recollection) -> tuple[int, str]:
-    """Which section an item belongs to, and the room of a live one."""
+    """The section of an item, and the room if it is a live message."""
     kind = "memory" if item.kind == "summary" else item.kind
     if kind == "memory" and item.memory is not None and item.memory.key is not None:
         kind = "fact"
@@ -180,7 +180,7 @@ def _header(section: tuple[int, str], language: Language) -> str:
 
 
 def _in_order(section: tuple[int, str], lines: list[_Line]) -> list[_Line]:
-    """The most useful first; talk of a room in the order of time, as it was said."""
+    """Most useful first; messages of a room in chronological order."""
     if ORDER[section[0]] != "live":
         return lines
     return sorted(lines, key=lambda line: (line.item.at is not None, line.item.at or 0))
@@ -189,7 +189,7 @@ def _in_order(section: tuple[int, str], lines: list[_Line]) -> list[_Line]:
 def _write(
     item: Recollection, content: str, language: Language, now: datetime, timezone: str
 ) -> str:
-    """The line of an item around its content, which is quoted already."""
+    """The line of an item; `content` is already sanitised."""
     memory = item.memory
     at = item.at if memory is None else memory.occurred_at or memory.created_at
     when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
@@ -209,9 +209,9 @@ def _write(
 
 
 def _speaker(memory: Memory) -> str:
-    """Who says "I" in a memory; empty if nobody does, or it names them first itself.
+    """Who says "I" in a memory; empty if it is not in the first person, or begins with their name.
 
-    The companion, not the user, speaks in the other collections.
+    In the other collections "I" is the companion.
     """
     if memory.collection != "memory" or not memory.user or not is_first_person(memory.content):
         return ""
@@ -227,7 +227,7 @@ def _fit(
     alone: int,
     cost: Callable[[str], int],
 ) -> _Line | None:
-    """The line of an item in `room` tokens; shortened only if `alone` tokens would not do."""
+    """The line of an item within `room` tokens; shortened only if it exceeds `alone` tokens."""
     longest = max(0, alone) * MAX_CHARACTERS
     content = quote(item.content[:longest])
     if not content or room <= 0:
@@ -246,7 +246,7 @@ def _fit(
 
 
 def _shorter(content: str, room: int, cost: Callable[[str], int]) -> Iterator[str]:
-    """The beginnings of a text that end with a sentence and could fit, the longest first."""
+    """Prefixes of a text that end with a sentence and may fit, longest first."""
     ends, start, taken = list[int](), 0, 0
     for found in _SENTENCE_END.finditer(content):
         taken += cost(content[start : found.end()]) - 1

@@ -1,9 +1,9 @@
-"""How text that others wrote is quoted in an injection, so that it cannot speak for the injection.
+"""Sanitise quoted text against prompt injection.
 
-A quoted text is one line of visible characters. What could be taken for the end of the quotation,
-for a section, or for another speaker is rewritten so that it still reads but no longer works:
-`<|im_start|>` becomes `‹|im_start|›`, `[INST]` becomes `(INST)`, `system:` becomes `(system)`.
-Characters that look like others count as what they look like.
+A quoted text is one line of visible characters. Text that could end the quotation, open a section or
+name another speaker is rewritten so that it stays readable but loses its effect: `<|im_start|>`
+becomes `‹|im_start|›`, `[INST]` becomes `(INST)`, `system:` becomes `(system)`. Look-alike characters
+are matched as the characters they imitate.
 """
 
 import re
@@ -15,12 +15,12 @@ from hippocampe.language.lexicon import load_all
 
 BULLET: Final = "• "
 LINE_BREAK: Final = " / "
-LONGEST_LABEL: Final = 80
-"""Characters of a name that are shown."""
+MAX_LABEL: Final = 80
+"""Characters shown of a name."""
 
 # Controls, formats (zero width, direction, tags), surrogates, private and unassigned characters.
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
-# What draws nothing in spite of its category: fillers, blanks and variation selectors.
+# Invisible in spite of their category: fillers, blanks and variation selectors.
 _BLANK: Final = frozenset(
     (
         *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
@@ -48,7 +48,7 @@ _LOOK_ALIKES: Final = {
 
 
 class _Visible(dict[int, int | None]):
-    """For each character itself, or nothing if nothing of it is seen."""
+    """Maps each character to itself, or to None if it is invisible."""
 
     def __missing__(self, code: int) -> int | None:
         character = chr(code)
@@ -58,7 +58,7 @@ class _Visible(dict[int, int | None]):
 
 
 class _Shapes(dict[int, str]):
-    """For each character, the plain lowercase one that it could be taken for."""
+    """Maps each character to the plain lowercase one that it resembles."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -66,7 +66,7 @@ class _Shapes(dict[int, str]):
         if len(plain) > 1:
             plain = "".join(each for each in plain if not unicodedata.combining(each))
         plain = plain.lower()
-        # One for one, so that a place in the shape is a place in the text.
+        # One for one, so that offsets in the shape are offsets in the text.
         shape = _SHAPE_OF.get(plain, plain) if len(plain) == 1 else character
         self[code] = shape
         return shape
@@ -90,7 +90,7 @@ def _close(said: str) -> str:
     return "".join("›" if each.translate(_SHAPES) == ">" else each for each in said)
 
 
-# Patterns are matched against the shape of the text; what they span is rewritten in the text.
+# Patterns match the shape of the text; the text they span is rewritten.
 _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"`{3,}|~{3,}"), lambda _: "'''"),
     (re.compile(r"#{2,}"), lambda _: "#"),
@@ -99,30 +99,30 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"(?<!<)<++(?=\s?[/|!?\\]|[a-z_])"), lambda said: "‹" * len(said)),
     (re.compile(r"(?<=‹)[^<>‹›]{0,200}>+"), _close),
     (re.compile(r"\|\s?>"), lambda said: said[:-1] + "›"),
-    # A subscript as in a[i] opens nothing, unless it is left open or reads as a header: x[INST].
+    # A subscript such as a[i] is harmless, unless it is unclosed or reads as a header: x[INST].
     (re.compile(r"(?<![a-z0-9_)\]])\[\s?[/#!]?\s?[a-z][^\[\]]{0,200}\]"), _brackets),
     (
         re.compile(rf"\[\s?/?\s?(?:{_LABEL}\b|[a-z][^\[\]]{{0,100}}:\s)[^\[\]]{{0,200}}\]"),
         _brackets,
     ),
     (re.compile(r"\[(?=\s?[/#!]?\s?[a-z](?![^\[\]]{0,200}\]))"), lambda _: "("),
-    # Whoever speaks at the beginning of a line or of a sentence.
+    # A speaker at the beginning of a line or of a sentence.
     (
         re.compile(rf"(?:^|(?<=[^\w\s',])|(?<=[^\w\s',]\s))({_ROLE}){_COLON}"),
         lambda said: f"({said}) ",
     ),
 )
-# Without one of these none of the above, nor of what follows, finds anything.
+# Fast path: none of the rules can match without one of these characters.
 _ARMED: Final = re.compile(r"[`~#•‣⁃∙●▪◦・<‹|\[:]|hippocampe")
 _NAMES: Final[list[str]] = _WORDS["speakers_inside"].split()
-# Inside a sentence only a capital gives a speaker away: "le système : on redémarre" is talk.
+# Inside a sentence a speaker has a capital: "le système : on redémarre" is ordinary talk.
 _SPEAKS_INSIDE: Final = re.compile(
     rf"(?<![\w'’])({'|'.join((*_NAMES, *map(str.upper, _NAMES)))}){_COLON}"
 )
 
 
 def quote(text: str) -> str:
-    """A text as one line that is only data; empty when nothing in it is visible."""
+    """Sanitise a text into one line; empty if nothing in it is visible."""
     lines = (_visible(line) for line in unicodedata.normalize("NFC", text).splitlines())
     text = LINE_BREAK.join(filter(None, lines))
     while (quoted := _disarm(text)) != text:
@@ -131,13 +131,13 @@ def quote(text: str) -> str:
 
 
 def quote_label(text: str) -> str:
-    """A name as one short text without the signs that end a name in an injection's lines."""
+    """Sanitise a name, without the characters that end a name in the lines of an injection."""
     plain = re.sub(r"[()=\[\]:/]", " ", re.sub(r"\s+", " ", quote(text)))
-    return " ".join(plain[:LONGEST_LABEL].split())
+    return " ".join(plain[:MAX_LABEL].split())
 
 
 def _visible(line: str) -> str:
-    """What can be seen of a line, with single spaces."""
+    """The visible characters of a line, with single spaces."""
     return " ".join(line.translate(_VISIBLE).split())
 
 
@@ -155,10 +155,10 @@ def _disarm(text: str) -> str:
 def _rewrite(
     text: str, shape: str, pattern: re.Pattern[str], change: Callable[[str], str]
 ) -> str | None:
-    """Change in a text what a pattern finds in its shape; None when it finds nothing."""
+    """Rewrite in a text what a pattern matches in its shape; None if it matches nothing."""
     done, end = list[str](), 0
     for found in pattern.finditer(shape):
-        # A group, where a pattern has one, is all of the text that the change wants to see.
+        # A pattern with a group passes only the group to the change.
         start, stop = found.span(pattern.groups)
         done += [text[end : found.start()], change(text[start:stop])]
         end = found.end()

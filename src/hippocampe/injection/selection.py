@@ -1,4 +1,4 @@
-"""From candidates to what is injected: merge the paths, select, and record every outcome."""
+"""Merge the candidates of all paths, select those to inject, and record every outcome."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ def merge(candidates: Sequence[Candidate], min_score: float) -> list[Candidate]:
     """Deduplicate candidates by id; the first occurrence keeps its place.
 
     A recollection found by several paths gets its search score. A search hit below `min_score`
-    gives way to a later occurrence on another path, where the threshold does not apply.
+    is replaced by a later occurrence on another path, where the threshold does not apply.
     """
     searched = {each.item.id: each for each in candidates if each.path == "search"}
     kept: dict[str, Candidate] = {}

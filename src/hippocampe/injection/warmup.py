@@ -1,4 +1,4 @@
-"""What takes up to a second the first time, loaded ahead, so that no turn waits for it."""
+"""Load ahead what takes up to a second on first use, so that no turn waits for it."""
 
 import time
 from concurrent.futures import wait
@@ -25,23 +25,25 @@ from hippocampe.types import Scope
 
 EVERYWHERE = ("memory", "turn", "live", "note")
 SPACES = 20
-"""How many spaces are rehearsed."""
+"""Spaces warmed when a data folder is opened."""
 LOADING_SECONDS = 5.0
-"""How long a turn waits for loading: the bundled model takes a second on a slow disk."""
+"""Limit of a turn's wait for loading; the bundled model takes a second on a slow disk."""
 
 
-def warm(embedder: Embedder) -> None:
-    """Load what a turn needs, once per process: the bundled model, and rules kept as data."""
+def preload(embedder: Embedder) -> None:
+    """Load the bundled model and the rules kept as data, once per process."""
     if isinstance(embedder, LocalEmbedder):
         _model()
     _rules()
 
 
 def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
-    """Wait until the embedder is loaded and the words of a space are counted; return milliseconds.
+    """Wait until the embedder is loaded and the words of a space are counted.
 
-    For a few seconds at most, from when loading began: a turn is served without what is missing
-    rather than never.
+    At most `LOADING_SECONDS` from the start of the load: after that the turn runs anyway.
+
+    Returns:
+        The milliseconds waited.
     """
     if state.warm and context.vocabulary.is_counted(space):
         return 0.0
@@ -58,18 +60,19 @@ def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
 
 
 def _load(context: Context, state: TurnState, space: str) -> None:
-    warm(context.embedder)
+    preload(context.embedder)
     context.vocabulary.frequencies(space, np.zeros(0, np.int32))
     state.warm = True
 
 
-def rehearse(context: Context, ending: Event, *, spaces: int = SPACES) -> None:
-    """`warm`, and search the `spaces` that were served last, so that their words are counted.
+def warm_spaces(context: Context, ending: Event, *, spaces: int = SPACES) -> None:
+    """`preload`, then search the `spaces` served last; results are discarded.
 
-    What is searched for is seen by nobody, and it stops when `ending` is set. An embedder that is
-    reached over a network is left alone.
+    The search counts the words of a space (50 ms for 10,000 items) and, in a read-only process, loads
+    its vectors: otherwise the first turn of the space would wait for both. Stops when `ending` is
+    set. A remote embedder is not called.
     """
-    warm(context.embedder)
+    preload(context.embedder)
     if not isinstance(context.embedder, LocalEmbedder):
         return
     with suppress(HippocampeError, Retired):

@@ -19,7 +19,7 @@ from hippocampe.engine.tracing import Tracer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.index import open_index, open_read_only_index
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.injection.warmup import rehearse
+from hippocampe.injection.warmup import warm_spaces
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.protocols import Embedder, Index
@@ -83,7 +83,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
     loading, ending = list[Thread](), Event()
     if config.background:
         # One space only: each searched space is cached in RAM.
-        _start(loading, "warming", partial(rehearse, spaces=1), context, ending)
+        _start(loading, "warming", partial(warm_spaces, spaces=1), context, ending)
     return Opened(context, None, loading, ending, Lock())
 
 
@@ -133,7 +133,7 @@ def open_folder(
     loading, ending = list[Thread](), Event()
     if config.background:
         _start(loading, "reading", _read_ahead, context, ending)
-        _start(loading, "warming", rehearse, context, ending)
+        _start(loading, "warming", warm_spaces, context, ending)
     return Opened(context, owner, loading, ending, Lock())
 
 

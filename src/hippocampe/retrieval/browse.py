@@ -1,4 +1,4 @@
-"""Listing: memories page by page, and the spaces, users and subjects there are."""
+"""Listing: memories page by page, and the spaces, users and subjects of the data."""
 
 import base64
 import hashlib
@@ -47,7 +47,7 @@ def memories(
     limit: int,
     cursor: str | None,
 ) -> Page:
-    """One page of the memories of the space that meet all filters.
+    """One page of the memories of the space that match all filters.
 
     Raises:
         InvalidInput: An argument cannot be used, or the cursor belongs to another query.
@@ -117,7 +117,7 @@ def _cursor(query: str, position: Sequence[Any]) -> str:
 
 
 def _read_cursor(cursor: str, query: str) -> tuple[Any, ...]:
-    """The position that a cursor holds: perhaps an importance, a time, an id."""
+    """The position in a cursor: an importance if ordered by it, a time, an id."""
     try:
         made_for, *importance, at, id = json.loads(base64.urlsafe_b64decode(cursor))
         if made_for == query:
@@ -133,14 +133,14 @@ def _read_cursor(cursor: str, query: str) -> tuple[Any, ...]:
 
 
 def spaces(context: Context) -> dict[str, Counts]:
-    """The spaces that hold memories or messages, the largest first."""
+    """The spaces that have memories or messages, largest first."""
     with context.store.read() as connection:
         memories, messages = listing.of_spaces(connection, context.now())
     return _sorted(memories, messages)
 
 
 def users(context: Context, *, scope: Scope) -> dict[str, Counts]:
-    """Who said something in the space, the most first."""
+    """The users of memories and messages in the space, most active first."""
     with context.store.read() as connection:
         memories, messages = listing.of_users(connection, scope.space, context.now())
     return _sorted(memories, messages)
@@ -157,6 +157,6 @@ def _sorted(memories: dict[str, int], messages: dict[str, int]) -> dict[str, Cou
 
 
 def subjects(context: Context, *, scope: Scope) -> dict[str, int]:
-    """The subjects of the space, folded, with their current memories, the most first."""
+    """The folded subjects of the space with counts of current memories, most frequent first."""
     with context.store.read() as connection:
         return listing.of_subjects(connection, scope.space, context.now())

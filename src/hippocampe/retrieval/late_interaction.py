@@ -1,11 +1,10 @@
-"""Late interaction: how well each word of a query is met by the words of many texts.
+"""Late interaction: match each word of a query with the words of many texts. Pure.
 
-A sentence vector blurs a text into one point; comparing word by word keeps what matters, and word
-vectors of the same embedder let "holiday" meet "vacation". This is ColBERT's MaxSim (Khattab and
-Zaharia, 2020) over one vector per distinct word, so nothing is stored per text but word ids.
+A sentence vector averages a text into one point; word vectors of the same embedder let "holiday"
+match "vacation". This is ColBERT's MaxSim (Khattab and Zaharia, 2020) over one vector per distinct
+word, so only word ids are stored per text.
 
-Everything is vectorised over the texts: they come as one flat array of word ids and the offsets at
-which each begins.
+All operations are vectorised over the texts, given as one flat array of word ids and offsets.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from numpy.typing import NDArray
 from hippocampe.embed.word_space import Floats, Integers, WordVectors
 
 FLOOR: Final = 0.4
-"""Cosines below this say nothing: most pairs of unrelated words lie under it."""
+"""Cosines below this are ignored: most pairs of unrelated words are below it."""
 SAME: Final = 0.999
-"""A cosine from which two words are one."""
+"""Words with at least this cosine are the same."""
 BLOCK: Final = 16
-"""Words in half a passage. Passages of a long text overlap by half."""
+"""Words in half a passage. Passages overlap by half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +43,15 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """How texts meet a query, word by word. `own` texts are the first ones, read more closely.
+    """How texts match a query, word by word. The first `own` texts are measured in more detail.
 
     Attributes:
         words: Shape (texts, query words): best cosine of each query word in each text, 0 to 1,
             0 under the floor.
-        passages: Shape (own,): share of the query's rarity met within one passage, 0 to 1.
+        passages: Shape (own,): share of the query's rarity matched within one passage, 0 to 1.
         phrases: Shape (own,): share of the query's neighbouring word pairs found side by side,
             0 to 1.
-        mass: Shape (own,): sum over the text's words of what each meets of the query.
+        mass: Shape (own,): sum over the text's words of how well each matches the query.
         exact: Shape (own,): how many of the text's words are in the query.
     """
 
@@ -79,7 +78,7 @@ def match(
         literal: Shape (query words,), true for words that only match themselves (numbers).
         vectors: Of all known words.
         texts: The texts to look in.
-        own: How many texts, from the first, to read closely.
+        own: Number of texts, from the first, to measure in detail.
 
     Returns:
         The best match of every query word in every text, and the rest for the first `own` texts.
@@ -103,7 +102,7 @@ def match(
 
 
 def late(words: Floats, rarity: Floats) -> Floats:
-    """Share of the query's rarity that texts meet: sum of idf · cos³ over the sum of idf.
+    """Share of the query's rarity that texts match: sum of idf · cos³ over the sum of idf.
 
     The cube lets one good match outweigh several vague ones.
 
@@ -120,8 +119,8 @@ def late(words: Floats, rarity: Floats) -> Floats:
 def _cosines(
     query: Floats, literal: NDArray[np.bool_], vectors: WordVectors, ids: Integers
 ) -> Floats:
-    """Shape (query words, all words): cosines, 0 under the floor or where a literal differs."""
-    # Of the places of a word, the one written last stays: several times faster than sorting ids.
+    """Shape (query words, all words): cosines, 0 below the floor or for a literal that differs."""
+    # Deduplicate by scatter: the last index written per id wins; faster than np.unique.
     place = np.empty(len(vectors), dtype=np.int32)
     order = np.arange(len(ids), dtype=np.int32)
     place[ids] = order

@@ -238,7 +238,7 @@ def test_what_is_no_list_or_no_injection_is_refused() -> None:
     for wrong in ("salut", {"role": "user", "content": "salut"}, None, 3):
         with pytest.raises(InvalidInput, match="messages must be a list"):
             with_injection(wrong, TEXT)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InvalidInput, match="an injection is what before_turn gives"):
+    with pytest.raises(InvalidInput, match="injection must be the result of before_turn"):
         with_injection(OPENAI[0], None)  # pyright: ignore[reportArgumentType]
 
 

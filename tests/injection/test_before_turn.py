@@ -384,7 +384,7 @@ class TestLoading:
         hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
         hippo.update_settings(scope=LOBBY, hook_timeout_ms=2_000)
         loaded = threading.Event()
-        monkeypatch.setattr(warmup, "warm", lambda _: loaded.wait(30))
+        monkeypatch.setattr(warmup, "preload", lambda _: loaded.wait(30))
         return loaded
 
     def test_the_first_turn_waits_for_it(self, hippo: Hippocampe, slow: threading.Event) -> None:
