@@ -28,7 +28,7 @@ from hippocampe.errors import (
 )
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.lifecycle import maintenance
-from hippocampe.store import embeddings
+from hippocampe.store import embeddings, outbox
 from hippocampe.types import Reindexed
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -466,7 +466,7 @@ def test_words_come_and_go_with_the_item_that_holds_them(
         raise StoreFull("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(embeddings, "queue", full)
+        patched.setattr(outbox, "queue", full)
         with pytest.raises(StoreFull):
             hippo.remember("Zéphyrine cultive des topinambours", scope=scope)
     assert lexicon.unknown(["topinambours"]) == ["topinambours"]

@@ -22,7 +22,7 @@ from hippocampe.injection.warmup import rehearse
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.protocols import Embedder, Index
-from hippocampe.store import embeddings, meta
+from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store, check_exists
 
 
@@ -104,7 +104,7 @@ class Following:
         """
         context = self.context
         with context.store.read() as connection:
-            position = embeddings.last_queued(connection)
+            position = outbox.last_position(connection)
         with context.settings_lock:
             context.settings.clear()
         if position != self._position:
