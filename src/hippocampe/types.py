@@ -444,35 +444,35 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be changed at run time, each space for itself. `hippocampe.engine.settings` checks values.
+    """Settings of a space, changed at run time. `hippocampe.engine.settings` checks the values.
 
     Attributes:
-        auto_retrieve_enabled: Whether turns are served at all.
-        auto_retrieve_max_results: How many of what was searched for go into a turn.
-        auto_retrieve_min_score: The least relevance of what goes into a turn.
-        recent_hours: Memories as new as this go into a turn without being searched for; 0: none.
-        channel_scope: Whether a turn is only served from its own channel.
-        semantic_threshold: The cosine above which two texts say the same, so that one is left out.
-        max_semantic_buffer: How many texts a channel was given are compared with.
-        max_injection_count: How much goes into a turn at most, over all paths.
-        important_threshold: The importance from which memories need not be searched for.
-        context_window_depth: Turns after which what a channel was given may come again.
-        injection_token_budget: Tokens that a turn's injection may take.
-        hook_timeout_ms: Milliseconds after which what is late is left out of a turn.
+        auto_retrieve_enabled: Whether turns get an injection.
+        auto_retrieve_max_results: Maximum number of search results per turn.
+        auto_retrieve_min_score: Minimum score of a search result.
+        recent_hours: Memories newer than this are candidates of every turn; 0: none.
+        channel_scope: Whether a turn only gets results from its own channel.
+        semantic_threshold: The cosine above which two texts count as duplicates.
+        max_semantic_buffer: Texts already given to a channel that are checked for duplicates.
+        max_injection_count: Maximum number of items per turn, over all routes.
+        important_threshold: Minimum importance of memories that are candidates of every turn.
+        context_window_depth: Turns after which an item may be given to a channel again.
+        injection_token_budget: Maximum tokens of an injection.
+        hook_timeout_ms: Milliseconds after which late sources are dropped from a turn.
         coalesce_ms: Milliseconds a turn waits for more messages of a burst; 0: none.
-        live_limit: How many live messages go into a turn.
-        live_rooms: Channels that are observed.
-        companion_names: What the companion is called.
+        live_limit: Maximum number of live messages per turn.
+        live_rooms: Observed channels.
+        companion_names: Names of the companion.
         digest_hours: Hours of the day, in the timezone, at which live talk is digested.
-        timezone: In which times are read and said. Default: that of the `Config`.
-        language: Of what is put in front of the model: `fr` or `en`.
+        timezone: For parsing and rendering times. Default: that of the `Config`.
+        language: Language of injections: `fr` or `en`.
         obsidian_context_enabled: Whether notes are used.
-        obsidian_context_notes: Notes that are always used, by path.
-        obsidian_context_tag: The tag of the other notes that are.
-        recent_messages: Messages kept word for word; beyond twice as many, the oldest are summed up.
-        session_timeout_minutes: Minutes without a message that end a session: what a channel was
-            given may then come again.
-        retrieval_days: Days for which the log of retrievals is kept.
+        obsidian_context_notes: Paths of notes that are always used.
+        obsidian_context_tag: Tag of notes that are always used.
+        recent_messages: Messages kept verbatim; beyond twice as many, the oldest are summarised.
+        session_timeout_minutes: Minutes without a message that end a session; items may then be
+            given to the channel again.
+        retrieval_days: Days that the retrieval log is kept.
     """
 
     auto_retrieve_enabled: bool = True
