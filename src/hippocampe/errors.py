@@ -1,41 +1,41 @@
 """Every error Hippocampe raises, in one tree.
 
     HippocampeError
-    ├── InvalidInput          what was given cannot be used (also a ValueError)
-    ├── NotFound              nothing has this id or key in this space (also a LookupError)
-    ├── UnreadableFile        a file or note cannot be read as what it claims to be
+    ├── InvalidInput          an argument cannot be used (also a ValueError)
+    ├── NotFound              no item of the space has this id or key (also a LookupError)
+    ├── UnreadableFile        a file or note does not have its expected format
     ├── StoreError            the store cannot be read or written
-    │   ├── StoreBusy         another writer held the store for too long
+    │   ├── StoreBusy         another process locked the store for too long
     │   ├── StoreFull         the disk is full
     │   ├── StoreReadOnly     the folder or database cannot be written
     │   ├── StoreMissing      there is no data to read
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
     │   └── StoreTooNew       the data was written by a later version
     ├── FolderInUse           another process owns the data folder
-    ├── NotesUnavailable      the notes cannot be read; everything else still can
-    ├── IndexUnavailable      the vector index cannot be used; the store still can
+    ├── NotesUnavailable      the notes cannot be read; the rest works
+    ├── IndexUnavailable      the vector index cannot be used; the store works
     └── EmbedderError         text cannot be embedded
-        ├── EmbedderUnavailable   missing key, missing package, time-out, refused
+        ├── EmbedderUnavailable   missing key, missing package, timeout, refused
         └── EmbedderMismatch      vectors of another model or another dimension
 
-A message says what could not be done, why, and what to do about it.
+A message says what failed, why, and what to do about it.
 """
 
 
 class HippocampeError(Exception):
-    """Root of every error raised on purpose by this package."""
+    """Base class of all errors of this package."""
 
 
 class InvalidInput(HippocampeError, ValueError):
-    """What was given cannot be used; nothing was changed."""
+    """An argument cannot be used; nothing was changed."""
 
 
 class NotFound(HippocampeError, LookupError):
-    """Nothing has this id or key in this space."""
+    """No item of the space has this id or key."""
 
 
 class UnreadableFile(HippocampeError):
-    """A file to import, or a note, cannot be read as what it claims to be."""
+    """A file to import, or a note, does not have its expected format."""
 
 
 class StoreError(HippocampeError):
@@ -43,7 +43,7 @@ class StoreError(HippocampeError):
 
 
 class StoreBusy(StoreError):
-    """Another writer held the store for longer than the busy time-out."""
+    """Another process locked the store for longer than the busy timeout."""
 
 
 class StoreFull(StoreError):
@@ -55,7 +55,7 @@ class StoreReadOnly(StoreError):
 
 
 class StoreMissing(StoreError):
-    """The folder holds no data, and was opened to read only; nothing was created."""
+    """The folder contains no data and was opened read-only; nothing was created."""
 
 
 class StoreCorrupt(StoreError):
@@ -71,11 +71,11 @@ class FolderInUse(HippocampeError):
 
 
 class NotesUnavailable(HippocampeError):
-    """The notes cannot be read: folder, server, key, certificate, package; the rest still can."""
+    """The notes cannot be read: folder, server, key, certificate or package; the rest works."""
 
 
 class IndexUnavailable(HippocampeError):
-    """The vector index cannot be used; the store still can."""
+    """The vector index cannot be used; the store works."""
 
 
 class EmbedderError(HippocampeError):
@@ -83,8 +83,8 @@ class EmbedderError(HippocampeError):
 
 
 class EmbedderUnavailable(EmbedderError):
-    """The embedder cannot be reached or loaded: key, package, time-out, refusal."""
+    """The embedder cannot be reached or loaded: key, package, timeout or refusal."""
 
 
 class EmbedderMismatch(EmbedderError):
-    """Vectors of another model, or of another dimension, than the data was made with."""
+    """Vectors of another model, or of other dimensions, than those of the data."""

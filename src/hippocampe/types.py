@@ -1,6 +1,6 @@
-"""The vocabulary: every value that crosses the door of Hippocampe.
+"""The values that Hippocampe takes and returns.
 
-All are frozen; times are aware datetimes in UTC; ids are UUID strings of version 7.
+All are immutable; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ DEFAULT_IMPORTANCE: Mapping[str, float] = {
     "event": 0.4,
     "observation": 0.3,
 }
-"""Memory types, each with the importance a memory of that type has unless told otherwise."""
+"""Memory types with their default importance."""
 
 CATEGORIES: Mapping[str, frozenset[str]] = {
     "memory": frozenset(),
@@ -35,7 +35,7 @@ CATEGORIES: Mapping[str, frozenset[str]] = {
     "goal": frozenset({"capability_request", "understanding", "connection"}),
     "summary": frozenset(),
 }
-"""Collections of memories, each with the categories its memories must choose from (none: no category)."""
+"""Collections of memories with the categories allowed in each."""
 
 MEMORY_COLLECTIONS = tuple(CATEGORIES)
 RECALL_COLLECTIONS = (*MEMORY_COLLECTIONS, "turn", "live", "note")
@@ -87,9 +87,9 @@ class Scope:
 class Memory:
     """One durable statement with its metadata.
 
-    `occurred_at` is when it happened, `created_at` when it was learnt. `superseded_by` names the
-    memory that replaced it; `superseded_at` is when it stopped being true. `metadata` is the
-    caller's own: a small JSON object without nesting.
+    `occurred_at` is when it happened, `created_at` when it was learnt. `superseded_by` is the id of
+    the memory that replaced it, `superseded_at` the time it stopped being true. `metadata` belongs
+    to the caller: a small JSON object without nesting.
     """
 
     id: str
@@ -125,7 +125,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a listing; `next_cursor` asks for the next one and is None on the last."""
+    """One page of a listing; `next_cursor` selects the next page and is None on the last."""
 
     items: tuple[Memory, ...]
     next_cursor: str | None = None
@@ -133,7 +133,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many current memories and how many messages there are of a space or a user."""
+    """Numbers of current memories and of messages of a space or a user."""
 
     memories: int = 0
     messages: int = 0
@@ -141,10 +141,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What `remember` did.
+    """The result of `remember`.
 
-    `replaced` holds the ids of the memories it superseded; `reason` says which rule decided;
-    `similarity` is the cosine (-1 to 1) with the nearest memory that was compared, if any was.
+    `replaced` has the ids of the superseded memories; `reason` names the rule that decided;
+    `similarity` is the cosine (-1 to 1) with the nearest compared memory, if there was one.
     """
 
     memory: Memory
@@ -156,8 +156,11 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One measured reason for a score: its value, its rank among the candidates (1 is best, None
-    when the source lacks it) and what it added to the log-odds of being relevant."""
+    """One feature of a score.
+
+    `rank` is among the candidates (1 is best, None if the source lacks it); `contribution` is its
+    share of the log-odds of relevance.
+    """
 
     name: str
     value: float
@@ -167,7 +170,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """Something that was found. `score` is the probability, 0 to 1, that it is relevant."""
+    """A search result. `score` is the probability, 0 to 1, that it is relevant."""
 
     id: str
     kind: str
@@ -183,11 +186,11 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note of the user's own, as it was last read.
+    """A note of the user, as last read.
 
     `path` is relative to the vault, with slashes; `text` is Markdown without the frontmatter; `tags`
-    are without their sign, `links` the pages that its wikilinks name; `digest` changes with title and
-    text; `problem` says what in its frontmatter could not be read.
+    come without `#`; `links` are the targets of its wikilinks; `digest` changes with title and text;
+    `problem` describes an error in its frontmatter.
     """
 
     path: str
@@ -261,10 +264,10 @@ class ReceiptItem:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What `forget`, `erase` or `expire` touched, or would touch in a dry run.
+    """The items that `forget`, `erase` or `expire` changed, or would change in a dry run.
 
-    `counts` is by kind, where `forget` counts memories with a key as `fact`. `settings` names the
-    settings of the space that still name the erased subject: they are the user's to change.
+    `counts` is by kind; `forget` counts memories with a key as `fact`. `settings` names the settings
+    of the space that still mention the erased subject, which the user has to change.
     """
 
     counts: Mapping[str, int]
@@ -276,7 +279,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Two memories that no rule could tell apart for sure, for a person to look at."""
+    """Two memories whose relation no rule could decide, for a person to review."""
 
     memory: Memory
     other: Memory
@@ -285,10 +288,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The comparison of store and index: ids that one has and the other lacks, by kind.
+    """The result of `verify`: ids that are in the store or the index only, by kind.
 
-    `pending` counts changes that the index does not hold durably yet, which is no error; `present`
-    holds those texts that were to be absent and were found, each with where: paths in the data
+    `pending` counts changes that are not durable in the index yet, which is not an error. `present`
+    has the texts that should be absent but were found, each with the places: paths in the data
     folder, and settings as `setting companion_names of space default`.
     """
 
@@ -303,11 +306,11 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """What `reindex` built.
+    """The result of `reindex`.
 
-    `embedder` is the model of the vectors. `without_graph` names the kinds that are large enough for
-    a graph but have none, because its process failed: they are searched by a scan, until the
-    maintenance of a program that keeps the folder open builds it.
+    `embedder` is the model of the vectors. `without_graph` names the kinds that should have a graph
+    but have none, because its process failed. They are scanned until background maintenance builds
+    the graph.
     """
 
     embedder: str
@@ -343,7 +346,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The summary of an import: what was read, added, already there, and what was wrong where."""
+    """The summary of an import; `problems` has line numbers and messages."""
 
     read: int
     added: int
@@ -353,18 +356,18 @@ class Imported:
 
 
 Route = Literal["identity", "important", "recent", "search", "context"]
-"""How a recollection came to be considered for a turn: what it is, when it was learnt, what was
-said, or a note the settings name."""
+"""How a candidate was selected for a turn: as an identity, by importance, by age, by search, or as a
+note named in the settings."""
 
 Outcome = Literal[
     "injected", "below_threshold", "already_known", "too_similar", "too_many", "no_room"
 ]
-"""What became of it."""
+"""Why a candidate was injected or left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """A recollection that was considered for a turn, and what became of it."""
+    """A candidate of a turn, with its outcome."""
 
     recollection: Recollection
     path: Route
@@ -373,13 +376,13 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How an injection was chosen.
+    """How the items of an injection were selected.
 
     Attributes:
-        considered: Everything that was found, the most useful first; worked out when looked at.
+        considered: All candidates, most useful first; computed lazily.
         stages: Milliseconds by stage.
-        missing: What was late or down and left out.
-        skipped: Why the turn got no memory at all, if it was not even searched for.
+        missing: Sources that were late or down.
+        skipped: Why no search was made, if none was.
     """
 
     considered: Sequence[Considered] = ()
@@ -390,10 +393,10 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """What to put silently in front of the model for one turn.
+    """The text to put in front of the model for one turn.
 
-    `text` is empty when there is nothing to say; `items` are what it quotes, in its order; `tokens`
-    counts it; `id` names it in the log of retrievals.
+    `text` is empty if nothing is relevant; `items` are the quoted results, in order; `tokens` is its
+    length; `id` identifies it in the retrieval log.
     """
 
     id: str
@@ -406,9 +409,9 @@ class Injection:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """One line of a logged injection: what was considered, without its content.
+    """A candidate of a logged injection, without its content.
 
-    `signals` holds the value of each signal that was measured, by name.
+    `signals` has the value of each measured signal, by name.
     """
 
     id: str
@@ -441,35 +444,35 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be changed at run time, each space for itself. `hippocampe.engine.settings` checks values.
+    """Settings of a space, changed at run time. `hippocampe.engine.settings` checks the values.
 
     Attributes:
-        auto_retrieve_enabled: Whether turns are served at all.
-        auto_retrieve_max_results: How many of what was searched for go into a turn.
-        auto_retrieve_min_score: The least relevance of what goes into a turn.
-        recent_hours: Memories as new as this go into a turn without being searched for; 0: none.
-        channel_scope: Whether a turn is only served from its own channel.
-        semantic_threshold: The cosine above which two texts say the same, so that one is left out.
-        max_semantic_buffer: How many texts a channel was given are compared with.
-        max_injection_count: How much goes into a turn at most, over all paths.
-        important_threshold: The importance from which memories need not be searched for.
-        context_window_depth: Turns after which what a channel was given may come again.
-        injection_token_budget: Tokens that a turn's injection may take.
-        hook_timeout_ms: Milliseconds after which what is late is left out of a turn.
+        auto_retrieve_enabled: Whether turns get an injection.
+        auto_retrieve_max_results: Maximum number of search results per turn.
+        auto_retrieve_min_score: Minimum score of a search result.
+        recent_hours: Memories newer than this are candidates of every turn; 0: none.
+        channel_scope: Whether a turn only gets results from its own channel.
+        semantic_threshold: The cosine above which two texts count as duplicates.
+        max_semantic_buffer: Texts already given to a channel that are checked for duplicates.
+        max_injection_count: Maximum number of items per turn, over all routes.
+        important_threshold: Minimum importance of memories that are candidates of every turn.
+        context_window_depth: Turns after which an item may be given to a channel again.
+        injection_token_budget: Maximum tokens of an injection.
+        hook_timeout_ms: Milliseconds after which late sources are dropped from a turn.
         coalesce_ms: Milliseconds a turn waits for more messages of a burst; 0: none.
-        live_limit: How many live messages go into a turn.
-        live_rooms: Channels that are observed.
-        companion_names: What the companion is called.
+        live_limit: Maximum number of live messages per turn.
+        live_rooms: Observed channels.
+        companion_names: Names of the companion.
         digest_hours: Hours of the day, in the timezone, at which live talk is digested.
-        timezone: In which times are read and said. Default: that of the `Config`.
-        language: Of what is put in front of the model: `fr` or `en`.
+        timezone: For parsing and rendering times. Default: that of the `Config`.
+        language: Language of injections: `fr` or `en`.
         obsidian_context_enabled: Whether notes are used.
-        obsidian_context_notes: Notes that are always used, by path.
-        obsidian_context_tag: The tag of the other notes that are.
-        recent_messages: Messages kept word for word; beyond twice as many, the oldest are summed up.
-        session_timeout_minutes: Minutes without a message that end a session: what a channel was
-            given may then come again.
-        retrieval_days: Days for which the log of retrievals is kept.
+        obsidian_context_notes: Paths of notes that are always used.
+        obsidian_context_tag: Tag of notes that are always used.
+        recent_messages: Messages kept verbatim; beyond twice as many, the oldest are summarised.
+        session_timeout_minutes: Minutes without a message that end a session; items may then be
+            given to the channel again.
+        retrieval_days: Days that the retrieval log is kept.
     """
 
     auto_retrieve_enabled: bool = True

@@ -140,7 +140,7 @@ def test_an_erasure_that_fails_changes_nothing(
         raise StoreFull("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(erasure, "leave_note", full)
+        patched.setattr(erasure, "add_audit", full)
         with pytest.raises(StoreFull):
             told.erase(subject="Mickael", scope=scope)
     assert told.stats(scope=scope) == before

@@ -327,7 +327,7 @@ def test_an_export_replaces_a_file_only_when_told_to_and_when_it_is_whole(
     with pytest.raises(StoreError):
         hippo.export_to(path, scope=scope)
     path.parent.mkdir()
-    with pytest.raises(InvalidInput, match="no file"):
+    with pytest.raises(InvalidInput, match="not a file"):
         hippo.export_to(path.parent, scope=scope, overwrite=True)
     hippo.export_to(path, scope=scope)
     before = path.read_bytes()

@@ -264,7 +264,7 @@ class StoredIndex:
                 f"another process changed the embedder from {self._model} to {model}: open the "
                 "folder again."
             )
-        position = embeddings.last_queued(connection)
+        position = outbox.last_position(connection)
         shelf = self._shelves.pop((kind, space), None)
         if shelf is None or shelf.position != position:
             shelf = self._read(connection, kind, space, shelf, position)

@@ -23,7 +23,7 @@ from hippocampe.injection.warmup import warm_spaces
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.protocols import Embedder, Index
-from hippocampe.store import embeddings, meta
+from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store, check_exists
 
 
@@ -105,7 +105,7 @@ class Following:
         """
         context = self.context
         with context.store.read() as connection:
-            position = embeddings.last_queued(connection)
+            position = outbox.last_position(connection)
         context.settings.clear()
         if position != self._position:
             self._position = position

@@ -38,8 +38,8 @@ _ENDS = (
 )
 
 PER_MEMORY = 16
-"""Edges read of each memory in each direction: a hub has thousands, and recall needs a few."""
-# Each subquery ends after PER_MEMORY rows of an index, so no edge of a hub is read in vain.
+"""Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
+# Each subquery stops after PER_MEMORY index rows, so the other edges of a hub are not read.
 _NEAR = text(
     f"""
     SELECT edge.space, edge.source_id, edge.target_id
@@ -57,7 +57,7 @@ _NEAR = text(
 
 
 def associate(connection: Connection, space: str, edge: Association, *, review: bool) -> None:
-    """Add an edge; the same edge again keeps the newer reason."""
+    """Add an edge, or replace the reason of an existing one."""
     remove(connection, edge)
     add(connection, space, [(edge, review)])
 
@@ -73,7 +73,7 @@ def remove(connection: Connection, edge: Association) -> None:
 
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
-    """Add edges that are new, each with whether it is listed for review."""
+    """Insert new edges, each with whether it is listed for review."""
     rows = [
         {
             "source_id": edge.source_id,
@@ -112,7 +112,7 @@ def to_review(connection: Connection, space: str) -> list[Association]:
 
 
 def settle(connection: Connection, ids: Collection[str]) -> None:
-    """Take the edges between these memories off the review list."""
+    """Remove the edges between these memories from the review list."""
     connection.execute(
         update(association)
         .where(association.c.source_id.in_(ids), association.c.target_id.in_(ids))
@@ -121,8 +121,7 @@ def settle(connection: Connection, ids: Collection[str]) -> None:
 
 
 def reach(connection: Connection, space: str, starts: Sequence[str], depth: int) -> list[str]:
-    """The ids that edges lead to, in both directions: the starts first, nearer ones before farther
-    ones."""
+    """Ids reachable along edges in both directions: the starts first, then by distance."""
     reached = dict.fromkeys(starts)
     wave = list(reached)
     for _ in range(depth):
@@ -136,11 +135,11 @@ def reach(connection: Connection, space: str, starts: Sequence[str], depth: int)
 def near(
     connection: Connection, space: str, starts: Sequence[str], depth: int, *, most: int
 ) -> list[str]:
-    """At most `most` ids that edges of some memories lead to, the starts left out.
+    """At most `most` ids reachable along edges, without the starts.
 
-    Nearer ones come before farther ones, those of the first starts before those of the others,
-    and of one memory the sure edges before those to review, then the newest. Of a memory with more
-    edges than `PER_MEMORY` in a direction, the rest is not followed.
+    The order is by distance, then by the order of the starts; the edges of one memory are ordered
+    sure ones before those to review, then newest first. At most `PER_MEMORY` edges per memory and
+    direction are followed.
     """
     passed = set(starts)
     found: list[str] = []
@@ -157,10 +156,10 @@ def near(
 def walk(
     connection: Connection, space: str, starts: Sequence[str], depth: int
 ) -> tuple[list[str], list[Association]]:
-    """Breadth first along edges, in both directions.
+    """Walk edges breadth first, in both directions.
 
     Returns:
-        The ids reached, as by `reach`, and the edges seen, oldest first.
+        The ids reached, in the order of `reach`, and the edges seen, oldest first.
     """
     passed = reach(connection, space, starts, depth - 1)
     seen = touching(connection, space, passed)

@@ -1,7 +1,7 @@
 """Rows of messages and turns. Each function takes a connection.
 
-The turns of a channel form a chain ordered by time, kept in `previous_id` and `next_id`, so that
-the neighbours of a hundred candidates are one query.
+The turns of a channel form a chain ordered by time, linked by `previous_id` and `next_id`, so that
+one query returns the neighbours of a hundred candidates.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -30,11 +30,11 @@ from hippocampe.store.driver import read_by_ids
 from hippocampe.store.schema import instant, message, microseconds, turn
 from hippocampe.types import Message
 
-# By id alone: beside a space, SQLite would rather read every row of the space.
+# By id alone: given a space too, SQLite would read all rows of the space.
 _TURNS = select(turn).where(turn.c.id.in_(bindparam("ids", expanding=True)))
 _NAMES = [column.name for column in turn.c]
 SESSION_GAP = timedelta(hours=1)
-"""Silence after which a channel's talk is another session."""
+"""Silence that ends a session of a channel."""
 
 _MESSAGE = [
     column for column in message.c if column.name not in ("number", "turn_id", "created_at")
@@ -59,12 +59,12 @@ class Turn:
 
 
 def turn_of_row(row: Row[Any]) -> Turn:
-    """A turn from a row that has its columns, and perhaps others."""
+    """Convert a row that has at least the columns of a turn."""
     return Turn(**{column.name: getattr(row, column.name) for column in turn.c})
 
 
 def message_of_row(row: Row[Any]) -> Message:
-    """A message from a row that has its columns, and perhaps others."""
+    """Convert a row that has at least the columns of a message."""
     values = {column.name: getattr(row, column.name) for column in _MESSAGE}
     values["channel"] = values["channel"] or None
     return Message(**values)
@@ -73,7 +73,7 @@ def message_of_row(row: Row[Any]) -> Message:
 def known_external_ids(
     connection: Connection, space: str, ids: Collection[tuple[str, str]]
 ) -> set[tuple[str, str]]:
-    """Which of these (channel, external id) pairs a space already has."""
+    """Those of these (channel, external id) pairs that a space has."""
     query = select(message.c.space, message.c.channel, message.c.external_id).where(
         message.c.external_id.in_(bindparam("ids", expanding=True))
     )
@@ -111,7 +111,7 @@ def add_messages(
 
 
 def add_turns(connection: Connection, items: Iterable[Turn]) -> None:
-    """Insert turns, each into the chain of its channel after those of the same time or before."""
+    """Insert turns into the chains of their channels, after turns of the same or an earlier time."""
     channels: dict[tuple[str, str], list[Turn]] = {}
     for item in items:
         channels.setdefault((item.space, item.channel), []).append(item)
@@ -121,7 +121,7 @@ def add_turns(connection: Connection, items: Iterable[Turn]) -> None:
 
 
 def _link(connection: Connection, chain: list[Turn]) -> None:
-    """Insert one channel's turns, ascending by time, as runs between turns already there."""
+    """Insert the sorted turns of one channel, as runs between existing turns."""
     position = 0
     while position < len(chain):
         before = _last_at_or_before(connection, chain[position])
@@ -164,7 +164,7 @@ def _last_at_or_before(connection: Connection, item: Turn) -> Turn | None:
     latest = connection.execute(query.order_by(turn.c.at.desc()).limit(1)).first()
     if latest is None:
         return None
-    # Of those of the same instant, the end of the chain is the one whose successor is later.
+    # Of turns of the same instant, the last of the chain is the one with a later successor.
     tied = connection.execute(query.where(turn.c.at == latest.at)).all()
     ids = {row.id for row in tied}
     return next(Turn(*row) for row in tied if row.next_id not in ids)
@@ -209,7 +209,7 @@ def said_in(
     since: datetime | None,
     until: datetime | None,
 ) -> list[ColumnElement[bool]]:
-    """The conditions on turns or messages for who said them, where and when; `until` exclusive."""
+    """Conditions on turns or messages by author, channel and time; `until` is exclusive."""
     conditions = [table.c.space == space]
     if author is not None:
         conditions.append(table.c.author == author)
@@ -231,7 +231,7 @@ def latest(
     until: datetime | None,
     limit: int,
 ) -> list[Turn]:
-    """The latest turns of a space, newest first, forgotten ones left out."""
+    """The latest turns of a space that are not forgotten, newest first."""
     said = said_in(turn, space, channel=channel, since=since, until=until)
     query = select(turn).where(*said, turn.c.forgotten_at.is_(None))
     rows = connection.execute(query.order_by(turn.c.at.desc(), turn.c.id.desc()).limit(limit))
@@ -261,7 +261,7 @@ def set_forgotten(
     at: datetime | None,
     reason: str | None,
 ) -> None:
-    """Hide turns from recall, or show them again where `at` is None; their messages stay."""
+    """Hide turns from recall, or show them again if `at` is None; messages stay."""
     query = update(turn).where(
         turn.c.space == space, turn.c.id.in_(bindparam("ids", expanding=True))
     )
@@ -269,7 +269,7 @@ def set_forgotten(
 
 
 def remove_turns(connection: Connection, items: Collection[Turn]) -> None:
-    """Delete turns and their messages, closing the chain over the gap."""
+    """Delete turns and their messages, and link the turns around them."""
     for item in items:
         row = connection.execute(select(turn).where(turn.c.id == item.id)).one()
         connection.execute(
@@ -307,8 +307,7 @@ def beside(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[str]:
-    """The turns just before and after some turns that pass the filters, in the order of these,
-    forgotten ones left out."""
+    """The direct neighbours of turns that pass the filters and are not forgotten, in order."""
     rows = {row[0]: row[1:] for row in read_by_ids(connection, _BESIDE, ids)}
     ends = (end for id in ids if id in rows for end in rows[id])
     wanted = list(dict.fromkeys(end for end in ends if end is not None))
@@ -327,7 +326,7 @@ def beside(
 
 
 def external_ids(connection: Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The external ids of the messages of each turn, in the order they were said."""
+    """The external ids of the messages of each turn, oldest first."""
     found: dict[str, tuple[str, ...]] = {}
     for turn_id, external_id in read_by_ids(connection, _EXTERNAL, list(turn_ids)):
         found[turn_id] = (*found.get(turn_id, ()), external_id)
@@ -340,7 +339,7 @@ def find_messages(
     newest_first: bool = False,
     limit: int | None = None,
 ) -> list[Message]:
-    """Messages that meet all conditions, in the order they were said."""
+    """Messages that meet all conditions, oldest first by default."""
     order = (message.c.at, message.c.number)
     if newest_first:
         order = tuple(column.desc() for column in order)
@@ -359,7 +358,7 @@ def search_text(
     until: datetime | None,
     limit: int,
 ) -> list[Message]:
-    """Messages that hold the words of a query, newest first, those of forgotten turns left out."""
+    """Messages that match a full-text query, newest first, without those of forgotten turns."""
     condition, parameters = sqlite.full_text_matches(query)
     if not parameters["full_text"]:
         return []
@@ -375,13 +374,13 @@ def search_text(
 
 
 def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
-    """Mark messages as live, or no longer live."""
+    """Set whether messages are live."""
     query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
     connection.execute(query.values(live=live), {"ids": list(ids)})
 
 
 def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:
-    """The live messages of a space, all or those of some ids, in the order they were said."""
+    """The live messages of a space, oldest first: all, or those of some ids."""
     conditions = [message.c.space == space, message.c.live.is_(True)]
     if ids is not None:
         conditions.append(message.c.id.in_(list(ids)))

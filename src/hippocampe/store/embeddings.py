@@ -1,4 +1,4 @@
-"""Rows that can be made again: vectors, words, and the outbox of the index."""
+"""Rows of vectors and words, which can be derived again. Each function takes a connection."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,11 +14,10 @@ from hippocampe.store.schema import vector, word
 HALF = np.dtype("<f2")
 WORD_IDS = np.dtype("<i4")
 BATCH = 5_000
-"""Rows read at a time where there may be hundreds of thousands."""
-
+"""Rows read at a time."""
 
 _ADD_WORDS = insert(word)
-# By id alone: beside the model, SQLite would rather read every word.
+# By id alone: given a model too, SQLite would read all words.
 _WORDS_AFTER = (
     select(word.c.id, word.c.model, word.c.text, word.c.vector)
     .where(word.c.id > bindparam("after"))
@@ -31,7 +30,7 @@ _REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE")
 
 
 class Words(NamedTuple):
-    """Some words: their ids, ascending, and their placed vectors, shape (words, width)."""
+    """Words with ascending ids; `placed` has shape (words, width), in the word space."""
 
     ids: list[int]
     texts: list[str]
@@ -41,8 +40,10 @@ class Words(NamedTuple):
 class Embedded(NamedTuple):
     """A stored embedding.
 
-    `dense` is float32 of shape (dimensions,), `words` int32 ids of its words in order, `traits` the
-    bits of `text.traits`.
+    Attributes:
+        dense: Shape (dimensions,), L2-normalised.
+        words: Ids of the words of the text, in order.
+        traits: Bits derived from the text by the caller.
     """
 
     dense: NDArray[np.float32]
@@ -51,7 +52,7 @@ class Embedded(NamedTuple):
 
 
 def vector_row(id: str, model: str, kind: str, space: str, item: Embedded) -> dict[str, Any]:
-    """The columns of one embedding."""
+    """Convert an embedding to a row."""
     return {
         "id": id,
         "model": model,
@@ -64,12 +65,12 @@ def vector_row(id: str, model: str, kind: str, space: str, item: Embedded) -> di
 
 
 def put_vectors(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write vectors: made by `vector_row`; one already there is replaced."""
+    """Insert or replace rows made by `vector_row`."""
     write(connection, _REPLACE_VECTOR, rows)
 
 
 def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[str, Embedded]:
-    """The embeddings of some items; items that have none by this model are absent."""
+    """The embeddings of items by id; items without one by this model are left out."""
     if not ids:
         return {}
     query = select(vector.c.id, vector.c.dense, vector.c.words, vector.c.traits).where(
@@ -83,25 +84,25 @@ def vectors(connection: Connection, model: str, ids: Collection[str]) -> dict[st
 
 
 def unpack(dense: bytes) -> NDArray[np.float32]:
-    """A vector from its blob."""
+    """Decode a stored vector."""
     return np.frombuffer(dense, HALF).astype(np.float32)
 
 
 def word_lists(connection: Connection, model: str, space: str) -> Iterator[list[bytes]]:
-    """The word ids of every item of a space, as `WORD_IDS`, some thousands at a time."""
+    """Iterate over the word ids of all items of a space, as `WORD_IDS` bytes, in batches."""
     for rows in read_in_batches(connection, _WORD_LISTS, BATCH, model=model, space=space):
         yield [row[0] for row in rows]
 
 
 def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
-    """Delete the vectors of some items, of every model."""
+    """Delete the vectors of items, of all models."""
     connection.execute(
         delete(vector).where(vector.c.id.in_(bindparam("ids", expanding=True))), {"ids": list(ids)}
     )
 
 
 def add_words(connection: Connection, model: str, texts: Sequence[str], vectors: Vectors) -> None:
-    """Insert words that are new, with their placed vectors."""
+    """Insert new words with their placed vectors."""
     rows = [
         {"model": model, "text": text, "vector": half.tobytes()}
         for text, half in zip(texts, vectors.astype(HALF), strict=True)
@@ -110,7 +111,7 @@ def add_words(connection: Connection, model: str, texts: Sequence[str], vectors:
 
 
 def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) -> None:
-    """Write other placed vectors of words that exist."""
+    """Replace the placed vectors of words."""
     query = update(word).where(word.c.id == bindparam("word_id"))
     halves = vectors.astype(HALF)
     rows = [{"word_id": id, "half": half.tobytes()} for id, half in zip(ids, halves, strict=True)]
@@ -119,7 +120,7 @@ def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) 
 
 
 def words_after(connection: Connection, model: str, after: int) -> Iterator[Words]:
-    """Words with an id above `after`, some thousands at a time."""
+    """Iterate over the words of a model with an id above `after`, in batches."""
     for rows in read_in_batches(connection, _WORDS_AFTER, BATCH, after=after):
         own = [row for row in rows if row[1] == model]
         if own:
@@ -129,7 +130,7 @@ def words_after(connection: Connection, model: str, after: int) -> Iterator[Word
 
 
 def last_word(connection: Connection) -> int:
-    """The highest id of a word; 0 without any."""
+    """The highest word id; 0 without words."""
     return connection.execute(select(func.max(word.c.id))).scalar() or 0
 
 
@@ -140,18 +141,12 @@ def word_texts(connection: Connection, model: str, after: int) -> list[tuple[int
 
 
 def is_word(connection: Connection, id: int, text: str) -> bool:
-    """Whether a word still has the id that it had."""
+    """Whether an id still belongs to a word: SQLite reuses the ids of deleted rows."""
     query = select(word.c.text).where(word.c.id == id)
     return connection.execute(query).scalar() == text
 
 
-def last_queued(connection: Connection) -> int:
-    """The last outbox position ever given out, also when its row was removed; of SQLite only."""
-    query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
-    return connection.exec_driver_sql(query).scalar() or 0
-
-
 def remove_other_models(connection: Connection, model: str) -> None:
-    """Delete the vectors and words of every embedder but one."""
+    """Delete the vectors and words of all models but one."""
     connection.execute(delete(vector).where(vector.c.model != model))
     connection.execute(delete(word).where(word.c.model != model))

@@ -1,4 +1,4 @@
-"""What a listing selects, and counts by space, user and subject."""
+"""Queries of listings, and counts by space, user and subject."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -38,15 +38,15 @@ def in_state(state: State, now: datetime) -> ColumnElement[bool]:
 
 
 def has_subject(space: str, names: Collection[str]) -> ColumnElement[bool]:
-    """The condition for memories about any of these folded subjects."""
+    """The condition for memories with any of these folded subjects."""
     about = select(subject.c.memory_id).where(subject.c.space == space, subject.c.name.in_(names))
     return memory.c.id.in_(about)
 
 
 def has_metadata(wanted: Metadata) -> ColumnElement[bool]:
-    """The condition for memories that hold all of these pairs, equal in value and type.
+    """The condition for memories whose metadata has all of these pairs, equal in value and type.
 
-    SQLite parses both sides, so that numbers compare as they were written.
+    SQLite parses both sides, so numbers compare as written.
     """
     asked = func.json_each(to_json(dict(wanted))).table_valued("key", "type", "atom", name="asked")
     held = func.json_each(memory.c.metadata).table_valued("key", "type", "atom", name="held")
@@ -57,14 +57,14 @@ def has_metadata(wanted: Metadata) -> ColumnElement[bool]:
     )
     pair = select(held.c.key).where(same).correlate(asked, memory)
     missing = select(asked.c.key).where(not_(pair.exists()))
-    # Cheaper than parsing every row: all pairs that a row holds are in its text as written here.
+    # Cheaper than parsing all rows: a matching row contains each pair as text.
     written = (to_json({name: value})[1:-1] for name, value in wanted.items())
     likely = (func.instr(memory.c.metadata, text) > 0 for text in written)
     return and_(*likely, not_(missing.correlate(memory).exists()))
 
 
 def ids_with_metadata(connection: Connection, space: str, wanted: Metadata) -> frozenset[str]:
-    """The ids of the memories of a space that hold all of these pairs."""
+    """The ids of the memories of a space whose metadata has all of these pairs."""
     query = select(memory.c.id).where(memory.c.space == space, has_metadata(wanted))
     return frozenset(connection.execute(query).scalars())
 
@@ -74,7 +74,7 @@ _ORDERS: dict[Order, tuple[tuple[Column[Any], ...], bool]] = {
     "oldest": ((memory.c.created_at, memory.c.id), False),
     "importance": ((memory.c.importance, memory.c.created_at, memory.c.id), True),
 }
-"""The columns of each order, and whether the highest come first."""
+"""By order: its columns, and whether it is descending."""
 
 
 def page(
@@ -85,10 +85,10 @@ def page(
     after: Sequence[Any] | None,
     limit: int,
 ) -> list[Memory]:
-    """Memories of a space that meet all conditions, from the one that follows `after` in an order.
+    """One page of the memories of a space that meet all conditions.
 
     Args:
-        after: What `position` gave of the last one of the page before.
+        after: The `position` of the last memory of the previous page; None for the first page.
     """
     columns, descending = _ORDERS[order]
     query = select(memory.c.id).where(memory.c.space == space, *conditions)
@@ -103,12 +103,12 @@ def page(
 
 
 def position(item: Memory, order: Order) -> tuple[Any, ...]:
-    """Where a memory is in an order."""
+    """The sort key of a memory in an order."""
     return tuple(getattr(item, column.name) for column in _ORDERS[order][0])
 
 
 def of_spaces(connection: Connection, now: datetime) -> tuple[dict[str, int], dict[str, int]]:
-    """Current memories and messages of each space; one with neither still counts if it has history."""
+    """Counts of current memories and of messages by space, spaces with history alone included."""
     current = func.sum(case((living_anywhere(now), 1), else_=0))
     memories = select(memory.c.space, current).group_by(memory.c.space)
     messages = select(message.c.space, func.count()).group_by(message.c.space)
@@ -118,7 +118,7 @@ def of_spaces(connection: Connection, now: datetime) -> tuple[dict[str, int], di
 def of_users(
     connection: Connection, space: str, now: datetime
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Current memories and messages of each user of a space; the assistant is none."""
+    """Counts of current memories and of messages by user of a space, without the assistant."""
     memories = select(memory.c.user, func.count()).where(living(space, now))
     said = or_(message.c.role.is_(None), message.c.role != "assistant")
     messages = select(message.c.author, func.count()).where(message.c.space == space, said)
@@ -131,7 +131,7 @@ def of_users(
 
 
 def of_subjects(connection: Connection, space: str, now: datetime) -> dict[str, int]:
-    """Current memories of each subject of a space, the most first, then by name."""
+    """Counts of current memories by subject of a space, highest first, then by name."""
     many = func.count()
     query = (
         select(subject.c.name, many)

@@ -1,4 +1,4 @@
-"""Alembic, driven from code: no ini file, the connection is given."""
+"""Run Alembic migrations on an open connection, without an ini file."""
 
 from pathlib import Path
 
@@ -19,10 +19,10 @@ def configuration(connection: Connection) -> Config:
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Bring the tables to a revision, inside the caller's transaction.
+    """Upgrade the tables to a revision, in the caller's transaction.
 
     Raises:
-        StoreError: They are at a revision that no migration starts from.
+        StoreError: No migration starts from their revision.
     """
     try:
         command.upgrade(configuration(connection), revision)

@@ -16,7 +16,7 @@ _GET = select(note).where(note.c.id.in_(_IDS))
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a note: the headings it lies under, its text, and the digest of the whole note."""
+    """A piece of a note: its headings, its text, and the digest of the whole note."""
 
     id: str
     space: str
@@ -30,7 +30,7 @@ class Piece:
 
 
 class Listed(NamedTuple):
-    """What tells whether a stored piece is still that of a note."""
+    """Identifies a stored piece and the version of its note."""
 
     id: str
     space: str
@@ -40,24 +40,24 @@ class Listed(NamedTuple):
 
 
 def of_row(row: Row[Any]) -> Piece:
-    """A piece from a row that has its columns, and perhaps others."""
+    """Convert a row that has at least the columns of a piece."""
     return Piece(**{column.name: getattr(row, column.name) for column in note.c})
 
 
 def listed(connection: Connection) -> list[Listed]:
-    """Every piece there is, of every space."""
+    """All pieces of all spaces."""
     columns = (note.c.id, note.c.space, note.c.source, note.c.path, note.c.digest)
     return [Listed(*row) for row in connection.execute(select(*columns))]
 
 
 def get(connection: Connection, space: str, ids: Collection[str]) -> list[Piece]:
-    """The pieces of these ids that are in a space, in no order."""
+    """The pieces of a space with these ids, in no order."""
     found = map(of_row, connection.execute(_GET, {"ids": list(ids)}))
     return [piece for piece in found if piece.space == space]
 
 
 def add(connection: Connection, pieces: Sequence[Piece]) -> None:
-    """Write new pieces."""
+    """Insert pieces."""
     if pieces:
         connection.execute(insert(note), [asdict(piece) for piece in pieces])
 

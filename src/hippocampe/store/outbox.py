@@ -1,4 +1,4 @@
-"""Changes that the index has not made durable yet."""
+"""The outbox: changes that the index may not have made durable yet."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,14 +8,12 @@ from sqlalchemy import Connection, delete, func, insert, select
 from hippocampe.store.driver import read, write
 from hippocampe.store.schema import outbox
 
-_QUEUE = insert(outbox)
-
-
+_INSERT = insert(outbox)
 _LAST = select(func.max(outbox.c.seq))
 
 
 class Pending(NamedTuple):
-    """An item that changed in the store and may not be durable in the index yet."""
+    """A changed item; `seq` is its position in the outbox."""
 
     seq: int
     kind: str
@@ -24,26 +22,33 @@ class Pending(NamedTuple):
 
 
 def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None:
-    """Write outbox rows for (kind, item id, space)."""
+    """Add changed items, each as (kind, item id, space)."""
     rows = [{"kind": kind, "item_id": id, "space": space} for kind, id, space in items]
-    write(connection, _QUEUE, rows)
+    write(connection, _INSERT, rows)
 
 
 def pending(connection: Connection, after: int = 0, limit: int | None = None) -> list[Pending]:
-    """Outbox rows above a position, oldest first."""
+    """Rows above a position, oldest first."""
     query = select(outbox).where(outbox.c.seq > after).order_by(outbox.c.seq).limit(limit)
     return [Pending(*row) for row in connection.execute(query)]
 
 
 def pending_count(connection: Connection) -> int:
+    """Count the rows."""
     return connection.execute(select(func.count()).select_from(outbox)).scalar_one()
 
 
 def position(connection: Connection) -> int:
-    """The last outbox position given out."""
+    """The position of the last row; 0 if there is none."""
     return read(connection, _LAST)[0][0] or 0
 
 
+def last_position(connection: Connection) -> int:
+    """The last position ever assigned, even if its row was deleted."""
+    query = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
+    return connection.exec_driver_sql(query).scalar() or 0
+
+
 def acknowledge(connection: Connection, upto: int) -> None:
-    """Remove the outbox rows that the index has durably."""
+    """Delete the rows that the index has made durable, up to a position."""
     connection.execute(delete(outbox).where(outbox.c.seq <= upto))

@@ -1,8 +1,8 @@
 """The tables.
 
-Instants are stored as whole microseconds since the epoch: exact, ordered, the same everywhere.
-Ids are UUIDs of version 7 as text. A channel that was not given is stored as the empty string, so
-that unique constraints hold.
+Instants are stored as integer microseconds since the epoch: exact, sortable, portable. Ids are
+UUIDs of version 7 as text. A missing channel is stored as the empty string, so that unique
+constraints apply.
 """
 
 import json
@@ -30,29 +30,29 @@ from sqlalchemy import (
 )
 
 REVISION = "0003"
-"""The migration this version of the code works with."""
+"""The migration that this version of the code needs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def microseconds(at: datetime) -> int:
-    """An instant as the tables hold it."""
+    """Convert an instant to its stored form."""
     return (at - _EPOCH) // _MICROSECOND
 
 
 def instant(microseconds: int) -> datetime:
-    """The time so many whole microseconds after the epoch."""
+    """Convert a stored instant to a datetime in UTC."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def to_json(value: Any) -> str:
-    """JSON as the tables hold it: unescaped, so that `verify(absent=…)` finds text in it."""
+    """Serialise JSON for the tables: unescaped, so that `verify(absent=…)` finds text in it."""
     return json.dumps(value, ensure_ascii=False)
 
 
 class Instant(TypeDecorator[datetime]):
-    """An aware datetime, as whole microseconds since the epoch."""
+    """An aware datetime, stored as integer microseconds since the epoch."""
 
     impl = BigInteger
     cache_ok = True
@@ -64,7 +64,7 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else instant(value)
 
 
-# SQLite only numbers rows by itself for INTEGER primary keys.
+# SQLite only assigns numbers to INTEGER primary keys.
 _Number = BigInteger().with_variant(Integer, "sqlite")
 
 metadata = MetaData(
@@ -112,13 +112,13 @@ memory = Table(
     Index(None, "superseded_by"),
     Index(None, "expires_at"),
 )
-# They are few among many, and wanted at every turn.
+# Identities are few, and each turn reads them.
 _identities = memory.c.type == literal_column("'identity'")
 Index(
     "ix_memory_identity",
     memory.c.space,
     memory.c.collection,
-    # Always the same here, but it makes SQLite prefer this index.
+    # A constant, but with it SQLite prefers this index.
     memory.c.type,
     memory.c.importance,
     sqlite_where=_identities,
@@ -212,7 +212,7 @@ message = Table(
 )
 
 note = Table(
-    "note",  # one row a piece of a note
+    "note",  # one row per piece of a note
     metadata,
     Column("id", String(36), primary_key=True),
     Column("space", String(200), nullable=False),
@@ -235,7 +235,7 @@ vector = Table(
     Column("space", String(200), nullable=False),
     Column("dense", LargeBinary, nullable=False),  # float16, L2-normalised
     Column("words", LargeBinary, nullable=False),  # int32 ids of the words, in order
-    Column("traits", Integer, nullable=False),  # bits of text.traits(content)
+    Column("traits", Integer, nullable=False),  # bits derived from content
     Index(None, "space", "kind"),
 )
 
@@ -308,7 +308,7 @@ retrieval_item = Table(
     Column("path", String(20), nullable=False),  # identity, important, recent, search, context
     Column("outcome", String(40), nullable=False),
     Column("signals", LargeBinary, nullable=False),  # float32, NaN where one was not measured
-    # No index of items: only an erasure looks for them, and every turn would write all over it.
+    # item_id has no index: each turn would update it, and only an erasure would use it.
 )
 
 model_usage = Table(

@@ -1,4 +1,4 @@
-"""Rows of settings: those that a space changed. Each function takes a connection."""
+"""Rows of the settings changed by a space. Each function takes a connection."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ def load(connection: Connection, space: str) -> dict[str, Any]:
 
 
 def everything(connection: Connection) -> list[tuple[str, str, Any]]:
-    """All stored values: space, name, value."""
+    """All stored values, as (space, name, value)."""
     query = select(setting.c.space, setting.c.name, setting.c.value)
     return [(row.space, row.name, row.value) for row in connection.execute(query)]
 
@@ -24,7 +24,7 @@ def everything(connection: Connection) -> list[tuple[str, str, Any]]:
 def write(
     connection: Connection, space: str, values: Mapping[str, Any], at: datetime, *, remove: set[str]
 ) -> None:
-    """Write some values, and remove others."""
+    """Set values, and remove those named in `remove`."""
     names = {*values, *remove}
     connection.execute(delete(setting).where(setting.c.space == space, setting.c.name.in_(names)))
     rows = [

@@ -1,4 +1,4 @@
-"""Which rows can be found: those that the index holds, and that a read-only process searches."""
+"""The searchable rows: those the index should have, and those a read-only process searches."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -53,7 +53,7 @@ _FILTERED: dict[str, tuple[ColumnElement[Any], ...]] = {
         *(type_coerce(note.c.modified_at, BigInteger), _NONE),
     ),
 }
-"""Collection, type, category, user, channel, time and time of expiry of each kind; times in microseconds."""
+"""By kind: collection, type, category, user, channel, time, expiry; times in microseconds."""
 
 
 def _embedded(kind: str, *columns: Any) -> Any:
@@ -83,10 +83,10 @@ _ABOUT = select(subject.c.memory_id).where(
 def searched(
     connection: Connection, kind: str, model: str, space: str, ids: Sequence[str] | None = None
 ) -> Iterator[list[Any]]:
-    """The embedded rows of a kind and space, all or some, a batch at a time.
+    """Iterate over the embedded rows of a kind and space in batches: all, or those of some ids.
 
-    Each row is its id, its vector and its words as stored, then what a filter looks at: collection,
-    type, category, channel, and two times in microseconds since the epoch: `at` and `expires_at`.
+    Each row is the id, the vector and words as stored, then the filtered columns: collection, type,
+    category, user, channel, `at` and `expires_at` in microseconds since the epoch.
     """
     if ids is None:
         yield from read_in_batches(connection, _OF_SPACE[kind], BATCH, model=model, space=space)
@@ -97,15 +97,15 @@ def searched(
 
 
 def about(connection: Connection, space: str, name: str) -> list[str]:
-    """The ids of the memories that carry a folded subject."""
+    """The ids of the memories with a folded subject."""
     return [row[0] for row in read(connection, _ABOUT, space=space, name=name)]
 
 
 def embedded_ids(connection: Connection, kind: str, model: str) -> list[str]:
-    """The ids of all rows that can be found and are embedded by a model."""
+    """The ids of all searchable rows of a kind that a model has embedded."""
     return [row[0] for row in read(connection, _IDS[kind], model=model)]
 
 
 def embedded_count(connection: Connection, kind: str, model: str) -> int:
-    """How many they are."""
+    """Count the rows of `embedded_ids`."""
     return read(connection, _COUNT[kind], model=model)[0][0]

@@ -1,4 +1,4 @@
-"""What only SQLite needs: pragmas, real transactions, full text, backup, physical erasure."""
+"""SQLite specifics: pragmas, transactions, full text, backup, physical erasure."""
 
 import re
 import sqlite3
@@ -16,7 +16,7 @@ from hippocampe.store.schema import to_json
 BUSY_MILLISECONDS = 10_000
 MAPPED_BYTES = 1 << 30
 READ_AHEAD = ("vector", "memory", "turn", "message", "note")
-"""The tables that recall reads by the row."""
+"""The tables whose rows recall reads one by one."""
 ROWS_AHEAD = 10_000
 
 _FULL_TEXT = (
@@ -34,14 +34,14 @@ _FULL_TEXT = (
         INSERT INTO message_fts(rowid, content) VALUES (new.number, new.content); END""",
 )
 
-# Holds all that counting the words of a space reads: without it, every vector is read too.
+# A covering index for counting the words of a space, so that no vector is read.
 _WORD_LISTS = "CREATE INDEX vector_word_lists ON vector (space, model, words)"
 
 _WORD = re.compile(r"\w+")
 
 
 class _Files(NamedTuple):
-    """The files of a database: whether it has a log of changes (WAL), and the state of its own file."""
+    """The state of the files of a database; `logged` means that it has a WAL."""
 
     logged: bool
     inode: int
@@ -50,31 +50,31 @@ class _Files(NamedTuple):
 
 
 class _Reader(sqlite3.Connection):
-    """A connection that changes no file, not even those that SQLite keeps beside the database.
+    """A connection that changes no file, not even the WAL.
 
-    With a log of changes, another process may be writing: SQLite's locks keep the view whole, and
-    a connection without the right to write can neither checkpoint the log nor remove it. Without a
-    log nobody has the database open. Reading it as usual would create a log, so the file is read as
-    immutable, without locks, for as long as it stays the same.
+    If there is a WAL, another process may be writing: SQLite's locks keep the view consistent, and a
+    read-only connection can neither checkpoint nor remove the WAL. If there is none, no process has
+    the database open. An ordinary connection would create one, so the file is opened as immutable,
+    without locks, as long as it does not change.
     """
 
     path: Path
     files: _Files
 
     def is_current(self) -> bool:
-        """Whether a new transaction would see the database as it is now."""
+        """Whether a new transaction would see the current state of the database."""
         now = _files(self.path)
         if self.files.logged:
             return now.logged and now.inode == self.files.inode
         return now == self.files
 
-    def was_whole(self) -> bool:
-        """Whether no other process changed the file under the transaction that ends."""
+    def was_unchanged(self) -> bool:
+        """Whether no other process changed the file during the ending transaction."""
         return self.files.logged or _files(self.path)[1:] == self.files[1:]
 
 
 def _files(path: Path) -> _Files:
-    # Looked at, never opened: closing the file would give up the locks that SQLite has on it.
+    # Not opened: closing the file would drop the locks that SQLite has on it.
     held = path.stat()
     logged = Path(f"{path}-wal").exists()
     return _Files(logged, held.st_ino, held.st_size, held.st_mtime_ns)
@@ -91,7 +91,7 @@ def _connect_reader(path: Path) -> _Reader:
 
 @contextmanager
 def undisturbed(connection: Connection) -> Generator[None]:
-    """Check at the end of a transaction that what it read was not changed meanwhile.
+    """Check at the end of a transaction that the file did not change meanwhile.
 
     Raises:
         StoreBusy: Another process opened the database and changed its file.
@@ -100,28 +100,27 @@ def undisturbed(connection: Connection) -> Generator[None]:
         yield
     finally:
         reader = connection.connection.driver_connection
-        if isinstance(reader, _Reader) and not reader.was_whole():
+        if isinstance(reader, _Reader) and not reader.was_unchanged():
             raise StoreBusy(
-                "another process opened the data folder and changed the database while it was read: "
+                "another process opened the data folder and changed the database during the read: "
                 "try again."
             )
 
 
 def make_engine(path: Path, *, read_only: bool = False) -> Engine:
-    """An engine whose transactions begin when SQLAlchemy says so.
+    """Create an engine with real transactions.
 
-    Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads first and
-    writes later would otherwise fail with "database is locked" instead of waiting.
+    Write transactions take the write lock at once (`BEGIN IMMEDIATE`): one that reads before it
+    writes would otherwise fail with "database is locked" instead of waiting.
 
     Args:
-        path: The file of the database.
-        read_only: For a process that only reads, alone or beside one that writes. It changes no
-            file, and when it closes the database, it leaves the log of changes alone.
+        path: The database file.
+        read_only: Change no file, not even the WAL when the database is closed.
     """
     options: dict[str, Any] = {"json_serializer": to_json}
     if read_only:
         options["creator"] = lambda: _connect_reader(path)
-    # Not written as text: a path may hold "?", "#" or "%".
+    # Not as text: a path may contain "?", "#" or "%".
     url = URL.create("sqlite", database=str(path))
     # The connection used last has the warmest cache.
     engine = create_engine(url, pool_size=20, max_overflow=40, pool_use_lifo=True, **options)
@@ -137,7 +136,7 @@ def make_engine(path: Path, *, read_only: bool = False) -> Engine:
         cursor.execute("PRAGMA secure_delete = ON")
         cursor.execute("PRAGMA temp_store = MEMORY")
         cursor.execute("PRAGMA cache_size = -16384")
-        # A file that is read without locks may be cut while it is mapped, which kills the process.
+        # A file read without locks may be truncated while it is mapped, which kills the process.
         if not (isinstance(connection, _Reader) and not connection.files.logged):
             cursor.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         cursor.close()
@@ -156,8 +155,8 @@ def make_engine(path: Path, *, read_only: bool = False) -> Engine:
         if not options.get("writing"):
             cursor.execute("BEGIN")
             return
-        # FULL: an acknowledged write survives a power cut, for half a millisecond. The log is in
-        # order, so what is written without it is safe with the next write that has it.
+        # FULL: an acknowledged write survives a power cut; it costs half a millisecond. The WAL is
+        # sequential, so a NORMAL write is durable with the next FULL one.
         level = "FULL" if options["durable"] else "NORMAL"
         cursor.execute(f"PRAGMA synchronous = {level}")
         cursor.execute("BEGIN IMMEDIATE")
@@ -166,28 +165,28 @@ def make_engine(path: Path, *, read_only: bool = False) -> Engine:
 
 
 def read_only_uri(path: Path) -> str:
-    """The URI by which SQLite opens a file without ever writing to it."""
+    """The URI with which SQLite opens a file read-only."""
     return path.resolve().as_uri() + "?mode=ro"
 
 
 @contextmanager
 def unmapped(connection: Connection) -> Generator[None]:
-    """Read past the memory map, whose pages stay in the process once they were read."""
+    """Bypass the memory map, whose pages would stay in the process's memory."""
     mapped = connection.exec_driver_sql("PRAGMA mmap_size").scalar_one()
     connection.exec_driver_sql("PRAGMA mmap_size = 0")
     try:
         yield
     finally:
         connection.exec_driver_sql(f"PRAGMA mmap_size = {mapped}")
-        # What was read is in the connection's own cache instead, and nobody needs it there.
+        # The rows are in the connection's page cache instead: free it.
         connection.exec_driver_sql("PRAGMA shrink_memory")
 
 
 def read_rows(connection: Connection, table: str, after: int) -> int | None:
-    """Read the next rows of a table for no other reason than that they were read.
+    """Read the next rows of a table, to load their pages.
 
     Returns:
-        Where to go on; None at the end.
+        The last rowid read; None at the end.
     """
     rows = f"SELECT rowid FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT ?"
     query = f"SELECT count(*), max(rowid) FROM ({rows})"
@@ -196,16 +195,16 @@ def read_rows(connection: Connection, table: str, after: int) -> int | None:
 
 
 def create_extras(connection: Connection) -> None:
-    """Create what the schema does not describe: full text with its triggers, the index of word lists."""
+    """Create the parts that the schema does not describe: full text, its triggers, the word list index."""
     for statement in (*_FULL_TEXT, _WORD_LISTS):
         connection.exec_driver_sql(statement)
 
 
 def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
-    """The SQL condition on `message` and its parameters for a words query.
+    """The SQL condition on `message` for a full-text query, and its parameters.
 
     Words are joined by AND; a word ending in `*` matches as a prefix; quoted words match as a
-    phrase. No other operator of FTS5 is passed on, so no query is a syntax error.
+    phrase. Other FTS5 operators are dropped, so no query is a syntax error.
     """
     terms: list[str] = []
     for phrase, word in re.findall(r'"([^"]*)"|(\S+)', query):
@@ -220,11 +219,11 @@ def full_text_matches(query: str) -> tuple[str, dict[str, str]]:
 
 
 def _interruptible(_status: int, _remaining: int, _total: int) -> None:
-    """Called between the parts of a backup: Ctrl-C is seen by Python code only."""
+    """Called between the steps of a backup, so that Python handles Ctrl-C."""
 
 
 def backup(engine: Engine, target: Path) -> None:
-    """Copy the database while it is in use, through SQLite's online backup."""
+    """Copy the database while it is in use, with SQLite's online backup."""
     with engine.connect() as connection:
         source = connection.connection.driver_connection
         assert isinstance(source, sqlite3.Connection)
@@ -236,9 +235,9 @@ def backup(engine: Engine, target: Path) -> None:
 
 
 def scrub(engine: Engine) -> None:
-    """Leave no byte of deleted rows: rebuild full text, rewrite the file, empty the WAL."""
+    """Remove all bytes of deleted rows: rebuild full text, rewrite the file, truncate the WAL."""
     with closing(engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
-        # Past SQLAlchemy, which would begin a transaction: VACUUM refuses to run in one.
+        # Not through SQLAlchemy, which would begin a transaction: VACUUM cannot run in one.
         cursor.execute("INSERT INTO message_fts(message_fts) VALUES ('rebuild')")
         cursor.execute("VACUUM")
         busy, *_ = cast(
@@ -246,13 +245,13 @@ def scrub(engine: Engine) -> None:
         )
         if busy:
             raise StoreBusy(
-                "what was deleted may still be read in the files: another process was reading the "
-                "database for longer than 10 s. The next opening finishes it."
+                "deleted data may still be in the files: another process read the database for longer "
+                "than 10 s. The next opening finishes the erasure."
             )
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that is not an intact SQLite database, without touching it.
+    """Refuse a file that is not an intact SQLite database, without changing it.
 
     Raises:
         StoreCorrupt: The header is wrong or the schema cannot be read.
@@ -270,10 +269,10 @@ def check_file(path: Path) -> None:
             return
         raise StoreCorrupt(
             f"cannot open {path}: it is damaged or not a database ({exc}). Nothing was changed. "
-            f"Restore a copy from {path.parent / 'backups'}, or move the file away to start anew."
+            f"Restore a copy from {path.parent / 'backups'}, or move the file away to start empty."
         ) from exc
 
 
 def integrity(connection: Connection) -> str:
-    """`ok`, or what SQLite's quick check found wrong."""
+    """`ok`, or the damage found by SQLite's quick check."""
     return str(connection.exec_driver_sql("PRAGMA quick_check(5)").scalar_one())

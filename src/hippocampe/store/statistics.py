@@ -10,7 +10,7 @@ from hippocampe.store.schema import association, memory, message, turn
 
 
 def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
-    """The counts of `hippocampe.types.Stats` that come from the store."""
+    """The fields of `hippocampe.types.Stats` that the store supplies."""
 
     def number(*conditions: Any, of: Any = memory) -> int:
         query = select(func.count()).select_from(of).where(of.c.space == space, *conditions)

@@ -1,7 +1,7 @@
-"""The door of the store: open, upgrade, transactions, backup. Rows live in the sibling modules.
+"""One database: open, upgrade, transactions, backup. The queries are in the sibling modules.
 
-Invariants: one writer at a time in this process; a write transaction is acknowledged only once it
-is durable; foreign errors leave here as `StoreError`.
+Invariants: one writer at a time in this process; a write returns only once it is durable; errors of
+the database are raised as `StoreError`.
 """
 
 import sqlite3
@@ -35,9 +35,9 @@ class Store:
     """One database.
 
     Args:
-        path: The file of the database.
-        folder: The data folder, in which backups are kept.
-        read_only: Change nothing; for a process beside the one that writes.
+        path: The database file.
+        folder: The data folder, which contains the backups.
+        read_only: Change no file; for a process beside the owner.
     """
 
     def __init__(self, path: Path, folder: Path, *, read_only: bool = False) -> None:
@@ -47,21 +47,21 @@ class Store:
         self.engine = sqlite.make_engine(path, read_only=read_only)
         self._writing = threading.RLock()
         self.copying = threading.Lock()
-        """Held while a backup is made, and by an erasure, which must reach every backup."""
+        """Held by backups, and by erasures, which must reach every backup."""
 
     @classmethod
     def open(cls, path: Path, folder: Path, *, read_only: bool = False) -> "Store":
-        """Open a database, creating or upgrading its tables as needed.
+        """Open a database; create or upgrade its tables if needed.
 
         Args:
-            path: The file of the database.
-            folder: The data folder, in which backups are kept.
-            read_only: Create and upgrade nothing.
+            path: The database file.
+            folder: The data folder, which contains the backups.
+            read_only: Neither create nor upgrade.
 
         Raises:
-            StoreCorrupt: The file is damaged or is no database.
+            StoreCorrupt: The file is damaged or not a database.
             StoreTooNew: A later version wrote it.
-            StoreReadOnly: It cannot be written; with `read_only`, it cannot be read without writing.
+            StoreReadOnly: It cannot be written; with `read_only`: it cannot be read without writing.
             StoreMissing: With `read_only`: there is no database.
         """
         store = cls(path, folder, read_only=read_only)
@@ -79,10 +79,10 @@ class Store:
 
     @contextmanager
     def read(self, *, whole: bool = False) -> Generator[Connection]:
-        """A consistent view; nothing is written.
+        """A read transaction: a consistent view.
 
         Args:
-            whole: Tables are read from end to end, so what was read is not kept in memory.
+            whole: Whether whole tables are read, which then bypasses the memory map.
         """
         with (
             translated(),
@@ -95,10 +95,10 @@ class Store:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[Connection]:
-        """A transaction, committed and durable when the block ends without an error.
+        """A write transaction, committed and durable when the block ends without an error.
 
         Args:
-            durable: If not, a power cut may undo it, but never without all that came after.
+            durable: If false, a power cut may undo it, together with all later transactions.
 
         Raises:
             StoreReadOnly: The store was opened read-only.
@@ -115,17 +115,16 @@ class Store:
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
-        """Hold back the other writers of this process around several transactions."""
+        """Block the other writers of this process during several transactions."""
         with self._writing:
             yield
 
     def read_ahead(self, *, stop: Callable[[], bool]) -> None:
-        """Bring the rows that recall reads into the system's cache, until `stop` says so.
+        """Load the rows that recall reads into the page cache, until `stop` returns true.
 
-        Through SQLite alone: a process that opens and closes the file by itself gives up all locks
-        that it has on it, those of SQLite's connections too ("How To Corrupt An SQLite Database
-        File", 2.2). Whoever closes the database in another process then believes to be the last,
-        and removes the log of changes under this one.
+        Through SQLite only: closing any other handle of the file would drop the locks of SQLite's
+        connections in this process ("How To Corrupt An SQLite Database File", 2.2). Another process
+        that closes the database would then remove the WAL that this one uses.
         """
         if not page_cache.fits(self.path.stat().st_size):
             return
@@ -139,11 +138,11 @@ class Store:
         """Copy the database while it is in use.
 
         Args:
-            target: The file of the copy; its folder is made if missing.
-            overwrite: Replace a file that exists.
+            target: The file of the copy; its folder is created if missing.
+            overwrite: Whether to replace an existing file.
 
         Raises:
-            InvalidInput: The file exists, or is one of the data folder's own.
+            InvalidInput: The file exists, or belongs to the data folder.
             StoreError: The copy cannot be written.
         """
         with translated(), self.copying:
@@ -153,37 +152,37 @@ class Store:
         return target
 
     def remove_partial_backups(self) -> None:
-        """Remove what a process that died left of its backup: an erasure would not reach it."""
+        """Remove unfinished backups of killed processes: an erasure would not reach them."""
         with translated():
             for path in (self.folder / "backups").glob(f"*{atomic_file.PARTIAL}*"):
                 path.unlink(missing_ok=True)
 
     def backups(self) -> list[Path]:
-        """The backups made in the data folder, oldest first."""
+        """The backups in the data folder, oldest first."""
         return sorted((self.folder / "backups").glob("*.db"))
 
     def scrub(self) -> None:
-        """Make what was deleted unreadable in the files too.
+        """Overwrite deleted data in the files.
 
         Raises:
-            StoreBusy: Another process is reading; some of it may still be in the files.
+            StoreBusy: Another process is reading; deleted data may still be in the files.
         """
         self.check_writable()
         with self._writing, translated():
             sqlite.scrub(self.engine)
 
     def integrity(self) -> str:
-        """`ok`, or what the database itself reports as damaged."""
+        """`ok`, or the damage that the database reports."""
         with self.read() as connection:
             return sqlite.integrity(connection)
 
     def close(self) -> None:
-        """Let every connection go, those still in use as soon as they come back."""
-        event.listen(self.engine, "checkin", _let_go)
+        """Close all connections, those in use when they are returned."""
+        event.listen(self.engine, "checkin", _invalidate)
         self.engine.dispose()
 
     def revision(self) -> str | None:
-        """The migration the tables are at; None for an empty database."""
+        """The migration of the tables; None for an empty database."""
         with self.read() as connection:
             if not inspect(connection).has_table("alembic_version"):
                 return None
@@ -252,13 +251,13 @@ def _missing(folder: Path) -> StoreMissing:
     )
 
 
-def _let_go(_connection: Any, entry: ConnectionPoolEntry) -> None:
+def _invalidate(_connection: Any, entry: ConnectionPoolEntry) -> None:
     entry.invalidate()
 
 
 @contextmanager
 def translated() -> Generator[None]:
-    """Turn the database's errors into ours."""
+    """Raise errors of the database as `StoreError`."""
     try:
         yield
     except PoolTimeout as exc:
@@ -268,11 +267,11 @@ def translated() -> Generator[None]:
     except DBAPIError as exc:
         raise _translate(str(exc.orig)) from exc
     except sqlite3.Error as exc:
-        # From the online backup, which goes past SQLAlchemy.
+        # The online backup bypasses SQLAlchemy.
         raise _translate(str(exc)) from exc
     except UnicodeEncodeError as exc:
         raise InvalidInput(
-            "a text given holds a lone surrogate, so nothing is stored under it: decode it with "
+            "a given text contains a lone surrogate, which cannot be stored: decode it with "
             'errors="replace" first.'
         ) from exc
     except OSError as exc:
