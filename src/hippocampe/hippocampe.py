@@ -19,7 +19,7 @@ from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Operation, note_result
 from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
-from hippocampe.ingest.notes.sync import Notebook, open_notebook
+from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn
 from hippocampe.injection.before_turn import Burst
 from hippocampe.injection.incoming import HostMessage
@@ -97,7 +97,7 @@ class Hippocampe:
     aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
     """
 
-    def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
+    def __init__(self, opened: opening.Opened, notebook: NoteSync | None = None) -> None:
         self._opened = opened
         self._context: Context = opened.context
         self._maintenance = None
@@ -148,7 +148,7 @@ class Hippocampe:
         config = Config.of(where)
         if read_only:
             return cls(opening.open_read_only(config, clock))
-        notebook = open_notebook(config)
+        notebook = open_notes(config)
         return cls(opening.open_parts(config, clock, progress), notebook)
 
     @property

@@ -11,7 +11,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import Outages
 from hippocampe.errors import EmbedderMismatch
-from hippocampe.ingest.notes.sync import Notebook
+from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.lifecycle.maintenance import Maintenance
 from hippocampe.types import Note
 
@@ -86,7 +86,7 @@ class Source:
 
 def test_reading_notes_goes_on(hippo: Hippocampe) -> None:
     source, context = Source(), parts_of(hippo)
-    notebook = Notebook(source, "default")
+    notebook = NoteSync(source, "default")
 
     def serve(step: Callable[[Context], None]) -> None:
         step(context)

@@ -944,7 +944,7 @@ class TestFaults:
         vault.rename(tmp_path / "away")
         serve = hippo._do  # pyright: ignore[reportPrivateUsage]
         kept = hippo._notebook  # pyright: ignore[reportPrivateUsage]
-        assert isinstance(kept, sync.Notebook)
+        assert isinstance(kept, sync.NoteSync)
         with pytest.raises(NotesUnavailable):
             hippo.notes(scope=LOBBY, refresh=True)
         outages = parts_of(hippo).outages

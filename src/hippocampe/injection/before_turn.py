@@ -22,7 +22,7 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
 from hippocampe.index.documents import fold_subjects
-from hippocampe.ingest.notes.sync import Notebook
+from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.injection import open_questions, tokens
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context_cache import Stands
@@ -97,7 +97,7 @@ def before_turn(
     *,
     scope: Scope,
     role: str,
-    notebook: Notebook | None,
+    notebook: NoteSync | None,
     joined: bool = False,
 ) -> Injection | Burst:
     """Choose what to put in front of the model for one turn, within the deadline of the settings.
@@ -141,7 +141,7 @@ def _serve(
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
-    notebook: Notebook | None,
+    notebook: NoteSync | None,
     stopwatch: Stopwatch,
     joined: bool,
 ) -> Injection | Burst:
@@ -301,7 +301,7 @@ class _Turn:
     scope: Scope
     chosen: Settings
     now: datetime
-    notebook: Notebook | None
+    notebook: NoteSync | None
     stopwatch: Stopwatch
     missing: list[str]
     asked: Asked | None = None
