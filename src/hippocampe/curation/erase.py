@@ -140,7 +140,7 @@ def erase(
     if len(given) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(clean(subject, what="subject")):
-        raise InvalidInput(f"subject {subject!r} holds no word to look for.")
+        raise InvalidInput(f"subject {subject!r} contains no word to search for.")
     request = _Request(scope.space, id, user, subject, whole_space)
     with context.rebuilding:
         with context.store.exclusive():

@@ -39,16 +39,8 @@ class _Utterance(NamedTuple):
 class _Assistant:
     """How the export of one assistant is laid out.
 
-    Attributes:
-        name: Author of the replies, and default channel.
-        messages_key: Required key of a conversation: its messages.
-        messages_type: Type of that value.
-        missing: The problem with a conversation that lacks it.
-        title_key: Key of the title.
-        time_key: Key of the time at which the conversation began.
-        parse_time: Parses that time.
-        branch: The messages of a conversation that were displayed, in order.
-        parse_message: Parses a message; None for one that was not displayed or has no text.
+    `branch` lists the displayed messages of a conversation; `parse_message` returns None for a
+    message that was not displayed or has no text.
     """
 
     name: str
