@@ -19,7 +19,7 @@ from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
-from hippocampe.ingest.notes.sync import Notebook, open_notebook
+from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
@@ -74,12 +74,12 @@ class Hippocampe:
     aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
     """
 
-    def __init__(self, opened: opening.Opened, notebook: Notebook | None = None) -> None:
+    def __init__(self, opened: opening.Opened, note_sync: NoteSync | None = None) -> None:
         self._opened = opened
         self._context: Context = opened.context
         self._turns = TurnState(opened.context.config)
         self._maintenance = None
-        self._notebook = notebook
+        self._note_sync = note_sync
         config = opened.context.config
         self._follow = opening.Following(self._context) if opened.owner is None else None
         if config.background and opened.owner is not None:
@@ -89,8 +89,8 @@ class Hippocampe:
                 self._turns.retrievals,
                 config.flush_seconds,
             )
-        if notebook is not None:
-            notebook.start(
+        if note_sync is not None:
+            note_sync.start(
                 lambda step: self._write(step, UNSCOPED),
                 opened.context.outages,
                 config.notes_seconds,
@@ -132,8 +132,8 @@ class Hippocampe:
         config = Config.of(where)
         if read_only:
             return cls(opening.open_read_only(config, clock))
-        notebook = open_notebook(config)
-        return cls(opening.open_folder(config, clock, progress), notebook)
+        note_sync = open_notes(config)
+        return cls(opening.open_folder(config, clock, progress), note_sync)
 
     @property
     def read_only(self) -> bool:
@@ -674,7 +674,7 @@ class Hippocampe:
         """Serve a turn, or say how long to wait for the rest of its burst."""
         return self._read(
             lambda context: before_turn.before_turn(
-                context, self._turns, message, scope=scope, role=role, notebook=self._notebook
+                context, self._turns, message, scope=scope, role=role, note_sync=self._note_sync
             ),
             scope,
             Traced("search_memory", "before_turn"),
@@ -693,7 +693,7 @@ class Hippocampe:
                 messages,
                 scope=scope,
                 role="user",
-                notebook=self._notebook,
+                note_sync=self._note_sync,
                 joined=True,
             ),
             scope,
@@ -797,12 +797,12 @@ class Hippocampe:
             NotesUnavailable: With `refresh`: they cannot be read now.
         """
         check_scope(scope)
-        notebook = self._notebook
-        if notebook is None:
+        note_sync = self._note_sync
+        if note_sync is None:
             return []
         if refresh:
-            self._write(lambda context: notebook.refresh(context), UNSCOPED)
-        return notebook.notes(space=scope.space)
+            self._write(lambda context: note_sync.refresh(context), UNSCOPED)
+        return note_sync.notes(space=scope.space)
 
     # Forgetting
 
@@ -1033,14 +1033,14 @@ class Hippocampe:
         Nothing is lost without it: the store already is durable.
         """
         self._opened.wait()
-        if self._notebook is not None:
-            self._notebook.wait()
+        if self._note_sync is not None:
+            self._note_sync.wait()
         self._read(lambda context: maintenance.flush(context, self._turns.retrievals), UNSCOPED)
 
     def close(self) -> None:
         """Flush, and let the data folder go. Closing twice does nothing."""
-        if self._notebook is not None:
-            self._notebook.stop()
+        if self._note_sync is not None:
+            self._note_sync.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
         self._opened.close(self._context, self._turns)

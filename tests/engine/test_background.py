@@ -11,7 +11,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import Outages
 from hippocampe.errors import EmbedderMismatch
-from hippocampe.ingest.notes.sync import Notebook
+from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.lifecycle.maintenance import Maintenance
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.types import Note
@@ -87,14 +87,14 @@ class Source:
 
 def test_reading_notes_goes_on(hippo: Hippocampe) -> None:
     source, context = Source(), parts_of(hippo)
-    notebook = Notebook(source, "default")
+    note_sync = NoteSync(source, "default")
 
     def serve(step: Callable[[Context], None]) -> None:
         step(context)
 
-    notebook.start(serve, context.outages, 0.01, thread=True)
+    note_sync.start(serve, context.outages, 0.01, thread=True)
     assert source.listed.worked.wait(30)
-    notebook.stop()
+    note_sync.stop()
     assert context.outages.counts == {"notes": 1}
 
 

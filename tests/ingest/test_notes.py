@@ -24,15 +24,15 @@ from conftest import FakeClock, Opener
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
 from hippocampe.errors import InvalidInput, NotesUnavailable, UnreadableFile
+from hippocampe.ingest.notes.filters import MAX_NOTE_BYTES
 from hippocampe.ingest.notes.markdown import (
-    MAX_NOTE_BYTES,
     PIECE_CHARACTERS,
     excerpt,
     parse,
-    pieces,
+    split,
 )
 from hippocampe.ingest.notes.obsidian import Obsidian
-from hippocampe.ingest.notes.sync import Notebook
+from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.ingest.notes.vault import Vault
 from hippocampe.types import Note, Recollection
 from obsidian import KEY
@@ -66,9 +66,9 @@ def found(hippo: Hippocampe, query: str, scope: Scope = HERE) -> list[str]:
 def context(
     hippo: Hippocampe, *names: str, tag: str = "", space: str = "default"
 ) -> list[Recollection]:
-    notebook = hippo._notebook  # pyright: ignore[reportPrivateUsage]
-    assert isinstance(notebook, Notebook)
-    return notebook.context(names, tag, space=space)
+    note_sync = hippo._note_sync  # pyright: ignore[reportPrivateUsage]
+    assert isinstance(note_sync, NoteSync)
+    return note_sync.context(names, tag, space=space)
 
 
 # Reading one note
@@ -149,7 +149,7 @@ def test_an_excerpt_reads_as_obsidian_shows_it() -> None:
 
 
 def test_pieces_lie_under_their_headings() -> None:
-    assert pieces(note(GARDEN)) == [
+    assert split(note(GARDEN)) == [
         (
             "Le grand jardin › Semis",
             "On sème les tomates anciennes en mars, voir Calendrier › Printemps.",
@@ -159,17 +159,17 @@ def test_pieces_lie_under_their_headings() -> None:
 
 
 def test_headings_in_code_and_twice_the_title_are_no_headings() -> None:
-    cut = pieces(note("# Note\nAvant\n```\n# pas un titre\n```\n## Un\n# Deux\nAprès"))
+    cut = split(note("# Note\nAvant\n```\n# pas un titre\n```\n## Un\n# Deux\nAprès"))
     assert [heading for heading, _ in cut] == ["Note", "Note › Deux"]
     assert "# pas un titre" in cut[0].text
-    assert pieces(note("# Pain\n# Lait")) == [("Note", "# Pain\n# Lait")]
-    assert pieces(note("")) == []
+    assert split(note("# Pain\n# Lait")) == [("Note", "# Pain\n# Lait")]
+    assert split(note("")) == []
 
 
 @pytest.mark.parametrize("seam", ["\n\n", "\n", ". ", " ", ""])
 def test_a_long_section_is_cut_and_nothing_is_lost(seam: str) -> None:
     words = [f"mot{n:03}" for n in range(600)]
-    cut = pieces(note(seam.join(words)))
+    cut = split(note(seam.join(words)))
     assert len(cut) > 3
     assert all(0 < len(text) <= PIECE_CHARACTERS for _, text in cut)
     kept = "".join(text for _, text in cut)
@@ -196,7 +196,7 @@ def test_a_long_section_is_cut_and_nothing_is_lost(seam: str) -> None:
 )
 def test_a_hostile_note_is_read_like_any_other(much: str) -> None:
     read = note(much * (300_000 // len(much)))
-    assert all(len(text) <= PIECE_CHARACTERS for _, text in pieces(read))
+    assert all(len(text) <= PIECE_CHARACTERS for _, text in split(read))
     assert len(excerpt(read.text)) <= 500
 
 
@@ -309,7 +309,7 @@ def test_a_time_that_no_calendar_has_is_told(vault: Path, monkeypatch: pytest.Mo
     # Not every file system can hold such a time.
     there = (vault / "Recette.md").stat()
     monkeypatch.setattr(os, "fstat", lambda _: os.stat_result((*there[:8], 10**12, *there[9:])))
-    with pytest.raises(UnreadableFile, match="calendar"):
+    with pytest.raises(UnreadableFile, match="out of range"):
         source.read("Recette.md")
 
 
@@ -555,7 +555,7 @@ def test_closing_in_the_middle_loses_no_note(
     assert reading.wait(60)
     closing = threading.Thread(target=hippo.close)
     closing.start()
-    until(lambda: hippo._notebook and hippo._notebook._stopping.is_set())  # pyright: ignore
+    until(lambda: hippo._note_sync and hippo._note_sync._stopping.is_set())  # pyright: ignore
     go_on.set()
     closing.join()
     again = open_vault()
@@ -677,7 +677,7 @@ def test_the_key_may_come_from_the_environment_and_is_not_shown(
 def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, open_hippo: Opener, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hippocampe.ingest.notes.markdown.find_spec", lambda name: None)
+    monkeypatch.setattr("hippocampe.ingest.notes.filters.find_spec", lambda name: None)
     with pytest.raises(NotesUnavailable, match=r"hippocampe\[notes\]"):
         open_hippo(notes_folder=tmp_path)
     open_hippo()

@@ -947,8 +947,8 @@ class TestFaults:
         (vault / "Jardin.md").write_text("La serre ouvre à huit heures. #hippocampe")
         hippo = unhurried(open_hippo(embedder=HASHED, notes_folder=vault))
         vault.rename(tmp_path / "away")
-        kept = hippo._notebook  # pyright: ignore[reportPrivateUsage]
-        assert isinstance(kept, sync.Notebook)
+        kept = hippo._note_sync  # pyright: ignore[reportPrivateUsage]
+        assert isinstance(kept, sync.NoteSync)
         with pytest.raises(NotesUnavailable):
             hippo.notes(scope=LOBBY, refresh=True)
         outages = parts_of(hippo).outages

@@ -149,7 +149,7 @@ def erase(
     if len(given) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(clean_text(subject, what="subject")):
-        raise InvalidInput(f"subject {subject!r} holds no word to look for.")
+        raise InvalidInput(f"subject {subject!r} contains no word to search for.")
     named_subject = None if subject is None else NamedSubject(subject)
     request = _Request(scope.space, id, user, named_subject, whole_space)
     with context.builder.building:

@@ -1,1 +1,1 @@
-"""The write path: statements, conversations, imports, notes."""
+"""The write path: statements, conversations, imports, archives and notes."""

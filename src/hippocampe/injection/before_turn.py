@@ -18,7 +18,7 @@ from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable, StoreError
-from hippocampe.ingest.notes.sync import Notebook
+from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.injection import burst, open_questions, tokens
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import Channel
@@ -51,7 +51,7 @@ def before_turn(
     *,
     scope: Scope,
     role: str,
-    notebook: Notebook | None,
+    note_sync: NoteSync | None,
     joined: bool = False,
 ) -> Injection | Burst:
     """Choose what to put in front of the model for one turn, within the deadline of the settings.
@@ -66,7 +66,7 @@ def before_turn(
             `role`.
         scope: Who speaks, and where.
         role: Default role of messages; system messages are not served.
-        notebook: The source of notes, if any.
+        note_sync: The source of notes, if any.
         joined: The messages are a whole burst: do not wait for more.
 
     Returns:
@@ -78,7 +78,7 @@ def before_turn(
         stopwatch = Stopwatch()
         if waited:
             stopwatch.spent["loading"] = waited
-        injection = _serve(context, state, message, scope, role, notebook, stopwatch, joined)
+        injection = _serve(context, state, message, scope, role, note_sync, stopwatch, joined)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 serve the turn without memory rather than fail it
@@ -100,7 +100,7 @@ def _serve(
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
-    notebook: Notebook | None,
+    note_sync: NoteSync | None,
     stopwatch: Stopwatch,
     joined: bool,
 ) -> Injection | Burst:
@@ -124,7 +124,7 @@ def _serve(
         stopwatch.end("queue")
         text = cut(" ".join(texts), MAX_QUERY_CHARACTERS)
         now = context.now()
-        turn = _Turn(context, state, text, scope, settings, now, notebook, stopwatch, missing)
+        turn = _Turn(context, state, text, scope, settings, now, note_sync, stopwatch, missing)
         injection, lines = turn.serve(channel)
     finally:
         state.admission.leave(place)
@@ -208,7 +208,7 @@ class _Turn:
     scope: Scope
     settings: Settings
     now: datetime
-    notebook: Notebook | None
+    note_sync: NoteSync | None
     stopwatch: Stopwatch
     missing: list[str]
     stages: dict[str, float] = field(default_factory=dict[str, float])
@@ -376,11 +376,11 @@ class _Turn:
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as read last."""
-        if self.notebook is None or not self.settings.obsidian_context_enabled:
+        if self.note_sync is None or not self.settings.obsidian_context_enabled:
             return []
         if self.context.outages.is_down("notes"):
             self.missing.append("notes down")
-        named = self.notebook.context(
+        named = self.note_sync.context(
             self.settings.obsidian_context_notes,
             self.settings.obsidian_context_tag,
             space=self.scope.space,

@@ -1,1 +1,1 @@
-"""Readers of exported conversations."""
+"""Read exported conversations, one module per format; `registry` lists them."""

@@ -1,4 +1,4 @@
-"""The documented JSON Lines form of talk: one message a line."""
+"""Read the documented JSON Lines format: one message per line."""
 
 import json
 from collections.abc import Iterator
@@ -7,33 +7,34 @@ from typing import cast
 
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.formats.record import (
-    Identities,
+    ExternalIds,
     Problem,
     TalkMessage,
-    content_of,
-    identifier_of,
-    in_utc,
-    label_of,
-    moment_of,
+    optional,
+    parse_content,
+    parse_identifier,
+    parse_label,
+    parse_time,
+    to_utc,
 )
-from hippocampe.ingest.formats.source import Source, lines
+from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.types import Scope
 
 ROLES = ("user", "assistant")
 
 
 def read_jsonl(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
-    """Read one message a line: an object with the fields of `TalkMessage`.
+    """Read one message per line: an object with the fields of `TalkMessage`.
 
-    Only `content` and `author` are required; `at` is in ISO 8601, in `zone` if it names none.
+    Only `content` and `author` are required. `at` is ISO 8601, in `zone` without an offset.
     """
-    identities = Identities("jsonl")
-    for line in lines(source):
+    external_ids = ExternalIds("jsonl")
+    for line in read_lines(source):
         if line.problem:
             yield Problem(line.number, line.problem)
         elif line.text.strip():
             try:
-                yield _message(line.text, zone, identities)
+                yield _message(line.text, zone, external_ids)
             except InvalidInput as exc:
                 yield Problem(line.number, str(exc))
 
@@ -42,7 +43,7 @@ def parse_object(text: str) -> dict[str, object]:
     """Parse one line as a JSON object.
 
     Raises:
-        InvalidInput: It is something else.
+        InvalidInput: The line is not a JSON object.
     """
     try:
         value: object = json.loads(text)
@@ -53,24 +54,26 @@ def parse_object(text: str) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _message(text: str, zone: tzinfo, identities: Identities) -> TalkMessage:
+def _message(text: str, zone: tzinfo, external_ids: ExternalIds) -> TalkMessage:
     raw = parse_object(text)
-    content = content_of(raw.get("content"))
-    author = label_of(raw.get("author"), "author")
-    channel = label_of(raw["channel"], "channel") if raw.get("channel") is not None else None
-    written = moment_of(raw["at"]) if raw.get("at") is not None else None
-    external_id = identifier_of(raw.get("external_id"))
-    reply_to = identifier_of(raw.get("reply_to"))
+    content = parse_content(raw.get("content"))
+    author = parse_label(raw.get("author"), "author")
+    channel = optional(lambda name: parse_label(name, "channel"), raw.get("channel"))
+    written = optional(parse_time, raw.get("at"))
+    external_id = parse_identifier(raw.get("external_id"))
+    reply_to = parse_identifier(raw.get("reply_to"))
     role, space = _role(raw.get("role")), _space(raw.get("space"))
     return TalkMessage(
         content=content,
         author=author,
         role=role,
         channel=channel,
-        at=in_utc(written, zone) if written else None,
+        at=to_utc(written, zone) if written else None,
         space=space,
         external_id=external_id
-        or identities.of(space, channel, author, written.isoformat() if written else None, content),
+        or external_ids.derive(
+            space, channel, author, written.isoformat() if written else None, content
+        ),
         reply_to=reply_to,
     )
 
@@ -82,7 +85,7 @@ def _role(value: object) -> str | None:
 
 
 def _space(value: object) -> str | None:
-    """Check a space without changing it: tidied, two tenants could become one."""
+    """Check a space without normalising it: that could merge two tenants."""
     if value is None:
         return None
     if not isinstance(value, str):

@@ -1,27 +1,36 @@
-"""What every reader of talk yields, and how raw values become it."""
+"""The records that every reader yields, and the parsers of their fields."""
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import cast
+from typing import TypeVar, cast
 
 from hippocampe.errors import InvalidInput
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS
 
+T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Repeats are numbered among the messages most recently read only, so that memory stays flat on a
-# file of any size. Two identical messages this far apart with the same time do not occur in talk.
-_REMEMBERED_REPEATS = 100_000
+_MAX_REPEATS = 100_000
+"""Recent messages among which repeats are counted, so that memory is bounded on any file. Identical
+messages with the same time are never that far apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class TalkMessage:
-    """One message of imported talk.
+    """One message of an imported conversation.
 
-    `role` is `user`, `assistant` or None (a room of people); `at` is aware and in UTC, None when
-    the file says nothing; `external_id` stays the same when the same talk is exported again.
+    Attributes:
+        content: The text.
+        author: Who wrote it.
+        role: `user`, `assistant`, or None in a room of people.
+        channel: Where it was written.
+        at: When, aware, in UTC; None if the file has no time.
+        space: The space, if the file names one.
+        external_id: An id that a later export of the same conversation repeats.
+        reply_to: The external id of the message that it answers.
     """
 
     content: str
@@ -36,59 +45,66 @@ class TalkMessage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What could not be read: the line (or, in a JSON document, the record), from 1, and why.
+    """A line, or a record of a JSON document, that could not be read.
 
-    The reason never repeats what people said.
+    Attributes:
+        line: Its number, from 1.
+        reason: Why; never quotes the conversation.
     """
 
     line: int
     reason: str
 
 
-class Identities:
-    """Derives ids that stay the same from one export of a chat to the next, longer one."""
+class ExternalIds:
+    """Derives stable ids: a later, longer export of a chat gives its messages the same ids."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._repeats: OrderedDict[bytes, int] = OrderedDict()
 
-    def of(self, *parts: str | None) -> str:
-        """Name a message by what it is made of; identical ones are told apart by their order."""
+    def derive(self, *parts: str | None) -> str:
+        """Hash the parts of a message; identical messages are numbered in order."""
         whole = "\x00".join("\x01" if part is None else part for part in parts)
         key = hashlib.blake2b(whole.encode(), digest_size=16).digest()
         count = self._repeats.pop(key, 0)
         self._repeats[key] = count + 1
-        if len(self._repeats) > _REMEMBERED_REPEATS:
+        if len(self._repeats) > _MAX_REPEATS:
             self._repeats.popitem(last=False)
         numbered = hashlib.blake2b(key + count.to_bytes(8, "big"), digest_size=16)
         return f"{self._source}:{numbered.hexdigest()}"
 
 
-def fields(value: object) -> dict[str, object]:
-    """Return a JSON object as a mapping; anything else is an empty one."""
+def as_object(value: object) -> dict[str, object]:
+    """A JSON object; empty for any other value."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-def items(value: object) -> list[object]:
-    """Return a JSON array as a list; anything else is an empty one."""
+def as_list(value: object) -> list[object]:
+    """A JSON array; empty for any other value."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def clean(text: str) -> str:
-    """Make text storable anywhere: no NUL, and no half of a surrogate pair."""
+def optional(parse: Callable[[object], T], value: object) -> T | None:
+    """Parse a value unless it is None."""
+    return None if value is None else parse(value)
+
+
+def storable_text(text: str) -> str:
+    """Remove NUL, and replace lone surrogates."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\x00", "")
 
 
-def content_of(value: object) -> str:
-    """Check and clean what was said.
+def parse_content(value: object) -> str:
+    """Check and clean the text of a message.
 
     Raises:
-        InvalidInput: It is not text, is blank, or is too long.
+        InvalidInput: The value is not text, is blank, or is too long.
     """
     if not isinstance(value, str):
         raise InvalidInput("content is missing or is not text")
-    content = clean(value)
+    content = storable_text(value)
     if not content.strip():
         raise InvalidInput("content is empty")
     if len(content) > MAX_MESSAGE_CHARACTERS:
@@ -96,26 +112,26 @@ def content_of(value: object) -> str:
     return content
 
 
-def label_of(value: object, name: str) -> str:
-    """Turn a name from a file into a label: one line, printable, not too long.
+def parse_label(value: object, name: str) -> str:
+    """Make a label from a name: one line, printable, truncated.
 
     Raises:
-        InvalidInput: It is not text, or nothing printable is left.
+        InvalidInput: The value is not text, or has no printable character.
     """
     if not isinstance(value, str):
         raise InvalidInput(f"{name} is missing or is not text")
-    line = " ".join(clean(value).split())
+    line = " ".join(storable_text(value).split())
     label = "".join(filter(str.isprintable, line))[:MAX_LABEL_CHARACTERS].strip()
     if not label:
         raise InvalidInput(f"{name} is empty")
     return label
 
 
-def identifier_of(value: object) -> str | None:
-    """Return an id of a file as text; None when there is none.
+def parse_identifier(value: object) -> str | None:
+    """An external id as text; None stays None.
 
     Raises:
-        InvalidInput: It is neither text nor a whole number, is blank, or is too long.
+        InvalidInput: The value is neither text nor a whole number, is blank, or is too long.
     """
     if value is None:
         return None
@@ -123,17 +139,17 @@ def identifier_of(value: object) -> str | None:
         raise InvalidInput("an id is neither text nor a whole number")
     if isinstance(value, int) and value.bit_length() > 64:
         raise InvalidInput("an id is too large a number")
-    identifier = clean(str(value)).strip()
+    identifier = storable_text(str(value)).strip()
     if not identifier or len(identifier) > MAX_LABEL_CHARACTERS:
         raise InvalidInput(f"an id is empty or has more than {MAX_LABEL_CHARACTERS} characters")
     return identifier
 
 
-def moment_of(value: object) -> datetime:
-    """Read an ISO 8601 time as it is written, naive or aware.
+def parse_time(value: object) -> datetime:
+    """Parse an ISO 8601 time, naive or aware as written.
 
     Raises:
-        InvalidInput: It is not such a time.
+        InvalidInput: The value is not such a time.
     """
     if isinstance(value, str):
         try:
@@ -143,11 +159,11 @@ def moment_of(value: object) -> datetime:
     raise InvalidInput("the time is not in ISO 8601 form, such as 2026-01-17T10:23:00+01:00")
 
 
-def moment_of_seconds(value: object) -> datetime:
-    """Read seconds since 1970, a number or its text.
+def parse_timestamp(value: object) -> datetime:
+    """Parse seconds since 1970, a number or its text.
 
     Raises:
-        InvalidInput: It is not a number, or is out of the range of dates.
+        InvalidInput: The value is not a number, or is out of the range of dates.
     """
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
@@ -157,11 +173,11 @@ def moment_of_seconds(value: object) -> datetime:
     raise InvalidInput("the time is not a number of seconds since 1970")
 
 
-def in_utc(moment: datetime, zone: tzinfo) -> datetime:
-    """Convert to UTC; a naive time is one of `zone`.
+def to_utc(moment: datetime, zone: tzinfo) -> datetime:
+    """Convert to UTC; a naive time is in `zone`.
 
     Raises:
-        InvalidInput: It falls outside of the years 1 to 9999.
+        InvalidInput: The result is outside of the years 1 to 9999.
     """
     aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
     try:

@@ -1,7 +1,8 @@
-"""Readers of real talk: exports of chat applications and assistants, and plain JSON Lines.
+"""Detect the format of an exported conversation and read it.
 
-Every reader streams, keeps the original times, names each message the same way on every reading,
-and yields a `Problem` in place of what it could not read. Numbers of problems start at 1.
+Every reader streams, keeps the original times, gives each message a stable id, and yields a
+`Problem` for each line or record that it cannot read. To add a format, write a reader and register
+it in `_READERS`.
 """
 
 import os
@@ -14,9 +15,9 @@ from datetime import tzinfo
 from pathlib import Path
 
 from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.formats.conversations import read_chatgpt, read_claude
+from hippocampe.ingest.formats.assistants import read_chatgpt, read_claude
 from hippocampe.ingest.formats.jsonl import parse_object, read_jsonl
-from hippocampe.ingest.formats.record import Identities, Problem, TalkMessage
+from hippocampe.ingest.formats.record import ExternalIds, Problem, TalkMessage
 from hippocampe.ingest.formats.source import Source, open_sources, refuse_utf16
 from hippocampe.ingest.formats.telegram import read_telegram
 from hippocampe.ingest.formats.whatsapp import read_whatsapp, starts_message
@@ -36,7 +37,7 @@ FORMATS = tuple(_READERS)
 
 _ARCHIVED = re.compile(r"(?:conversations(?:-\d+)?|result)\.json|_chat\.txt|.*whatsapp.*\.txt")
 
-# Keys that only one export has, where they start: not escaped, so not inside what people said.
+# Keys that only one export has. Unescaped quotes exclude text that people wrote.
 _KEYS = (
     ("chatgpt", re.compile(r'(?<!\\)"mapping"\s*:\s*\{')),
     ("claude", re.compile(r'(?<!\\)"chat_messages"\s*:\s*\[')),
@@ -56,7 +57,7 @@ _DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedErr
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:
-    """Tell the format of a file from its content.
+    """Detect the format of a file from its content.
 
     Args:
         path: A file, or a zip of an export.
@@ -65,8 +66,8 @@ def detect_format(path: str | os.PathLike[str]) -> str:
         One of `FORMATS`.
 
     Raises:
-        UnreadableFile: The file is missing, is damaged, or cannot be read.
-        InvalidInput: It is empty or no format that can be imported.
+        UnreadableFile: The file is missing, damaged, or cannot be read.
+        InvalidInput: The file is empty or in no known format.
     """
     return _detect(_sources(Path(path))[0])
 
@@ -74,20 +75,20 @@ def detect_format(path: str | os.PathLike[str]) -> str:
 def read_talk(
     path: str | os.PathLike[str], *, format: str | None = None, timezone: str = "Europe/Paris"
 ) -> Iterator[TalkMessage | Problem]:
-    """Read the talk of a file, in its order.
+    """Read the messages of a file, in its order.
 
     Args:
         path: A file, or a zip of an export.
-        format: One of `FORMATS`; told from the content when left out.
-        timezone: IANA name of the zone of times written without one.
+        format: One of `FORMATS`; None detects it.
+        timezone: IANA name of the zone of times without an offset.
 
     Returns:
         Messages, and a problem for each line or record that could not be read. A JSON document is
-        read through once before its first message, so that a damaged one gives none.
+        validated before its first message, so that a damaged one yields none.
 
     Raises:
         InvalidInput: The format or the time zone is unknown.
-        UnreadableFile: The file is missing, damaged, or not of that format. While iterating too.
+        UnreadableFile: The file is missing, damaged, or not in that format. Also while iterating.
     """
     where = Path(path)
     if format is not None and format not in _READERS:
@@ -142,19 +143,20 @@ def _is_message(line: str) -> bool:
 def _read(
     path: Path, sources: list[Source], format: str, zone: tzinfo
 ) -> Iterator[TalkMessage | Problem]:
-    identities = Identities(format)
+    external_ids = ExternalIds(format)
     try:
         for source in sources:
-            for one in _READERS[format](source, zone):
-                if isinstance(one, Problem):
-                    reason = f"{source.member}: {one.reason}" if len(sources) > 1 else one.reason
-                    yield replace(one, reason=reason)
-                elif one.external_id is None:
-                    at = one.at.isoformat() if one.at else None
-                    yield replace(
-                        one, external_id=identities.of(one.channel, one.author, at, one.content)
+            for record in _READERS[format](source, zone):
+                if isinstance(record, Problem):
+                    reason = (
+                        f"{source.member}: {record.reason}" if len(sources) > 1 else record.reason
                     )
+                    yield replace(record, reason=reason)
+                elif record.external_id is None:
+                    at = record.at.isoformat() if record.at else None
+                    parts = (record.channel, record.author, at, record.content)
+                    yield replace(record, external_id=external_ids.derive(*parts))
                 else:
-                    yield one
+                    yield record
     except _DAMAGED as exc:
         raise _unreadable(path, exc) from exc

@@ -1,4 +1,4 @@
-"""Files and archives as streams, and streams as numbered lines."""
+"""Open files and members of archives as streams, and streams as numbered lines."""
 
 import codecs
 import zipfile
@@ -10,12 +10,12 @@ from typing import IO
 from hippocampe.errors import UnreadableFile
 
 MAX_LINE_BYTES = 1_000_000
-"""A longer line is reported, never held whole."""
+"""Longer lines are reported and never loaded whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One stream of bytes that can be opened again: a file, or a member of an archive."""
+    """A stream of bytes that can be reopened: a file, or a member of an archive."""
 
     path: Path
     member: str | None
@@ -23,7 +23,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """How an error message names it."""
+        """The name in error messages."""
         return f"{self.path} ({self.member})" if self.member else str(self.path)
 
     def head(self, size: int) -> bytes:
@@ -34,7 +34,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, numbered from 1. With a `problem`, `text` is only good for telling what began."""
+    """One line, numbered from 1. With a `problem`, `text` is only the start of the line."""
 
     number: int
     text: str
@@ -42,10 +42,14 @@ class Line:
 
 
 def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
-    """List the streams of a file: itself, or the wanted members of a zip in the order of names.
+    """List the streams of a file: itself, or the wanted members of a zip, by name.
+
+    Args:
+        path: The file.
+        wanted: Selects members by lower-case file name.
 
     Raises:
-        UnreadableFile: The archive is damaged, encrypted, or holds nothing wanted.
+        UnreadableFile: The archive is damaged, encrypted, or has no wanted member.
     """
     with path.open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
@@ -59,7 +63,9 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
             and wanted(member.filename.rsplit("/", 1)[-1].lower())
         ]
     if not members:
-        raise UnreadableFile(f"cannot import {path}: this archive holds no export of talk.")
+        raise UnreadableFile(
+            f"cannot import {path}: this archive contains no export of a conversation."
+        )
     plain = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if any(member.flag_bits & 1 or member.compress_type not in plain for member in members):
         raise UnreadableFile(
@@ -71,7 +77,7 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
 
 def _member(path: Path, name: str) -> Source:
     def open_member() -> IO[bytes]:
-        # ZipFile keeps its file open for as long as a member of it is.
+        # ZipFile keeps its file open until its members are closed.
         with zipfile.ZipFile(path) as archive:
             return archive.open(name)
 
@@ -79,17 +85,17 @@ def _member(path: Path, name: str) -> Source:
 
 
 def refuse_utf16(source: Source) -> None:
-    """Say so when a file is UTF-16, which every later message would only call broken.
+    """Refuse UTF-16 with a clear message instead of one problem per line.
 
     Raises:
-        UnreadableFile: It starts with a UTF-16 mark.
+        UnreadableFile: The file starts with a UTF-16 byte order mark.
     """
     if source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise UnreadableFile(f"cannot import {source.name}: it is UTF-16. Save it as UTF-8.")
 
 
-def lines(source: Source) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 text without their ends; only one is in memory at a time."""
+def read_lines(source: Source) -> Iterator[Line]:
+    """Stream the lines of a UTF-8 text, without their line ends."""
     with source.open() as stream:
         number = 0
         while raw := stream.readline(MAX_LINE_BYTES + 2):

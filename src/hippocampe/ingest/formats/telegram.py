@@ -1,4 +1,4 @@
-"""The JSON export of Telegram: one chat, or a whole account."""
+"""Read the JSON export of Telegram: one chat, or a whole account."""
 
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -8,15 +8,15 @@ from hippocampe.ingest.formats.document import Document
 from hippocampe.ingest.formats.record import (
     Problem,
     TalkMessage,
-    clean,
-    content_of,
-    fields,
-    identifier_of,
-    in_utc,
-    items,
-    label_of,
-    moment_of,
-    moment_of_seconds,
+    as_list,
+    as_object,
+    parse_content,
+    parse_identifier,
+    parse_label,
+    parse_time,
+    parse_timestamp,
+    storable_text,
+    to_utc,
 )
 from hippocampe.ingest.formats.source import Source
 
@@ -24,25 +24,25 @@ _Chat = dict[str, object]
 
 
 def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
-    """Read every chat of the export; joins, calls, pins and messages without text are left out.
+    """Read every chat of the export, without service messages and messages without text.
 
     Raises:
-        UnreadableFile: The document is not sound JSON, or holds no chat.
+        UnreadableFile: The document is not valid JSON, or contains no chat.
     """
-    # The first pass proves the document sound and collects what describes each chat, which may
-    # stand after its messages.
+    # The first pass validates the document and collects the properties of each chat, which may
+    # come after its messages.
     chats: dict[int, _Chat] = {}
     for chat, key, value in _entries(source):
         if key != "messages":
             chats.setdefault(chat, {})[key] = value
     if not any("opened" in chat for chat in chats.values()):
-        raise UnreadableFile(f"cannot import {source.name}: it holds no chat of Telegram.")
+        raise UnreadableFile(f"cannot import {source.name}: it contains no Telegram chat.")
     number = 0
     for chat, key, value in _entries(source):
         if key == "messages":
             number += 1
             try:
-                message = _message(fields(value), chats[chat], zone)
+                message = _message(as_object(value), chats[chat], zone)
             except InvalidInput as exc:
                 yield Problem(number, str(exc))
             else:
@@ -51,9 +51,11 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
 
 
 def _entries(source: Source) -> Iterator[tuple[int, str, object]]:
-    """Yield (number of the chat, `messages`, one message) and (number, key, what is said of it).
+    """Walk the document.
 
-    `opened` is said of a chat whose messages follow.
+    Yields:
+        The number of a chat with `messages` and one message, with the name and value of a property,
+        or with `opened` and True before its messages.
     """
     with source.open() as stream:
         document = Document(source, stream)
@@ -101,40 +103,42 @@ def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> TalkMessage |
     if kind != "message" or not text.strip():
         return None
     seconds = raw.get("date_unixtime")
-    at = moment_of(raw.get("date")) if seconds is None else moment_of_seconds(seconds)
+    at = parse_time(raw.get("date")) if seconds is None else parse_timestamp(seconds)
     reply_to = raw.get("reply_to_message_id")
     return TalkMessage(
-        content=content_of(text),
-        # The account of the author may be deleted: its id still tells them from the others.
-        author=label_of(raw.get("from") or raw.get("from_id"), "author"),
+        content=parse_content(text),
+        # A deleted account has no name; its id still identifies the author.
+        author=parse_label(raw.get("from") or raw.get("from_id"), "author"),
         channel=_channel(chat),
-        at=in_utc(at, zone),
+        at=to_utc(at, zone),
         external_id=_external_id(chat, raw.get("id")),
-        # An answer to a message of another chat names that chat too.
+        # A reply to a message of another chat cannot be resolved within this one.
         reply_to=None if raw.get("reply_to_peer_id") else _external_id(chat, reply_to),
     )
 
 
 def _text(value: object) -> str:
-    """Join a text with its formatted parts (links, mentions, bold …)."""
+    """Join the parts of a formatted text (links, mentions, bold …)."""
     if isinstance(value, str):
-        return clean(value)
-    parts = [part if isinstance(part, str) else fields(part).get("text") for part in items(value)]
+        return storable_text(value)
+    parts = [
+        part if isinstance(part, str) else as_object(part).get("text") for part in as_list(value)
+    ]
     return "".join(part for part in parts if isinstance(part, str))
 
 
 def _channel(chat: _Chat) -> str:
     try:
-        return label_of(chat.get("name"), "name")
+        return parse_label(chat.get("name"), "name")
     except InvalidInput:
         return f"Telegram {_chat_id(chat)}"
 
 
 def _chat_id(chat: _Chat) -> str:
-    return identifier_of(chat.get("id")) or "chat"
+    return parse_identifier(chat.get("id")) or "chat"
 
 
 def _external_id(chat: _Chat, message: object) -> str | None:
-    """Numbers of messages are only unique within their chat."""
-    identifier = identifier_of(message)
+    """Prefix the number of a message, which is unique within its chat only."""
+    identifier = parse_identifier(message)
     return f"telegram:{_chat_id(chat)}:{identifier}" if identifier else None

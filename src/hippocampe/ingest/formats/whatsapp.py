@@ -1,7 +1,7 @@
-"""The text export of WhatsApp, from Android and iOS, as phones of several languages write it.
+"""Read the text export of WhatsApp, from Android and iOS, in several languages.
 
-The export has no specification: dates follow the settings of the phone, and what WhatsApp itself
-says stands among what people say. The shapes read here were gathered from published exports.
+The format has no specification: dates follow the settings of the phone, and notices of WhatsApp are
+mixed with messages. The supported shapes were collected from published exports.
 """
 
 import re
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.ingest.formats.notices import is_notice, quotes_a_name, spoken, without_marks
+from hippocampe.ingest.formats.notices import is_notice, message_text, starts_notice, without_marks
 from hippocampe.ingest.formats.record import (
-    Identities,
+    ExternalIds,
     Problem,
     TalkMessage,
-    content_of,
-    in_utc,
-    label_of,
+    parse_content,
+    parse_label,
+    to_utc,
 )
-from hippocampe.ingest.formats.source import Line, Source, lines
+from hippocampe.ingest.formats.source import Line, Source, read_lines
 from hippocampe.language.lexicon import load_all
 from hippocampe.types import MAX_MESSAGE_CHARACTERS
 
@@ -33,8 +33,8 @@ _STAMP = rf"{_DATE}(?:, ?| )(?:[^\W\d_]{{1,5}} )?{_TIME}"
 _HEADERS = (re.compile(rf"\[{_STAMP}\] ?"), re.compile(rf"{_STAMP} [-\u2013](?: |$)"))
 _AUTHOR = re.compile(r"(.{1,200}?)\s?:(?:\s|$)")
 
-# No header is longer; spaces are made plain in it only, what people wrote is not altered.
-_HEADER_CHARACTERS = 60
+_MAX_HEADER_CHARACTERS = 60
+"""Spaces are normalised within the header only, never in what people wrote."""
 
 _CHAT_FILE = re.compile(
     rf"^(?:{'|'.join(load_all('notices')['chat_files'])})"
@@ -56,23 +56,23 @@ class _Block:
 
 
 def read_whatsapp(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
-    """Read the messages of people; notices, files without a caption and deleted messages are not.
+    """Read the messages of people, without notices, bare files and deleted messages.
 
     Raises:
-        UnreadableFile: No line starts as a message of WhatsApp does.
+        UnreadableFile: No line starts like a message of WhatsApp.
     """
-    learnt = _learn(source)
-    if learnt is None:
+    layout = _detect_layout(source)
+    if layout is None:
         return
-    header, month_first = learnt
+    header, month_first = layout
     channel = _channel(source)
-    identities = Identities("whatsapp")
+    external_ids = ExternalIds("whatsapp")
     for block in _blocks(source, header):
         if isinstance(block, Problem):
             yield block
             continue
         try:
-            message = _message(block, month_first, channel, zone, identities)
+            message = _message(block, month_first, channel, zone, external_ids)
         except InvalidInput as exc:
             yield Problem(block.number, str(exc))
         else:
@@ -81,28 +81,31 @@ def read_whatsapp(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
 
 
 def starts_message(text: str) -> bool:
-    """Whether a line starts as a message of WhatsApp does."""
+    """Whether a line starts like a message of WhatsApp."""
     return any(_match(header, text) for header in _HEADERS)
 
 
 def _match(header: re.Pattern[str], text: str) -> re.Match[str] | None:
-    start = text[:_HEADER_CHARACTERS].lstrip(_MARKS_AT_START)
+    start = text[:_MAX_HEADER_CHARACTERS].lstrip(_MARKS_AT_START)
     if not start or start[0] not in "[0123456789":
         return None
     return header.match(start.translate(_PLAIN_SPACES))
 
 
-def _learn(source: Source) -> tuple[re.Pattern[str], bool] | None:
-    """Learn from the whole file which header it uses, and whether the month comes first.
+def _detect_layout(source: Source) -> tuple[re.Pattern[str], bool] | None:
+    """Scan the whole file for its header, and for whether the month comes before the day.
 
-    A number above 12 is a day. Failing that, talk goes forward in time; then, days change more
-    often than months; then, capital AM and PM with a short year are the American way.
+    In order of evidence: a number above 12 is a day; messages go forward in time; days change more
+    often than months; capital AM and PM with a two-digit year are American.
+
+    Returns:
+        The header and the order; None for an empty file.
     """
     header = None
     days = forward = changes = 0
     american = something = False
     before = (0, 0, 0)
-    for line in lines(source):
+    for line in read_lines(source):
         something = something or bool(line.text.strip())
         if header is None:
             header = next((one for one in _HEADERS if _match(one, line.text)), None)
@@ -130,7 +133,7 @@ def _learn(source: Source) -> tuple[re.Pattern[str], bool] | None:
 def _blocks(source: Source, header: re.Pattern[str]) -> Iterator[_Block | Problem]:
     block: _Block | None = None
     size = 0
-    for line in lines(source):
+    for line in read_lines(source):
         stamp = _match(header, line.text)
         if stamp:
             if block:
@@ -142,7 +145,7 @@ def _blocks(source: Source, header: re.Pattern[str]) -> Iterator[_Block | Proble
         elif block is None:
             if line.text.strip():
                 yield Problem(line.number, "the line belongs to no message")
-        elif size <= MAX_MESSAGE_CHARACTERS:  # what is longer is refused, so not held
+        elif size <= MAX_MESSAGE_CHARACTERS:  # longer messages are refused, so stop buffering
             block.lines.append(line.text)
             size += len(line.text) + 1
     if block:
@@ -155,26 +158,26 @@ def _after(stamp: re.Match[str], line: Line) -> str:
 
 
 def _message(
-    block: _Block, month_first: bool, channel: str, zone: tzinfo, identities: Identities
+    block: _Block, month_first: bool, channel: str, zone: tzinfo, external_ids: ExternalIds
 ) -> TalkMessage | None:
     if block.problem:
         raise InvalidInput(block.problem)
     named = _AUTHOR.match(block.lines[0])
-    if named is None or quotes_a_name(named[1]):
+    if named is None or starts_notice(named[1]):
         return None
     body = [block.lines[0][named.end() :], *block.lines[1:]]
-    content = "" if is_notice(body[0]) else spoken(body)
+    content = "" if is_notice(body[0]) else message_text(body)
     if not content:
         return None
-    content = content_of(content)
-    author = label_of(without_marks(named[1]).lstrip("~ \u202f\u00a0"), "author")
+    content = parse_content(content)
+    author = parse_label(without_marks(named[1]).lstrip("~ \u202f\u00a0"), "author")
     written = _moment(block.stamp, month_first)
     return TalkMessage(
         content=content,
         author=author,
         channel=channel,
-        at=in_utc(written, zone),
-        external_id=identities.of(channel, author, written.isoformat(), content),
+        at=to_utc(written, zone),
+        external_id=external_ids.derive(channel, author, written.isoformat(), content),
     )
 
 
@@ -196,7 +199,7 @@ def _moment(stamp: re.Match[str], month_first: bool) -> datetime:
 
 
 def _channel(source: Source) -> str:
-    """Name the chat after its file; iOS calls every text `_chat`, and names what holds it."""
+    """Name the chat after its file, or after the archive or folder for `_chat.txt` of iOS."""
     names = [(source.member or "").rsplit("/", 1)[-1], source.path.name]
     stems = [_EXTENSION.sub("", unicodedata.normalize("NFC", name)) for name in names]
     folder = source.path.parent.name
@@ -204,6 +207,6 @@ def _channel(source: Source) -> str:
         stems.append(folder)
     stem = next((stem for stem in stems if stem not in ("", "_chat")), "")
     try:
-        return label_of(_COPY.sub("", _CHAT_FILE.sub("", stem)), "channel")
+        return parse_label(_COPY.sub("", _CHAT_FILE.sub("", stem)), "channel")
     except InvalidInput:
         return "WhatsApp"

@@ -1,1 +1,1 @@
-"""The user's own notes: read, split, kept up to date."""
+"""The user's notes: read from a vault or from Obsidian, split, cached and indexed."""

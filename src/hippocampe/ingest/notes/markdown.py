@@ -1,33 +1,30 @@
-"""Notes in Markdown as Obsidian writes them: frontmatter, tags, wikilinks; cut for use. Pure.
+"""Parse notes in the Markdown of Obsidian (frontmatter, tags, wikilinks) and split them. Pure.
 
-A source of notes (`NoteSource`) is a folder (`vault.py`) or a running Obsidian (`obsidian.py`).
+Headings and fences are matched by hand: markdown-it-py is 6 to 10 times slower here and has no
+tokens for tags, wikilinks and comments.
 """
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import PurePosixPath
 from typing import NamedTuple, cast
 
-from hippocampe.errors import NotesUnavailable
+from hippocampe.ingest.notes.filters import normalize
 from hippocampe.language.text import CONTROLS, fold
 from hippocampe.types import Note
 
-MAX_NOTE_BYTES = 1_000_000
-"""A longer note is left out: it is a dump of data, and would be thousands of pieces."""
 EXCERPT_CHARACTERS = 500
 PIECE_CHARACTERS = 800
-"""The most of a piece: about what fits in the sentence embedder's attention as one thought."""
+"""Maximum length of a piece: about one thought for the sentence embedder."""
 
 _MAX_FRONTMATTER_CHARACTERS = 20_000
 _MAX_TITLE_CHARACTERS = 200
 _CONTROL = re.compile(rf"[{CONTROLS}\ufeff]")
 _FRONTMATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
 _OPENS = r"[ \t>]*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
-# What could be tried in many ways is matched possessively: a note of a million backticks is one.
+# Possessive quantifiers prevent catastrophic backtracking on a note of a million backticks.
 _CODE = rf"^{_OPENS}.*?(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)|(?<!`)`++[^`\n]++`++"
 _ONLY_CODE = re.compile(_CODE, re.S | re.M)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
@@ -37,75 +34,36 @@ _ONLY_LINK = re.compile(_LINK)
 _HIDDEN = r"%%.*?%%|<!--.*?(?:-->|\Z)"
 _ANCHOR = r"(?:(?<=\s)|^)\^[\w-]+[ \t]*$"
 _MARKUP = re.compile(f"(?P<code>{_CODE})|{_LINK}|{_HIDDEN}|{_ANCHOR}", re.S | re.M)
-# Every ASCII sign ends a tag but the hyphen, the underscore and the slash; so does general
-# punctuation. Letters of any script, and emoji, are part of it.
+# A tag ends at ASCII and general punctuation except hyphen, underscore and slash. Letters of any
+# script and emoji are part of it.
 _TAG = re.compile(
     "(?:^|(?<=[\\s(]))#([^\\s!-,.:-@\\[-^`{-~\u00a0\u00ab\u00bb\u2000-\u206f\u3000-\u303f]+)", re.M
 )
 _SENTENCE_END = re.compile(r"(?:[!?…]|(?<!\b\w)\.)[.!?…]*[\"»”’)\]*_]*(?=\s|$)|(?<=\S)(?=\n)")
 _SEAMS = (("\n\n", r"\n\s*\n"), ("\n", r"\n"), (" ", r"(?<=[.!?…])\s+"), (" ", r"\s+"))
-"""Where a long text is cut, best first: what joins the parts again, and what separates them."""
+"""Where to cut a long text, best first: the joint of merged parts, and the separator."""
 
 
 class Section(NamedTuple):
-    """A piece of a note: the headings it lies under, the note's title first, and its text."""
+    """A piece of a note: its headings, from the title of the note down, and its text."""
 
     heading: str
     text: str
 
 
-def require(*packages: str) -> None:
-    """Make sure that packages which only notes need are there.
-
-    Raises:
-        NotesUnavailable: One is missing.
-    """
-    for name in packages:
-        if find_spec(name) is None:
-            raise NotesUnavailable(
-                f"notes cannot be read without the package {name}: install it with: pip install "
-                "'hippocampe[notes]'"
-            )
-
-
-def is_wanted(path: str, ignored: Sequence[str]) -> bool:
-    """Whether a path relative to the vault is that of a note that may be read.
-
-    Args:
-        ignored: Folders by name or by path, in any case and with or without accents. Folders and
-            files whose name starts with a dot are always left out.
-    """
-    parts = path.split("/")
-    if not parts[-1].lower().endswith(".md") or not path.isprintable():
-        return False
-    return not any(is_ignored("/".join(parts[:end]), ignored) for end in range(1, len(parts) + 1))
-
-
-def is_ignored(path: str, ignored: Sequence[str]) -> bool:
-    """Whether a folder, by its path relative to the vault, is one to leave out."""
-    name = path.rpartition("/")[2]
-    folded = {fold(each).strip("/") for each in ignored}
-    return name.startswith(".") or fold(name) in folded or fold(path) in folded
-
-
-def normal(text: str) -> str:
-    """Composed Unicode: macOS writes file names decomposed."""
-    return unicodedata.normalize("NFC", text)
-
-
 def parse(path: str, content: str, modified_at: datetime) -> Note:
-    """Read a note.
+    """Parse a note.
 
     Args:
         path: Relative to the vault, with slashes.
         content: The whole file.
-        modified_at: When it was last changed.
+        modified_at: Time of the last change.
     """
     content = content.encode(errors="replace").decode().replace("\r\n", "\n")
-    content = normal(_CONTROL.sub("", content))
-    path = normal(path)
+    content = normalize(_CONTROL.sub("", content))
+    path = normalize(path)
     found = _FRONTMATTER.match(content)
-    head, problem = _read_frontmatter(found[1]) if found else ({}, None)
+    head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
     text = (content[found.end() :] if found else content).strip()
     given = head.get("title")
     title = given.strip() if isinstance(given, str) else ""
@@ -124,22 +82,22 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
     )
 
 
-def _read_frontmatter(text: str) -> tuple[dict[str, object], str | None]:
-    """The fields of a frontmatter as text and lists, and what is wrong with it, if anything."""
+def _parse_frontmatter(text: str) -> tuple[dict[str, object], str | None]:
+    """The fields of a frontmatter as texts and lists, and the problem with it, if any."""
     import yaml
 
     if len(text) > _MAX_FRONTMATTER_CHARACTERS:
         return {}, f"its frontmatter is longer than {_MAX_FRONTMATTER_CHARACTERS:,} characters"
     try:
-        # All scalars stay text: a date that no calendar has is no reason to fail.
+        # BaseLoader keeps scalars as text, so that an invalid date is not an error.
         read = yaml.load(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as exc:
         line = exc.problem_mark.line + 2 if exc.problem_mark else "?"
-        return {}, f"its frontmatter is no valid YAML (line {line})"
+        return {}, f"its frontmatter is not valid YAML (line {line})"
     except (yaml.YAMLError, RecursionError):
-        return {}, "its frontmatter is no valid YAML"
+        return {}, "its frontmatter is not valid YAML"
     if not isinstance(read, dict):
-        return {}, "its frontmatter holds no fields" if read else None
+        return {}, "its frontmatter has no fields" if read else None
     return {
         str(name).lower(): value for name, value in cast("dict[object, object]", read).items()
     }, None
@@ -159,7 +117,7 @@ def _inline_tags(prose: str) -> Iterator[str]:
 
 
 def _tag(text: str) -> str:
-    """A tag without its sign; what holds nothing but digits is none."""
+    """A tag without its sign; empty for digits only, which are not a tag in Obsidian."""
     name = text.strip().lstrip("#").strip("/")
     return "" if name.isdigit() else name
 
@@ -168,8 +126,8 @@ def _page(link: re.Match[str]) -> str:
     return link["page"].partition("#")[0].strip()
 
 
-def readable(text: str) -> str:
-    """Markdown as it reads: links as the words they show, without comments, embeds and anchors."""
+def render(text: str) -> str:
+    """Render links as the words they show, and drop comments, embeds and anchors."""
     return _MARKUP.sub(_shown, text).strip()
 
 
@@ -186,12 +144,12 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
-    """The beginning of a note, at most `limit` characters, cut where a sentence ends.
+    """The beginning of a note, at most `limit` characters, cut at the end of a sentence.
 
-    Where none ends in a good place, it is cut between words, with an ellipsis.
+    Without a suitable sentence end, it is cut between words, with an ellipsis.
     """
-    # Signs that show nothing take room too, so more is read than is kept.
-    whole = readable(text[: 8 * limit])
+    # Markup takes room too, so read more than is kept.
+    whole = render(text[: 8 * limit])
     whole = re.sub(r"^#{1,6}[ \t]+", "", whole, flags=re.M)
     whole = re.sub(r"\s*\n\s*", "\n", whole).strip()
     if len(whole) <= limit:
@@ -203,21 +161,21 @@ def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
     return (cut.rpartition(" ")[0] or cut[:-1]).rstrip(" ,;:\n") + "…"
 
 
-def pieces(note: Note) -> list[Section]:
-    """A note cut at its headings, and where a section is long at paragraphs, lines or sentences."""
+def split(note: Note) -> list[Section]:
+    """Split a note at its headings, and long sections at paragraphs, lines or sentences."""
     found = [
         Section(heading, part)
         for heading, text in _sections(note)
-        for part in _cut(readable(text), PIECE_CHARACTERS)
+        for part in _cut(render(text), PIECE_CHARACTERS)
     ]
     if not found and note.text:
-        # Nothing but headings: they are all it says.
-        return [Section(note.title, part) for part in _cut(readable(note.text), PIECE_CHARACTERS)]
+        # A note of headings only: its text is the headings.
+        return [Section(note.title, part) for part in _cut(render(note.text), PIECE_CHARACTERS)]
     return found
 
 
 def _sections(note: Note) -> Iterator[tuple[str, str]]:
-    """The text under each heading, with the headings above it."""
+    """The text under each heading, with the path of headings."""
     above: list[tuple[int, str]] = []
     lines: list[str] = []
     fence: str | None = None
@@ -235,7 +193,7 @@ def _sections(note: Note) -> Iterator[tuple[str, str]]:
         lines = []
         level = len(heading[1])
         above = [each for each in above if each[0] < level]
-        above.append((level, readable(heading[2].rstrip(" \t#"))))
+        above.append((level, render(heading[2].rstrip(" \t#"))))
     yield _trail(note, above), "\n".join(lines)
 
 
@@ -247,7 +205,7 @@ def _trail(note: Note, above: Sequence[tuple[int, str]]) -> str:
 
 
 def _cut(text: str, limit: int, seams: Sequence[tuple[str, str]] = _SEAMS) -> Iterator[str]:
-    """A text in parts of at most `limit` characters, none empty, cut at the best seams there are."""
+    """Cut a text into non-empty parts of at most `limit` characters, at the best seams available."""
     text = text.strip()
     if len(text) <= limit:
         if text:

@@ -1,8 +1,8 @@
-"""A running Obsidian, through its Local REST API plugin. Nothing is ever written to it.
+"""Read notes from a running Obsidian, through its Local REST API plugin. Never writes.
 
-The plugin serves HTTPS with a certificate of its own, which no authority vouches for. It is trusted
-when it is the one named by its file or its fingerprint, or when the settings say to take any; the
-key is sent to nobody else. The key is in the client's headers only: no error quotes it.
+The plugin serves HTTPS with a self-signed certificate. The client trusts it by file, by fingerprint,
+or unconditionally if the settings say so, and sends the key to no other server. The key is only in
+the headers of the client: no error quotes it.
 """
 
 import hashlib
@@ -17,28 +17,28 @@ from urllib.parse import quote, urlsplit
 
 from hippocampe.engine.outages import log
 from hippocampe.errors import InvalidInput, NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.ingest.notes.markdown import (
+from hippocampe.ingest.notes.filters import (
     MAX_NOTE_BYTES,
     is_ignored,
     is_wanted,
-    normal,
-    parse,
+    normalize,
     require,
 )
+from hippocampe.ingest.notes.markdown import parse
 from hippocampe.types import Note
 
 if TYPE_CHECKING:
     import httpx
 
-NOTE = "application/vnd.olrapi.note+json"
-QUERY = "application/vnd.olrapi.jsonlogic+json"
+NOTE_TYPE = "application/vnd.olrapi.note+json"
+QUERY_TYPE = "application/vnd.olrapi.jsonlogic+json"
 TIMEOUT_SECONDS = 10.0
-MAX_ANSWER_BYTES = 50_000_000
-"""An answer is JSON: a note may take several times its size, a listing some 100 bytes a note."""
-FINGERPRINT = "sha256:"
+MAX_RESPONSE_BYTES = 50_000_000
+"""JSON may encode a note in several times its size, and lists about 100 bytes per note."""
+FINGERPRINT_PREFIX = "sha256:"
 
 
-class _Refused(Exception):
+class _ErrorStatus(Exception):
     """The server answered with an error status."""
 
     def __init__(self, status: int) -> None:
@@ -46,19 +46,19 @@ class _Refused(Exception):
 
 
 class Obsidian:
-    """The notes of the vault that is open in Obsidian. Making one contacts nothing.
+    """The notes of the vault that is open in Obsidian. The constructor opens no connection.
 
     Args:
         url: Base URL of the API, such as `https://127.0.0.1:27124`.
         key: The API key, as the plugin's settings show it.
         certificate: The file (PEM) of the certificate to trust, or `sha256:` and its fingerprint;
-            None trusts what the system trusts.
-        insecure: Take any certificate.
-        ignored: Folders to leave out, by name or by path relative to the vault.
+            None trusts the certificates of the system.
+        insecure: Trust any certificate.
+        ignored: Folders to ignore, by name or by path relative to the vault.
 
     Raises:
-        NotesUnavailable: A package is missing.
-        InvalidInput: The certificate's file cannot be used.
+        NotesUnavailable: A required package is missing.
+        InvalidInput: The certificate file cannot be used.
     """
 
     name = "obsidian"
@@ -86,39 +86,42 @@ class Obsidian:
             _trusting_file(certificate)
         if insecure:
             log.warning(
-                "whoever answers at %s is taken for Obsidian: obsidian_insecure", self._where
+                "obsidian_insecure is set: the certificate of %s is not checked", self._where
             )
 
     def listing(self) -> Mapping[str, str]:
-        """The notes there are, by path, each with when it was last written.
+        """The notes by path, each with its modification time as version.
 
-        A server that cannot search is walked folder by folder; versions are then empty.
+        Without a search endpoint, folders are walked one by one and versions are empty.
         """
         try:
-            found = self._searched()
-        except _Refused:
+            found = self._search()
+        except _ErrorStatus:
             try:
-                found = dict.fromkeys(self._walked(""), "")
-            except _Refused as exc:
+                found = dict.fromkeys(self._walk(""), "")
+            except _ErrorStatus as exc:
                 raise self._unavailable(f"it answered with status {exc.status}") from exc
-        names = {normal(name): name for name in found}
+        names = {normalize(name): name for name in found}
         self._names = {path: name for path, name in names.items() if is_wanted(path, self._ignored)}
         return {path: found[name] for path, name in self._names.items()}
 
-    def _searched(self) -> dict[str, str]:
-        # One question that every note answers with its time: none has to be fetched to be compared.
-        asked = {"content": json.dumps({"var": "stat.mtime"}), "headers": {"Content-Type": QUERY}}
-        rows = self._json("POST", "search/", **asked)
+    def _search(self) -> dict[str, str]:
+        # One query returns the times of all notes, so that only changed notes are fetched.
+        query = {
+            "content": json.dumps({"var": "stat.mtime"}),
+            "headers": {"Content-Type": QUERY_TYPE},
+        }
+        rows = self._json("POST", "search/", **query)
         try:
             return {str(row["filename"]): str(row["result"]) for row in rows}
         except (KeyError, TypeError) as exc:
             raise self._unavailable("it gave no list of notes") from exc
 
-    def _walked(self, folder: str) -> Iterator[str]:
+    def _walk(self, folder: str) -> Iterator[str]:
         try:
             names = self._json("GET", f"vault/{quote(folder)}")["files"]
-        except _Refused as exc:
-            # The API has no empty folders.
+        except _ErrorStatus as exc:
+            # The API answers 404 for an empty folder.
             if exc.status == 404:
                 return
             raise
@@ -128,17 +131,17 @@ class Obsidian:
             path = f"{folder}{name}"
             if not name.endswith("/"):
                 yield path
-            elif name != "/" and not is_ignored(normal(path.rstrip("/")), self._ignored):
-                yield from self._walked(path)
+            elif name != "/" and not is_ignored(normalize(path.rstrip("/")), self._ignored):
+                yield from self._walk(path)
 
     def read(self, path: str) -> Note:
-        """One note of the last listing."""
+        """Read one note of the last listing."""
         name = self._names.get(path)
         if name is None:
             raise NotFound(f"there is no note {path!r} in the vault.")
         try:
-            read = self._json("GET", f"vault/{quote(name)}", headers={"Accept": NOTE})
-        except _Refused as exc:
+            read = self._json("GET", f"vault/{quote(name)}", headers={"Accept": NOTE_TYPE})
+        except _ErrorStatus as exc:
             if exc.status == 404:
                 raise NotFound(f"there is no note {path!r} in the vault.") from exc
             raise UnreadableFile(f"Obsidian answered with status {exc.status}.") from exc
@@ -153,46 +156,46 @@ class Obsidian:
         return parse(path, content, modified_at)
 
     def close(self) -> None:
-        """End the connections. The next use opens new ones."""
+        """Close the connections. The next request reopens them."""
         with self._opening:
             if self._client is not None:
                 self._client.close()
                 self._client = None
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        """Ask the API.
+        """Send a request and parse the response.
 
         Raises:
-            _Refused: It answered with a status that concerns what was asked for.
-            NotesUnavailable: It gave no usable answer at all.
+            _ErrorStatus: The server answered with an error status.
+            NotesUnavailable: The server refused the key, or gave no usable response.
         """
         import httpx
 
         try:
             body = self._body(method, path, **options)
         except httpx.HTTPError as exc:
-            # A certificate that was renewed is looked at again.
+            # Reconnect next time, to check a renewed certificate.
             self.close()
             raise self._unavailable(self._explain(exc)) from exc
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as exc:
-            raise self._unavailable("its answer is no JSON") from exc
+            raise self._unavailable("its response is not JSON") from exc
 
     def _body(self, method: str, path: str, **options: Any) -> bytes:
         body = bytearray()
-        with self._opened().stream(method, path, **options) as answer:
+        with self._connect().stream(method, path, **options) as answer:
             if answer.status_code in (401, 403):
                 raise self._unavailable("it refused the key: check obsidian_key")
             if answer.status_code != 200:
-                raise _Refused(answer.status_code)
+                raise _ErrorStatus(answer.status_code)
             for chunk in answer.iter_bytes():
                 body += chunk
-                if len(body) > MAX_ANSWER_BYTES:
-                    raise self._unavailable(f"its answer exceeds {MAX_ANSWER_BYTES:,} bytes")
+                if len(body) > MAX_RESPONSE_BYTES:
+                    raise self._unavailable(f"its response exceeds {MAX_RESPONSE_BYTES:,} bytes")
         return bytes(body)
 
-    def _opened(self) -> "httpx.Client":
+    def _connect(self) -> "httpx.Client":
         import httpx
 
         with self._opening:
@@ -200,14 +203,14 @@ class Obsidian:
                 self._client = httpx.Client(
                     base_url=self._url,
                     headers={"Authorization": f"Bearer {self._key}"},
-                    verify=self._trust(),
+                    verify=self._ssl_context(),
                     timeout=TIMEOUT_SECONDS,
-                    # A proxy from the environment would be given the key.
+                    # A proxy from the environment would receive the key.
                     trust_env=False,
                 )
             return self._client
 
-    def _trust(self) -> ssl.SSLContext:
+    def _ssl_context(self) -> ssl.SSLContext:
         if self._insecure:
             context = ssl.create_default_context()
             context.check_hostname = False
@@ -217,10 +220,10 @@ class Obsidian:
             return _trusting_file(self._certificate)
         if self._certificate is None:
             return ssl.create_default_context()
-        return self._trusting_fingerprint(self._certificate.removeprefix(FINGERPRINT))
+        return self._trusting_fingerprint(self._certificate.removeprefix(FINGERPRINT_PREFIX))
 
     def _trusting_fingerprint(self, wanted: str) -> ssl.SSLContext:
-        """Trust the one certificate of this fingerprint, if it is the one served."""
+        """Trust the served certificate if it has this fingerprint."""
         at = urlsplit(self._url)
         try:
             served = ssl.get_server_certificate(
@@ -231,9 +234,9 @@ class Obsidian:
         if hashlib.sha256(ssl.PEM_cert_to_DER_cert(served)).hexdigest() != wanted:
             raise self._unavailable(
                 "its certificate is not the one of the fingerprint in obsidian_certificate. If the "
-                "plugin made a new one, write down that one's fingerprint"
+                "plugin made a new certificate, set its fingerprint"
             )
-        # Whatever it calls itself: it is this very certificate.
+        # The fingerprint identifies the certificate, so its name does not matter.
         return _trusting(served, check_name=False)
 
     def _explain(self, error: "httpx.HTTPError") -> str:
@@ -249,7 +252,7 @@ class Obsidian:
                 "obsidian_insecure to take any"
             )
         if isinstance(error, httpx.TimeoutException):
-            return f"it gave no answer within {TIMEOUT_SECONDS:g} seconds"
+            return f"it did not respond within {TIMEOUT_SECONDS:g} seconds"
         return "it cannot be reached: is Obsidian open, with the Local REST API plugin enabled?"
 
     def _unavailable(self, reason: str) -> NotesUnavailable:
@@ -262,17 +265,17 @@ def _trusting_file(path: Path) -> ssl.SSLContext:
     except (OSError, ValueError) as exc:
         # An SSLError is an OSError.
         raise InvalidInput(
-            f"the certificate {path} cannot be used: it is not there, or no PEM file. Download it "
+            f"the certificate {path} cannot be used: it is missing, or not a PEM file. Download it "
             "from the plugin's settings, and give its path as obsidian_certificate."
         ) from exc
 
 
 def _trusting(pem: str, *, check_name: bool) -> ssl.SSLContext:
-    """Trust this certificate, or what it signed, and nothing else."""
+    """Trust only this certificate and those it signed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = check_name
-    # The certificate itself may be the end of the chain: those of the plugin are self-signed or not,
-    # by its version.
+    # Accept the certificate itself as the end of the chain: depending on its version, the plugin's
+    # certificate is self-signed or not.
     context.verify_flags |= cast("ssl.VerifyFlags", ssl.VERIFY_X509_PARTIAL_CHAIN)
     context.load_verify_locations(cadata=pem)
     return context

@@ -1,4 +1,4 @@
-"""An Obsidian vault as a folder of files. Nothing is ever written to it."""
+"""Read an Obsidian vault as a folder of files. Never writes."""
 
 import os
 import stat
@@ -7,26 +7,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hippocampe.errors import NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.ingest.notes.markdown import (
+from hippocampe.ingest.notes.filters import (
     MAX_NOTE_BYTES,
     is_ignored,
     is_wanted,
-    normal,
-    parse,
+    normalize,
     require,
 )
+from hippocampe.ingest.notes.markdown import parse
 from hippocampe.types import Note
 
 
 class Vault:
-    """The notes below a folder. Links are not followed, so nothing outside of it is read.
+    """The notes below a folder. Symbolic links are not followed, so nothing outside is read.
 
     Args:
-        folder: The vault; it may be missing at times.
-        ignored: Folders to leave out, by name or by path relative to the vault.
+        folder: The vault; it may be missing temporarily.
+        ignored: Folders to ignore, by name or by path relative to the vault.
 
     Raises:
-        NotesUnavailable: A package is missing.
+        NotesUnavailable: A required package is missing.
     """
 
     name = "vault"
@@ -38,11 +38,11 @@ class Vault:
         self._files: dict[str, Path] = {}
 
     def listing(self) -> Mapping[str, str]:
-        """The notes there are, by path, each with what changes when it is written."""
+        """The notes by path, each with a version that changes when the file is written."""
         root = self._folder.resolve()
         versions: dict[str, str] = {}
         files: dict[str, Path] = {}
-        for folder, below, names in os.walk(root, onerror=self._pass_over):
+        for folder, below, names in os.walk(root, onerror=self._skip):
             inside = Path(folder).relative_to(root)
             below[:] = sorted(
                 name for name in below if not is_ignored(_path(inside, name), self._ignored)
@@ -54,33 +54,32 @@ class Vault:
                 try:
                     seen = file.stat(follow_symlinks=False)
                 except OSError as exc:
-                    self._pass_over(exc)
+                    self._skip(exc)
                     continue
                 if not stat.S_ISREG(seen.st_mode):
                     continue
                 versions[path] = f"{seen.st_mtime_ns} {seen.st_ctime_ns} {seen.st_size}"
                 files[path] = file
-        # It may have gone while it was walked, which looks like many notes that have.
+        # A vault that disappears during the walk would look like many deleted notes.
         if not root.is_dir():
-            raise self._away("there is no such folder")
+            raise self._unavailable("there is no such folder")
         self._files = files
         return versions
 
-    def _pass_over(self, error: OSError) -> None:
-        """Leave out what is closed to us or has just gone; a vault or disk that fails is no empty
-        one."""
-        left_out = isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError)
-        if not left_out or Path(error.filename or "") == self._folder.resolve():
-            raise self._away(error.strerror or "no reason given") from error
+    def _skip(self, error: OSError) -> None:
+        """Skip a file or folder that is inaccessible or deleted; a failing vault or disk is an error."""
+        skippable = isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError)
+        if not skippable or Path(error.filename or "") == self._folder.resolve():
+            raise self._unavailable(error.strerror or "no reason given") from error
 
-    def _away(self, reason: str) -> NotesUnavailable:
+    def _unavailable(self, reason: str) -> NotesUnavailable:
         return NotesUnavailable(
             f"the notes in {self._folder} cannot be read: {reason}. Check notes_folder, or bring the "
-            "folder back; it is looked for again."
+            "folder back; the next refresh retries."
         )
 
     def read(self, path: str) -> Note:
-        """One note of the last listing."""
+        """Read one note of the last listing."""
         file = self._files.get(path)
         try:
             if file is None or not file.resolve(strict=True).is_relative_to(self._folder.resolve()):
@@ -98,13 +97,13 @@ class Vault:
                 f"it is not UTF-8 text (byte {exc.start}): save it as UTF-8."
             ) from exc
         except (ValueError, OverflowError) as exc:
-            raise UnreadableFile("its time of change is in no calendar.") from exc
+            raise UnreadableFile("its modification time is out of range.") from exc
         except OSError as exc:
             raise UnreadableFile(f"{exc.strerror}.") from exc
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: no resource stays open."""
 
 
 def _path(inside: Path, name: str) -> str:
-    return normal((inside / name).as_posix())
+    return normalize((inside / name).as_posix())

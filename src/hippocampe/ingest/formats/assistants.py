@@ -1,0 +1,222 @@
+"""Read the exports of ChatGPT and Claude: lists of conversations with an assistant."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import NamedTuple, TypeVar
+
+from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.record import (
+    Problem,
+    TalkMessage,
+    as_list,
+    as_object,
+    optional,
+    parse_content,
+    parse_identifier,
+    parse_label,
+    parse_time,
+    parse_timestamp,
+    to_utc,
+)
+from hippocampe.ingest.formats.source import Source
+
+_Parsed = TypeVar("_Parsed")
+_Object = dict[str, object]
+
+
+class _Utterance(NamedTuple):
+    """A message as the export has it. `role` is `user` or `assistant`."""
+
+    role: str
+    content: str
+    external_id: str | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Assistant:
+    """How the export of one assistant is laid out.
+
+    `branch` lists the displayed messages of a conversation; `parse_message` returns None for a
+    message that was not displayed or has no text.
+    """
+
+    name: str
+    messages_key: str
+    messages_type: type
+    missing: str
+    title_key: str
+    time_key: str
+    parse_time: Callable[[object], datetime]
+    branch: Callable[[_Object], list[_Object]]
+    parse_message: Callable[[_Object], _Utterance | None]
+
+
+def read_chatgpt(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
+    """Read the branch of each conversation that was displayed last."""
+    return _read(source, zone, _CHATGPT)
+
+
+def read_claude(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
+    """Read the messages of each conversation, without abandoned branches."""
+    return _read(source, zone, _CLAUDE)
+
+
+def _read(source: Source, zone: tzinfo, assistant: _Assistant) -> Iterator[TalkMessage | Problem]:
+    for number, conversation in _conversations(source):
+        if not isinstance(conversation.get(assistant.messages_key), assistant.messages_type):
+            yield Problem(number, assistant.missing)
+            continue
+        # A message without a time gets that of the message before it.
+        at = _or_none(assistant.parse_time, conversation.get(assistant.time_key))
+        channel = _title(conversation.get(assistant.title_key), assistant.name)
+        for raw in assistant.branch(conversation):
+            try:
+                utterance = assistant.parse_message(raw)
+                if utterance is None:
+                    continue
+                at = utterance.at or at
+                yield TalkMessage(
+                    content=utterance.content,
+                    author=assistant.name if utterance.role == "assistant" else utterance.role,
+                    role=utterance.role,
+                    channel=channel,
+                    at=to_utc(at, zone) if at else None,
+                    external_id=utterance.external_id,
+                )
+            except InvalidInput as exc:
+                yield Problem(number, str(exc))
+
+
+def _conversations(source: Source) -> Iterator[tuple[int, _Object]]:
+    """Validate the whole document, then yield each conversation with its number."""
+    for _ in _records(source):
+        pass
+    for number, record in enumerate(_records(source), start=1):
+        yield number, as_object(record)
+
+
+def _records(source: Source) -> Iterator[object]:
+    with source.open() as stream:
+        document = Document(source, stream)
+        if document.peek() == "[":
+            for _ in document.elements():
+                yield document.value()
+        elif document.peek() == "{":
+            yield document.value()
+        else:
+            raise UnreadableFile(
+                f"cannot import {source.name}: it is not a JSON list of conversations."
+            )
+        document.end()
+
+
+def _chatgpt_branch(conversation: _Object) -> list[_Object]:
+    nodes = {key: as_object(node) for key, node in as_object(conversation.get("mapping")).items()}
+    current = conversation.get("current_node")
+    if not isinstance(current, str) or current not in nodes:
+        leaves = [key for key, node in nodes.items() if not as_list(node.get("children"))]
+        current = leaves[-1] if leaves else None
+    return [as_object(node.get("message")) for node in _upwards(nodes, current, "parent")]
+
+
+def _upwards(nodes: Mapping[str, _Object], leaf: object, parent: str) -> list[_Object]:
+    """Follow the parents of a leaf. A loop, found only in damaged files, ends the walk."""
+    branch: dict[str, _Object] = {}
+    while isinstance(leaf, str) and leaf in nodes and leaf not in branch:
+        branch[leaf] = nodes[leaf]
+        leaf = nodes[leaf].get(parent)
+    return list(branch.values())[::-1]
+
+
+def _chatgpt_message(raw: _Object) -> _Utterance | None:
+    """Parse a displayed message; None for tool, system and hidden messages."""
+    role = as_object(raw.get("author")).get("role")
+    if (
+        role not in ("user", "assistant")
+        or raw.get("recipient", "all") not in ("all", None)
+        or as_object(raw.get("metadata")).get("is_visually_hidden_from_conversation") is True
+    ):
+        return None
+    content = as_object(raw.get("content"))
+    if content.get("content_type", "text") not in ("text", "multimodal_text"):
+        return None
+    text = "\n".join(filter(None, map(_part_text, as_list(content.get("parts")))))
+    if not text.strip():
+        return None
+    at = optional(parse_timestamp, raw.get("create_time"))
+    return _Utterance(str(role), parse_content(text), parse_identifier(raw.get("id")), at)
+
+
+def _part_text(part: object) -> str:
+    """The text of a part: empty for an image, the transcription of a voice message."""
+    text = part if isinstance(part, str) else as_object(part).get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _claude_branch(conversation: _Object) -> list[_Object]:
+    """The branch of the last message, if the export has the parents of messages."""
+    messages = [as_object(raw) for raw in as_list(conversation.get("chat_messages"))]
+    nodes = {str(raw["uuid"]): raw for raw in messages if raw.get("uuid")}
+    leaf = conversation.get("current_leaf_message_uuid") or (
+        messages[-1].get("uuid") if messages else None
+    )
+    branch = _upwards(nodes, leaf, "parent_message_uuid")
+    roots = [raw for raw in messages if raw.get("parent_message_uuid") not in nodes]
+    # Several roots: the messages do not form one tree, so keep all of them.
+    return branch if len(roots) == 1 and branch[:1] == roots else messages
+
+
+def _claude_message(raw: _Object) -> _Utterance | None:
+    roles = {"human": "user", "user": "user", "assistant": "assistant"}
+    sender = raw.get("sender")
+    if not isinstance(sender, str):
+        raise InvalidInput("the message has no sender")
+    role = roles.get(sender.lower())
+    if role is None:
+        return None
+    # Prefer blocks: `text` also contains placeholders for blocks that are not text.
+    blocks = [as_object(block) for block in as_list(raw.get("content"))]
+    texts = [_part_text(block) for block in blocks if block.get("type") == "text"]
+    text = "\n".join(filter(None, texts)) or ("" if blocks else raw.get("text"))
+    if not isinstance(text, str) or not text.strip():
+        return None
+    at = optional(parse_time, raw.get("created_at"))
+    return _Utterance(role, parse_content(text), parse_identifier(raw.get("uuid")), at)
+
+
+def _title(value: object, default: str) -> str:
+    return _or_none(lambda title: parse_label(title, "title"), value) or default
+
+
+def _or_none(parse: Callable[[object], _Parsed], value: object) -> _Parsed | None:
+    try:
+        return parse(value)
+    except InvalidInput:
+        return None
+
+
+_CHATGPT = _Assistant(
+    name="ChatGPT",
+    messages_key="mapping",
+    messages_type=dict,
+    missing="the conversation has no tree of messages",
+    title_key="title",
+    time_key="create_time",
+    parse_time=parse_timestamp,
+    branch=_chatgpt_branch,
+    parse_message=_chatgpt_message,
+)
+_CLAUDE = _Assistant(
+    name="Claude",
+    messages_key="chat_messages",
+    messages_type=list,
+    missing="the conversation has no list of messages",
+    title_key="name",
+    time_key="created_at",
+    parse_time=parse_time,
+    branch=_claude_branch,
+    parse_message=_claude_message,
+)

@@ -1,0 +1,85 @@
+"""The notes of a source in memory, with lookups by name and by tag. Immutable."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from hippocampe.language.text import fold
+from hippocampe.types import Note, Recollection
+
+
+@dataclass(frozen=True, slots=True)
+class CachedNote:
+    """A note as read at one version.
+
+    Attributes:
+        version: What the source listed when the note was read.
+        note: The note; None if it cannot be read.
+        excerpt: Its title and its beginning; None with `note`.
+    """
+
+    version: str
+    note: Note | None
+    excerpt: Recollection | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCache:
+    """All notes of a source.
+
+    Attributes:
+        entries: The notes by path.
+        by_name: Paths by folded title, path, and path without suffix or folders.
+        by_tag: Paths by folded tag and by each tag above it.
+    """
+
+    entries: Mapping[str, CachedNote] = field(default_factory=dict[str, CachedNote])
+    by_name: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    by_tag: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+    @classmethod
+    def of(cls, entries: Mapping[str, CachedNote]) -> Self:
+        """Index notes by name and by tag."""
+        by_name: dict[str, list[str]] = {}
+        by_tag: dict[str, list[str]] = {}
+        for path in sorted(entries):
+            note = entries[path].note
+            if note is None:
+                continue
+            stem = path.rpartition(".")[0]
+            names = (path, stem, stem.rpartition("/")[2], note.title)
+            for name in {_key(each) for each in names}:
+                by_name.setdefault(name, []).append(path)
+            for tag in {above for each in note.tags for above in _ancestors(_key(each))}:
+                by_tag.setdefault(tag, []).append(path)
+        return cls(
+            dict(entries),
+            {name: tuple(paths) for name, paths in by_name.items()},
+            {tag: tuple(paths) for tag, paths in by_tag.items()},
+        )
+
+    def notes(self) -> dict[str, Note]:
+        """The readable notes by path."""
+        return {path: entry.note for path, entry in self.entries.items() if entry.note}
+
+    def digests(self) -> dict[str, str]:
+        """The digests of the readable notes by path."""
+        return {path: note.digest for path, note in self.notes().items()}
+
+    def find(self, names: Sequence[str], tag: str) -> list[Recollection]:
+        """Excerpts of the notes with one of the names, then of those with a tag or a tag below it."""
+        paths = [path for name in names for path in self.by_name.get(_key(name), ())]
+        paths += self.by_tag.get(_key(tag.strip().lstrip("#").strip("/")), ())
+        excerpts = (self.entries[path].excerpt for path in dict.fromkeys(paths))
+        return [excerpt for excerpt in excerpts if excerpt is not None]
+
+
+def _ancestors(tag: str) -> Iterator[str]:
+    """A tag and the tags above it."""
+    names = tag.split("/")
+    for end in range(1, len(names) + 1):
+        yield "/".join(names[:end])
+
+
+def _key(text: str) -> str:
+    return fold(text).strip()

@@ -1,0 +1,50 @@
+"""Which files of a vault are notes, and the limits of a note."""
+
+import unicodedata
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from hippocampe.errors import NotesUnavailable
+from hippocampe.language.text import fold
+
+MAX_NOTE_BYTES = 1_000_000
+"""Longer notes are skipped: they are data dumps, and would give thousands of pieces."""
+
+
+def require(*packages: str) -> None:
+    """Check that optional packages are installed.
+
+    Raises:
+        NotesUnavailable: A package is missing.
+    """
+    for name in packages:
+        if find_spec(name) is None:
+            raise NotesUnavailable(
+                f"notes cannot be read without the package {name}: install it with: pip install "
+                "'hippocampe[notes]'"
+            )
+
+
+def is_wanted(path: str, ignored: Sequence[str]) -> bool:
+    """Whether a path is that of a note to read. Names that start with a dot are always ignored.
+
+    Args:
+        path: Relative to the vault, with slashes.
+        ignored: Folders by name or by path, in any case, with or without accents.
+    """
+    parts = path.split("/")
+    if not parts[-1].lower().endswith(".md") or not path.isprintable():
+        return False
+    return not any(is_ignored("/".join(parts[:end]), ignored) for end in range(1, len(parts) + 1))
+
+
+def is_ignored(path: str, ignored: Sequence[str]) -> bool:
+    """Whether to ignore a folder or file, by its path relative to the vault."""
+    name = path.rpartition("/")[2]
+    folded = {fold(each).strip("/") for each in ignored}
+    return name.startswith(".") or fold(name) in folded or fold(path) in folded
+
+
+def normalize(text: str) -> str:
+    """Normalise to NFC: macOS decomposes file names."""
+    return unicodedata.normalize("NFC", text)
