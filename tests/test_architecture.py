@@ -37,7 +37,7 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " lifecycle",
     "aio": "types config injection hippocampe",
-    "testing": "protocols",
+    "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed engine ingest curation lifecycle hippocampe demo",
     "__main__": "cli",

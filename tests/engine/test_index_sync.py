@@ -438,7 +438,7 @@ def test_a_program_that_cannot_start_python_goes_without_graphs(
         ):
             hippo.verify(absent=["colis0"])
     (said,) = [r.getMessage() for r in caplog.records if "graph" in r.getMessage()]
-    assert "host is no Python interpreter" in said
+    assert "host is not a Python interpreter" in said
     assert "Searches scan without it" in said
     assert hippo.stats(scope=scope).outages == {"graphs": 1}
     everything(hippo, scope, range(20))

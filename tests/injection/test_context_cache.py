@@ -76,7 +76,7 @@ def large(hippo: Hippocampe) -> Hippocampe:
         for n in range(5_000)
     ]
     with hippo._context.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
-        memories.add(connection, made)
+        memories.add(connection, made, [memory.content for memory in made])
     return hippo
 
 

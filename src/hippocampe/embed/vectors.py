@@ -60,7 +60,7 @@ def unit(rows: Sequence[ArrayLike], *, model: str, texts: int, dimensions: int |
         ) from error
     if vectors.ndim != 2 or vectors.shape[1] == 0:
         raise EmbedderUnavailable(
-            f"{model} gave an array of shape {vectors.shape} instead of one vector per text: "
+            f"{model} returned an array of shape {vectors.shape} instead of one vector per text: "
             "check that it is an embedding model."
         )
     if dimensions is not None and vectors.shape[1] != dimensions:
