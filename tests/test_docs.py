@@ -25,7 +25,7 @@ PAGES = sorted(
         ROOT / "benchmarks" / "README.md",
     ]
 )
-SOURCES = sorted((ROOT / "src" / "hippocampe" / "cli").rglob("*.py"))
+SOURCES = sorted((ROOT / "src" / "hippocampe").rglob("*.py"))
 """Source files whose docstrings, comments and messages are checked for banned phrases."""
 
 BANNED = re.compile(

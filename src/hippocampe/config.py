@@ -11,7 +11,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.types import Scope
 
 OBSIDIAN_KEY = "HIPPOCAMPE_OBSIDIAN_KEY"
-"""The environment variable that stands for `obsidian_key`."""
+"""The environment variable that replaces `obsidian_key`."""
 
 
 @dataclass(frozen=True, slots=True)

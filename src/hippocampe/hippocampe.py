@@ -70,7 +70,7 @@ def _utc_now() -> datetime:
 class Hippocampe:
     """A long-term memory in one data folder. Thread-safe; open it once and share it.
 
-    Make one with `Hippocampe.open`. Every verb takes a `scope`: where the call happens. Times are
+    Create one with `Hippocampe.open`. Most verbs take a `scope`: the space, user and channel of the call. Times are
     aware datetimes or ISO 8601 text with an offset. Every error is a `HippocampeError`.
     """
 
@@ -110,24 +110,24 @@ class Hippocampe:
 
         Args:
             where: The folder, or a `Config`.
-            read_only: Read beside the process that holds the folder, or alone. Nothing is written:
+            read_only: Read beside the process that owns the folder, or alone. Nothing is written:
                 verbs that write raise `StoreReadOnly`, recalls are not counted, turns are not logged.
-                What the other process writes is seen at the next call. Vectors are read from the
-                database and searched exactly; notes are those that it holds.
-            clock: Where the time comes from; returns aware datetimes.
-            progress: Called while the index is built anew, should that be needed.
+                The next call sees what the owner has written. Vectors are read from the database
+                and searched exactly; only stored notes are found.
+            clock: Returns the current time as an aware datetime.
+            progress: Called while the index is rebuilt, if necessary.
 
         Raises:
             FolderInUse: Another process, or another `Hippocampe`, holds the folder.
             StoreCorrupt: The database is damaged; nothing was overwritten.
             StoreTooNew: A later version wrote the data.
             StoreReadOnly: The folder cannot be written; with `read_only`, an earlier version wrote
-                the data, or what a killed process wrote last cannot be read without writing.
+                the data, or the last writes of a killed process need a writable folder.
             StoreMissing: With `read_only`: there is no data; nothing was created.
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
-            NotesUnavailable: Notes are wanted, and a package that they need is missing.
-            InvalidInput: Tracing is asked for and OpenTelemetry is not installed.
+            NotesUnavailable: Notes are configured and a required package is missing.
+            InvalidInput: `where` is no path, or tracing is on without OpenTelemetry installed.
         """
         config = Config.of(where)
         if read_only:
@@ -219,34 +219,33 @@ class Hippocampe:
         evidence: Sequence[str] = (),
         metadata: Metadata | None = None,
     ) -> Remembered:
-        """Store one durable statement; what it corrects becomes history.
+        """Store one durable statement; memories that it corrects become history.
 
-        A statement that corrects another keeps its type, importance, subjects, category and
-        collection where they are not given. The importance of the old type gives way to that of a
-        new type.
+        A correction inherits the type, importance, subjects, category and collection that the caller
+        omits. A new type replaces the default importance of the old type.
 
         Args:
             content: The statement, 1 to 100,000 characters. Secrets in it are masked.
-            scope: Whose memory, and where it was said.
-            type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; of a new memory `fact`, if not given.
-            collection: `memory` (of a new memory, if not given), `self`, `goal` or `summary`.
+            scope: The space, and the user and channel it comes from.
+            type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; default of a new memory: `fact`.
+            collection: `memory` (default of a new memory), `self`, `goal` or `summary`.
             category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
             key: A unique name in the space; writing it again replaces the value.
-            subjects: Flat tags; none is the same as not given.
-            importance: 0 to 1; of a new memory that of the type, if not given.
-            ttl: How long it holds: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
-            occurred_at: When it happened, if that is not now.
-            source: Where it comes from.
+            subjects: Flat tags; an empty list counts as omitted.
+            importance: 0 to 1; default of a new memory: that of its type.
+            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+            occurred_at: When it happened, if not now.
+            source: Its origin.
             replaces: Ids of memories that it supersedes.
-            evidence: Ids of the messages that it was drawn from.
-            metadata: Your own pairs, up to 32 keys and 4 KiB: texts, numbers, booleans, None.
-                Secrets in texts are masked. A correction keeps the pairs that you do not give.
+            evidence: Ids of the messages it was extracted from.
+            metadata: Key-value pairs of the caller, up to 32 keys and 4 KiB: strings, numbers,
+                booleans, None. Secrets are masked. A correction inherits omitted pairs.
 
         Returns:
             The memory, and whether it was `inserted`, `updated` or `reinforced`.
 
         Raises:
-            InvalidInput: An argument cannot be used; nothing was changed.
+            InvalidInput: An argument is invalid; nothing was changed.
             NotFound: An id in `replaces` is not a current memory of the space.
         """
         return self._write(
@@ -285,16 +284,16 @@ class Hippocampe:
 
         Args:
             items: Mappings with the arguments of `remember`: `content`, and any of the others.
-            scope: Whose memories, and where they were said.
+            scope: The space, and the user and channel they come from.
             progress: Called after each transaction with how many items are stored for good.
 
         Returns:
             One result for each item, in order.
 
         Raises:
-            InvalidInput: An item cannot be used; the message has its number, counted from 1.
-            NotFound: An id in `replaces` is not a current memory of the space. As with any error
-                after the check, what `progress` has reported stays stored, and nothing else.
+            InvalidInput: An item is invalid; the message names its number, counted from 1.
+            NotFound: An id in `replaces` is not a current memory of the space. Transactions
+                reported to `progress` stay stored.
         """
         drafts = self._write(
             lambda context: remember_many.check_items(context, items, scope=scope), scope
@@ -330,27 +329,27 @@ class Hippocampe:
         mode: Mode = "hybrid",
         explain: bool = False,
     ) -> list[Recollection]:
-        """Find what is relevant to a question, best first, without a language model.
+        """Find what answers a question, best first, without a language model.
 
         Args:
             query: The question, or any words.
-            scope: Whose memory; the user's aliases are known.
+            scope: The space, and the user who asks.
             limit: At most this many, 1 to 1,000.
             collections: Among `memory`, `self`, `goal`, `summary`, `turn`, `live`, `note`.
             types: Only memories of these types.
             subjects: Only memories with any of these subjects.
             category: Only memories of this category.
-            metadata: Only memories that hold all these pairs, equal in value and type.
-            since: Only what happened at or after this.
-            until: Only what happened before this.
-            user: Only what this user said: told a memory, opened a turn, wrote a message.
-            channel: Only what was said in this channel.
-            min_score: Only what is at least this relevant, 0 to 1.
+            metadata: Only memories with all these pairs, equal in value and type.
+            since: Earliest time, inclusive.
+            until: Latest time, exclusive.
+            user: Only memories, turns and messages of this user.
+            channel: Only those of this channel.
+            min_score: Minimum relevance, 0 to 1.
             mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
             explain: Fill `Recollection.why`.
 
         Raises:
-            InvalidInput: An argument cannot be used.
+            InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: recall.recall(
@@ -381,7 +380,7 @@ class Hippocampe:
         """The newest memories, newest first.
 
         Raises:
-            InvalidInput: An argument cannot be used.
+            InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: lookup.recent(
@@ -454,16 +453,15 @@ class Hippocampe:
         )
 
     def spaces(self) -> dict[str, Counts]:
-        """The spaces that hold memories or messages, the largest first. Takes no scope."""
+        """The spaces with their counts, largest first. Takes no scope."""
         return self._read(lambda context: browse.spaces(context), UNSCOPED)
 
     def users(self, *, scope: Scope) -> dict[str, Counts]:
-        """Who said something in the space, with their memories and messages, the most first."""
+        """The users of the space with their counts, most active first."""
         return self._read(lambda context: browse.users(context, scope=scope), scope)
 
     def subjects(self, *, scope: Scope) -> dict[str, int]:
-        """The subjects of the space in lower case without accents, with their current memories,
-        the most first."""
+        """The subjects of the space, folded, with the number of current memories, most frequent first."""
         return self._read(lambda context: browse.subjects(context, scope=scope), scope)
 
     def get(self, id: str, *, scope: Scope) -> Memory:
@@ -475,7 +473,7 @@ class Hippocampe:
         return self._read(lambda context: lookup.get(context, id, scope=scope), scope)
 
     def history(self, id: str, *, scope: Scope) -> History:
-        """Every version of what a memory states, oldest first, with the edges that touch them.
+        """All versions of a memory, oldest first, with their associations.
 
         Raises:
             NotFound: The space has no memory of this id.
@@ -496,16 +494,16 @@ class Hippocampe:
         occurred_at: datetime | str | Unset | None = UNSET,
         metadata: Metadata | None = None,
     ) -> Memory:
-        """Change fields of a current memory in place; what is not given stays.
+        """Change fields of a current memory in place; omitted fields stay.
 
         `metadata` replaces all of the memory's pairs; `{}` removes them. A new statement supersedes the
-        memories that it contradicts, as in `remember`. A new type brings its importance, unless the
-        memory had one of its own.
+        memories that it contradicts, as in `remember`. A new type brings its default importance, unless
+        the memory had a custom one.
 
         Raises:
             NotFound: The space has no current memory of this id.
-            InvalidInput: A value cannot be used, or another current memory states the same; nothing
-                was changed.
+            InvalidInput: A value is invalid, or another current memory states the same; nothing was
+                changed.
         """
         return self._write(
             lambda context: revise.edit(
@@ -580,7 +578,7 @@ class Hippocampe:
         )
 
     def reviews(self, *, scope: Scope) -> list[Review]:
-        """Pairs of memories that no rule could tell apart for sure, newest first."""
+        """Pairs of memories that no rule could decide, newest first."""
         return self._read(lambda context: associate.reviews(context, scope=scope), scope)
 
     def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
@@ -628,7 +626,7 @@ class Hippocampe:
     def observe(
         self, content: str, *, scope: Scope, at: When = None, external_id: str | None = None
     ) -> Message:
-        """Keep a message of an observed room as live: it is found until the next digest.
+        """Store a message of an observed room as live: it can be found until the next digest.
 
         Raises:
             InvalidInput: The message cannot be stored.
@@ -647,17 +645,16 @@ class Hippocampe:
         scope: Scope,
         role: str = "user",
     ) -> Injection:
-        """Choose what to put silently in front of the model before it answers.
+        """Select what to put in front of the model before it answers.
 
-        No model is asked, and whatever fails raises nothing: what is late (`hook_timeout_ms`) or
-        down is left out, and the trace says so. What the channel was given lately is not given
-        again.
+        No model is called. Failures never raise: late (`hook_timeout_ms`) or failed sources are
+        skipped and named in the trace. Items recently given to the channel are not repeated.
 
         Args:
-            message: What was said; several messages of a burst are taken as one. Each is a text,
-                or a mapping with `content` (a text, or a list of parts) and perhaps `role`.
-            scope: Who speaks, and where.
-            role: Of messages that do not say; those of `system`, `developer` and tools are skipped.
+            message: The message, or the messages of a burst, joined into one. Each is a text, or a
+                mapping with `content` (a text, or a list of parts) and an optional `role`.
+            scope: The speaker and the channel.
+            role: Role of messages without one; `system`, `developer` and tool messages are skipped.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
@@ -682,7 +679,7 @@ class Hippocampe:
         )
 
     def _end_turn(self, burst: Burst, *, scope: Scope) -> Injection:
-        """Serve a burst that was waited for."""
+        """Serve a burst after its waiting time."""
         messages = burst.take()
         if messages is None:
             return before_turn.joined_to_a_later_message()
@@ -712,14 +709,13 @@ class Hippocampe:
         assistant: str = "assistant",
         at: When = None,
     ) -> str:
-        """Store an exchange at once, and have it embedded and indexed behind; return its turn's id.
+        """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
-        A crash in between loses nothing: what waits is indexed at the next open. The channel is
-        not given what it has just heard. What was injected into a message is not stored; a message
-        that was only that is left out.
+        A crash loses nothing: the next open indexes pending turns. The turn is not injected into its
+        own channel again. Injected text is removed from the messages before storing.
 
         Raises:
-            InvalidInput: A message cannot be stored; nothing was.
+            InvalidInput: A message cannot be stored; nothing was stored.
         """
         turn_id = self._write(
             lambda context: conversation.after_turn(
@@ -736,7 +732,7 @@ class Hippocampe:
         """The latest messages of the scope's channel (of all, if it names none), oldest first.
 
         Raises:
-            InvalidInput: An argument cannot be used.
+            InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: conversation.messages(
@@ -756,21 +752,21 @@ class Hippocampe:
         until: When = None,
         limit: int = 20,
     ) -> list[Message]:
-        """Messages that hold all the words of a query, newest first.
+        """Messages with all the words of a query, newest first.
 
         Quoted words match as a phrase, and a word that ends in `*` as a prefix.
 
         Args:
             query: The words.
             scope: Where to look: its channel only, if it names one.
-            user: Only messages that this user wrote.
-            channel: Only messages of this channel, whatever the scope's.
-            since: Only what was said at or after this.
-            until: Only what was said before this.
+            user: Only messages of this user.
+            channel: Only messages of this channel, instead of the channel of the scope.
+            since: Earliest time, inclusive.
+            until: Latest time, exclusive.
             limit: At most this many, 1 to 1,000.
 
         Raises:
-            InvalidInput: An argument cannot be used.
+            InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: conversation.search_text(
@@ -787,14 +783,14 @@ class Hippocampe:
         )
 
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
-        """The user's own notes that belong to the space, as last read, by path.
+        """The notes of the space as last read, by path.
 
         Args:
-            scope: Whose notes.
-            refresh: Read what has changed first, instead of leaving that to the background.
+            scope: The space.
+            refresh: Read changed notes first, instead of in the background.
 
         Raises:
-            NotesUnavailable: With `refresh`: they cannot be read now.
+            NotesUnavailable: With `refresh`, notes cannot be read now.
         """
         check_scope(scope)
         note_sync = self._note_sync
@@ -829,7 +825,7 @@ class Hippocampe:
         whole_space: bool = False,
         dry_run: bool = False,
     ) -> Receipt:
-        """Remove physically and for ever, from rows, history, full text, vectors, index, backups.
+        """Remove data for ever: rows, history, full text, vectors, index, backups.
 
         Give exactly one of `id`, `user`, `subject` and `whole_space`.
 
@@ -854,7 +850,7 @@ class Hippocampe:
         )
 
     def expire(self, *, scope: Scope) -> Receipt:
-        """Hide the memories of the space whose time is over; they never were recalled after it."""
+        """Hide expired memories of the space. Recall already excludes them."""
         return self._write(
             lambda context: forget_step.expire(context, space=check_scope(scope).space), scope
         )
@@ -865,20 +861,19 @@ class Hippocampe:
         """The settings of the space.
 
         Raises:
-            StoreError: They cannot be read, and were not before.
+            StoreError: They cannot be read, and none are cached.
         """
         return self._read(lambda context: settings_step.read(context, scope=scope), scope)
 
     def update_settings(self, *, scope: Scope, **changes: Any) -> Settings:
-        """Change settings of the space, all or none, from the next turn on; None resets one.
+        """Change settings of the space, all or none; effective from the next turn. None resets one.
 
         Args:
-            scope: Whose settings.
+            scope: The space.
             changes: New values by name, the fields of `hippocampe.types.Settings`.
 
         Raises:
-            InvalidInput: There is no such setting, or it cannot have this value; nothing was
-                changed.
+            InvalidInput: The setting does not exist or the value is invalid; nothing was changed.
         """
         return self._write(
             lambda context: settings_step.update(context, changes, scope=scope), scope
@@ -887,10 +882,10 @@ class Hippocampe:
     def retrievals(
         self, *, scope: Scope, limit: int = 20, since: When = None, channel_only: bool = False
     ) -> list[Retrieval]:
-        """The log of the space's turns, newest first: what each was given, what not, and why.
+        """The retrieval log of the space, newest first: the items of each turn, with their outcomes.
 
         Raises:
-            InvalidInput: An argument cannot be used.
+            InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: retrieval_log.retrievals(
@@ -915,13 +910,13 @@ class Hippocampe:
         )
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
-        """Compare store and index, check the database, and prove that words are nowhere.
+        """Compare store and index, check the database, and check that given texts are absent.
 
         Args:
-            absent: Texts that must not be found in any file of the data folder.
+            absent: Texts that no file of the data folder may contain.
 
         Raises:
-            InvalidInput: `absent` is one text, or holds an empty one.
+            InvalidInput: `absent` is a single text, or contains an empty one.
         """
         return self._read(lambda context: verification.verify(context, absent=absent), UNSCOPED)
 
@@ -930,11 +925,11 @@ class Hippocampe:
     ) -> Reindexed:
         """Build the index again from the store, with its graphs, while reading goes on.
 
-        What older rules derived from the stored texts is derived again first.
+        Derives rows of older rules again first.
 
         Args:
             embedder: Re-embed everything with this embedder; default: keep the vectors.
-            progress: Called with what is being done, how many are done, how many there are.
+            progress: Called with the current work, the number done and the total.
 
         Raises:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
@@ -1007,9 +1002,9 @@ class Hippocampe:
             path: The file.
             scope: The space it goes to, and the channel of messages that name none.
             format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
-                told from the file.
-            timezone: Of times written without one.
-            progress: Called as messages go in.
+                detected from the file.
+            timezone: Timezone of times without one.
+            progress: Called while messages are stored.
 
         Raises:
             UnreadableFile: The file cannot be read as what it claims to be.
@@ -1028,9 +1023,9 @@ class Hippocampe:
         )
 
     def flush(self) -> None:
-        """Finish what is under way (loading, embedding, reading notes) and make the index durable.
+        """Wait for background work (loading, embedding, reading notes) and make the index durable.
 
-        Nothing is lost without it: the store already is durable.
+        Optional: the store is durable already.
         """
         self._opened.wait()
         if self._note_sync is not None:
@@ -1038,7 +1033,7 @@ class Hippocampe:
         self._read(lambda context: maintenance.flush(context, self._turns.retrievals), UNSCOPED)
 
     def close(self) -> None:
-        """Flush, and let the data folder go. Closing twice does nothing."""
+        """Flush and release the data folder. Idempotent."""
         if self._note_sync is not None:
             self._note_sync.stop()
         if self._maintenance is not None:

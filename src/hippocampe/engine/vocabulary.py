@@ -98,7 +98,7 @@ class Vocabulary:
     _counts: dict[str, _Counts] = field(default_factory=dict[str, _Counts])
     _lock: threading.RLock = field(default_factory=threading.RLock)
     counting: threading.Lock = field(default_factory=threading.Lock)
-    """Held by a writer from its commit until it has counted, so that whoever begins to read counts
+    """Held by a writer from its commit until its words are counted, so that a reader that loads counts
     sees both or neither. Taken before `_lock`."""
     _loading: threading.Lock = field(default_factory=threading.Lock)
     _meanwhile: tuple[str, list[tuple[NDArray[np.int32], int]]] | None = None
