@@ -22,7 +22,7 @@ ALLOWED: dict[str, str] = {
     "language": "errors",
     "consolidation": "language",
     "validation": "errors types language",
-    "store": "errors types protocols system language",
+    "store": "errors types protocols system",
     "embed": "errors protocols system",
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language store embed index",
