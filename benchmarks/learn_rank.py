@@ -49,7 +49,7 @@ from hippocampe.retrieval.candidates import DEPTH, NEIGHBOURS_OF_BEST
 from hippocampe.retrieval.late_interaction import Texts
 from hippocampe.retrieval.scoring import (
     FORMS,
-    KINDS,
+    WEIGHT_KINDS,
     Model,
     blend,
     intercept,
@@ -62,7 +62,7 @@ from hippocampe.retrieval.scoring import (
 
 ORDER_SHARE, DECAY = 1.0, 1e-3
 FEW: Final = 10
-NO_RIVALS: Final = np.zeros((2, len(KINDS)), np.float32)
+NO_RIVALS: Final = np.zeros((2, len(WEIGHT_KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
 """`Model.rivals` with one weight of 1; the result is linear in the weights."""
 
@@ -358,7 +358,7 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     probabilities also hold in a store of a few memories.
     """
     usual = _usual([case.measured for questions in collections for case in questions])
-    nothing = np.zeros((len(FORMS), len(signals.SIGNALS), len(KINDS)), np.float32)
+    nothing = np.zeros((len(FORMS), len(signals.SIGNALS), len(WEIGHT_KINDS)), np.float32)
     empty = Model(usual, nothing, 0.0, NO_RIVALS)
     chance = np.random.default_rng(0)
     blocks: list[NDArray[np.float32]] = []
@@ -377,10 +377,10 @@ def learn(collections: Sequence[Sequence[Case]]) -> Model:
     solved = _minimise(
         np.concatenate(blocks), np.concatenate(right), sizes, np.array(weights), starts
     )
-    shape = (len(KINDS), len(FORMS), len(signals.SIGNALS))
+    shape = (len(WEIGHT_KINDS), len(FORMS), len(signals.SIGNALS))
     learnt = np.moveaxis(solved[:-1].reshape(shape), 0, 2).astype(np.float32)
     for name, entry in BY_HAND.items():
-        for number, kind in enumerate(KINDS):
+        for number, kind in enumerate(WEIGHT_KINDS):
             if (name, kind) not in LEARNT:
                 learnt[0, signals.SIGNALS.index(name), number] = entry["value"][number]
     return Model(usual, learnt, float(solved[-1]), NO_RIVALS)
@@ -452,10 +452,10 @@ def learn_rivals(collections: Sequence[Sequence[Unseen]]) -> NDArray[np.float32]
         slope = each * (1 / (1 + np.exp(-after)) - truth)
         return float((each * (np.logaddexp(0, after) - truth * after)).sum()), values.T @ slope
 
-    bounds = 2 * [(0.0, 0.0) if kind == "statement" else (None, None) for kind in KINDS]
+    bounds = 2 * [(0.0, 0.0) if kind == "statement" else (None, None) for kind in WEIGHT_KINDS]
     first = np.zeros(len(bounds))
     solved = minimize(loss, first, jac=True, method="L-BFGS-B", bounds=bounds)
-    return solved.x.reshape(2, len(KINDS)).astype(np.float32)
+    return solved.x.reshape(2, len(WEIGHT_KINDS)).astype(np.float32)
 
 
 def _usual(measured: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -479,7 +479,7 @@ def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArr
 
 def _bounds() -> list[tuple[float | None, float | None]]:
     """The range of each weight, in the order of `_columns`, and of the bias."""
-    return [*(_range(k, f, n) for k in KINDS for f in FORMS for n in signals.SIGNALS), (None, None)]
+    return [*(_range(k, f, n) for k in WEIGHT_KINDS for f in FORMS for n in signals.SIGNALS), (None, None)]
 
 
 def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:

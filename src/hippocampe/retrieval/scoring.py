@@ -34,7 +34,7 @@ LIMIT: Final = 5.0
 """Values are clipped at this many deviations, so that unseen extremes stay harmless."""
 SHORTEST, LONGEST = -1.5, 1.5
 """The range of the signal `typical_length` over which the weights of long texts fade in."""
-KINDS: Final = ("talk", "long", "statement")
+WEIGHT_KINDS: Final = ("talk", "long", "statement")
 """Kinds of text that have weights of their own."""
 RIVALS: Final = "rivals"
 """The signal with the log-odds that another candidate is the answer."""
@@ -172,7 +172,7 @@ def contributions(model: Model, measured: Floats) -> Floats:
     shares = blend(measured)
     seen = standardise(measured, model.usual)
     added = np.zeros(measured.shape, dtype=np.float32)
-    statement = shares[:, KINDS.index("statement")] > 0
+    statement = shares[:, WEIGHT_KINDS.index("statement")] > 0
     for rows in (statement, ~statement):
         if rows.any():
             weights = model.weights @ shares[rows][0]
@@ -227,11 +227,11 @@ def load_model() -> Model:
     source = resources.files("hippocampe") / "data" / "rank.json"
     entries = json.loads(source.read_text(encoding="utf-8"))
     usual = np.zeros((2, len(SIGNALS)), dtype=np.float32)
-    weights = np.zeros((len(FORMS), len(SIGNALS), len(KINDS)), dtype=np.float32)
+    weights = np.zeros((len(FORMS), len(SIGNALS), len(WEIGHT_KINDS)), dtype=np.float32)
     for name, entry in entries["signals"].items():
         column = SIGNALS.index(name)
         usual[:, column] = entry["mean"], entry["deviation"]
         for number, form in enumerate(FORMS):
-            weights[number, column] = entry.get(form, (0.0,) * len(KINDS))
+            weights[number, column] = entry.get(form, (0.0,) * len(WEIGHT_KINDS))
     rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
     return Model(usual, weights, float(entries["bias"]), rivals)
