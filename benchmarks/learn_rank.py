@@ -479,7 +479,10 @@ def _columns(measured: NDArray[np.float32], usual: NDArray[np.float32]) -> NDArr
 
 def _bounds() -> list[tuple[float | None, float | None]]:
     """The range of each weight, in the order of `_columns`, and of the bias."""
-    return [*(_range(k, f, n) for k in WEIGHT_KINDS for f in FORMS for n in signals.SIGNALS), (None, None)]
+    return [
+        *(_range(k, f, n) for k in WEIGHT_KINDS for f in FORMS for n in signals.SIGNALS),
+        (None, None),
+    ]
 
 
 def _range(kind: str, form: str, name: str) -> tuple[float | None, float | None]:
