@@ -213,7 +213,7 @@ def test_memories_are_weighed_as_statements() -> None:
     kept = signals.measure(query(0, 1), replace(found, importance=np.array([np.nan, 0.6, np.nan])))
     shares = scoring.blend(kept)
     assert shares.sum(axis=1) == pytest.approx([1, 1, 1])
-    statement = scoring.KINDS.index("statement")
+    statement = scoring.WEIGHT_KINDS.index("statement")
     assert (shares[:, statement] > 0).tolist() == [False, True, False]
     model = scoring.load_model()
     apart = scoring.own_log_odds(model, kept) - scoring.own_log_odds(model, alone)
