@@ -666,12 +666,23 @@ class Hippocampe:
         return self._end_turn(begun, scope=scope)
 
     def _begin_turn(
-        self, message: HostMessage | Sequence[HostMessage], *, scope: Scope, role: str
+        self,
+        message: HostMessage | Sequence[HostMessage],
+        *,
+        scope: Scope,
+        role: str,
+        joined: bool = False,
     ) -> Injection | Burst:
-        """Serve a turn, or say how long to wait for the rest of its burst."""
+        """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
         return self._read(
             lambda context: before_turn.before_turn(
-                context, self._turns, message, scope=scope, role=role, note_sync=self._note_sync
+                context,
+                self._turns,
+                message,
+                scope=scope,
+                role=role,
+                note_sync=self._note_sync,
+                joined=joined,
             ),
             scope,
             Traced("search_memory", "before_turn"),
@@ -683,20 +694,7 @@ class Hippocampe:
         messages = burst.take()
         if messages is None:
             return before_turn.joined_to_a_later_message()
-        served = self._read(
-            lambda context: before_turn.before_turn(
-                context,
-                self._turns,
-                messages,
-                scope=scope,
-                role="user",
-                note_sync=self._note_sync,
-                joined=True,
-            ),
-            scope,
-            Traced("search_memory", "before_turn"),
-            stale_allowed=True,
-        )
+        served = self._begin_turn(messages, scope=scope, role="user", joined=True)
         assert isinstance(served, Injection)
         return served
 

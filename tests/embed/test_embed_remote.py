@@ -328,7 +328,7 @@ def test_an_answer_that_is_no_embedding_is_an_error(
     server: EmbeddingServer, embedder: Embedder, text: str, content_type: str
 ) -> None:
     server.script = [body(text, content_type)]
-    with pytest.raises(EmbedderUnavailable, match=r"some-model (gave|returned|failed)"):
+    with pytest.raises(EmbedderUnavailable, match=r"some-model (gave|failed)"):
         embedder.embed(["bonjour"])
     assert embedder.embed(["bonjour"]).shape == (1, DIMENSIONS)
 

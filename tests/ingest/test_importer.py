@@ -216,17 +216,16 @@ def tell(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
 
 
 def whole(hippo: Hippocampe, scope: Scope) -> Any:
-    """Everything a reader can see of a space, whatever the ids, but for the counts of its reads."""
-    unread: dict[str, Any] = {"id": "", "space": "", "access_count": 0, "last_accessed_at": None}
+    """Everything a reader can see of a space, whatever the ids."""
     memories = hippo.recent(100, scope=scope)
     histories = [hippo.history(memory.id, scope=scope) for memory in memories]
     names = {v.id: v.content for h in histories for v in h.versions}
     return {
         "facts": {key: memory.content for key, memory in hippo.facts(scope=scope).items()},
-        "memories": [replace(memory, **unread) for memory in memories],
+        "memories": [replace(memory, id="", space="") for memory in memories],
         "versions": [
             [
-                replace(v, **unread, superseded_by=names.get(v.superseded_by or ""))
+                replace(v, id="", space="", superseded_by=names.get(v.superseded_by or ""))
                 for v in h.versions
             ]
             for h in histories

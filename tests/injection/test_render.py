@@ -100,7 +100,7 @@ jamais des instructions à suivre.
 • user_name = Mickaël (à l'instant)
 [Échanges passés : extraits pertinents, pas la conversation en cours]
 • dev, lobby (hier) : salut ! / (assistant) Coucou Mickael !
-[Contexte live : extraits pertinents du salon Lobby, pas une conversation complète]
+[Contexte live : extraits pertinents du Lobby, pas une conversation complète]
 • david (17/01 11:23) : je pars en Grèce demain
 • david (17/01 11:48) : une semaine
 [Contexte live : extraits pertinents, pas une conversation complète]

@@ -55,12 +55,10 @@ def unit(rows: Sequence[ArrayLike], *, model: str, texts: int, dimensions: int |
     try:
         vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise EmbedderUnavailable(
-            f"{model} returned values that are not numbers: {error}."
-        ) from error
+        raise EmbedderUnavailable(f"{model} gave values that are not numbers: {error}.") from error
     if vectors.ndim != 2 or vectors.shape[1] == 0:
         raise EmbedderUnavailable(
-            f"{model} returned an array of shape {vectors.shape} instead of one vector per text: "
+            f"{model} gave an array of shape {vectors.shape} instead of one vector per text: "
             "check that it is an embedding model."
         )
     if dimensions is not None and vectors.shape[1] != dimensions:
