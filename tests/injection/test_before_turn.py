@@ -174,9 +174,8 @@ class TestExamples:
         meaning.observe("je pars en Grèce demain", scope=DAVID)
         clock.advance(minutes=10)
         given = meaning.before_turn("qu'est-ce que j'ai raté ?", scope=PHONE)
-        assert (
-            "[Contexte live : extraits pertinents du Lobby, pas une conversation complète]"
-            in (given.text)
+        assert "[Contexte live : extraits pertinents du Lobby, pas une conversation complète]" in (
+            given.text
         )
         assert "• david (17/01 11:23) : je pars en Grèce demain" in given.text
 
