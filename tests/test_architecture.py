@@ -24,6 +24,7 @@ ALLOWED: dict[str, str] = {
     "validation": "errors types language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
+    "model": "errors types protocols",
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language store embed index",
     "ingest": "errors types config protocols system language consolidation validation store index engine",
@@ -32,14 +33,19 @@ ALLOWED: dict[str, str] = {
     " retrieval",
     "curation": "errors types protocols language consolidation validation store index engine ingest"
     " retrieval injection",
+    "distillation": "errors types protocols language consolidation validation store index engine ingest"
+    " retrieval injection curation",
+    "jobs": "errors types config language store engine ingest curation distillation",
     "lifecycle": "errors types config protocols system language consolidation validation store embed"
-    " index engine ingest retrieval injection curation",
+    " model index engine ingest retrieval injection curation jobs",
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
-    " lifecycle",
+    " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
+    "companion": "errors types config language model injection hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config system language embed engine ingest curation lifecycle hippocampe demo",
+    "cli": "errors types config system language embed engine ingest curation jobs lifecycle hippocampe companion"
+    " demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

@@ -12,6 +12,12 @@ from hippocampe.types import Scope
 
 OBSIDIAN_KEY = "HIPPOCAMPE_OBSIDIAN_KEY"
 """The environment variable that replaces `obsidian_key`."""
+MODELS = {
+    "model": "HIPPOCAMPE_MODEL",
+    "fallback_model": "HIPPOCAMPE_FALLBACK_MODEL",
+    "background_model": "HIPPOCAMPE_BACKGROUND_MODEL",
+}
+"""The environment variables that replace the settings of language models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +52,16 @@ class Config:
         obsidian_certificate: The certificate to trust: the path of its file (PEM), or `sha256:` and
             its fingerprint. Default: what the system trusts, which the plugin's own is not.
         obsidian_insecure: Take any certificate, or none at all (`http://`).
+        model: The language model of the companion, as Pydantic AI names it: `openai:gpt-5-mini`,
+            `anthropic:…`, `ollama:…`. Keys and base URLs come from the provider's own environment
+            variables. Default: `HIPPOCAMPE_MODEL`; without any, memory works without a model.
+        fallback_model: Used when `model` fails. Default: `HIPPOCAMPE_FALLBACK_MODEL`.
+        background_model: The language model of extraction, digests, summaries and reviews. Default:
+            `HIPPOCAMPE_BACKGROUND_MODEL`, or `model`.
+        model_timeout: Seconds before one request to a language model is given up.
 
     Raises:
-        InvalidInput: `database_url` is given, or the settings of notes cannot be used.
+        InvalidInput: `database_url` is given, or the settings of notes or of language models cannot be used.
     """
 
     folder: Path
@@ -70,9 +83,23 @@ class Config:
     obsidian_key: str | None = field(default=None, repr=False)
     obsidian_certificate: str | Path | None = None
     obsidian_insecure: bool = False
+    model: str | None = None
+    fallback_model: str | None = None
+    background_model: str | None = None
+    model_timeout: float = 60.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
+        for name, variable in MODELS.items():
+            chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
+            if chosen is not None and not all(chosen.partition(":")):
+                raise InvalidInput(
+                    f"{name} {chosen[:40]!r} cannot be used: name the provider and the model, such as "
+                    "openai:gpt-5-mini."
+                )
+            object.__setattr__(self, name, chosen)
+        if self.model_timeout <= 0:
+            raise InvalidInput(f"model_timeout must be above 0 seconds, not {self.model_timeout}.")
         if self.database_url is not None:
             raise InvalidInput(
                 "database_url cannot be used: PostgreSQL is not supported yet. Leave it out and give a "

@@ -14,9 +14,13 @@
     ├── FolderInUse           another process owns the data folder
     ├── NotesUnavailable      the notes cannot be read; the rest works
     ├── IndexUnavailable      the vector index cannot be used; the store works
-    └── EmbedderError         text cannot be embedded
-        ├── EmbedderUnavailable   missing key, missing package, timeout, refused
-        └── EmbedderMismatch      vectors of another model or another dimension
+    ├── EmbedderError         text cannot be embedded
+    │   ├── EmbedderUnavailable   missing key, missing package, timeout, refused
+    │   └── EmbedderMismatch      vectors of another model or another dimension
+    └── ModelError            the language model gave no usable answer; memory works without it
+        ├── ModelUnavailable      none configured, missing key or package, timeout, refused
+        ├── InvalidAnswer         the answer does not have the requested form
+        └── BudgetSpent           the daily budget of the space is spent
 
 A message says what failed, why, and what to do about it.
 """
@@ -88,3 +92,19 @@ class EmbedderUnavailable(EmbedderError):
 
 class EmbedderMismatch(EmbedderError):
     """Vectors of another model, or of other dimensions, than those of the data."""
+
+
+class ModelError(HippocampeError):
+    """The language model gave no usable answer; memory works without it."""
+
+
+class ModelUnavailable(ModelError):
+    """No language model is configured, or it cannot be reached: key, package, timeout or refusal."""
+
+
+class InvalidAnswer(ModelError):
+    """The language model answered, but not in the requested form."""
+
+
+class BudgetSpent(ModelError):
+    """The daily budget of the space for language models is spent."""

@@ -1,4 +1,4 @@
-"""The replaceable parts of Hippocampe: embedder, index, note source.
+"""The replaceable parts of Hippocampe: embedder, index, note source, language model.
 
 `hippocampe.testing` has a contract test class for embedders and for indexes.
 """
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ Vector = NDArray[np.float32]
 """Shape (dimensions,), L2-normalised."""
 Vectors = NDArray[np.float32]
 """Shape (texts, dimensions), each row L2-normalised."""
+
+T = TypeVar("T")
 
 KINDS = ("memory", "turn", "live", "note")
 """The kinds of points in an index, each in its own collection."""
@@ -254,6 +256,47 @@ class NoteSource(Protocol):
             NotFound: The note was deleted since.
             UnreadableFile: The note cannot be read; a retry would not help.
             NotesUnavailable: No note can be read now.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release all resources."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A structured answer of a language model, with its cost.
+
+    `model` is the one that answered; `price` is in US dollars, None if it is not known.
+    """
+
+    value: T
+    model: str
+    input_tokens: int
+    output_tokens: int
+    price: float | None
+
+
+class LanguageModel(Protocol):
+    """A language model for background work: one structured answer per call. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The model, as configured: `openai:gpt-5-mini`."""
+        ...
+
+    def answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
+        """Answer once, with retries and the fallback model.
+
+        Args:
+            instructions: What to do, in the language of the space.
+            prompt: The text to work on.
+            output: A dataclass whose fields form the answer.
+
+        Raises:
+            ModelUnavailable: No model gave an answer in time.
+            InvalidAnswer: The answer does not fit `output`, also after a retry.
         """
         ...
 

@@ -16,6 +16,8 @@ State = Literal["current", "superseded", "forgotten", "all"]
 Order = Literal["newest", "oldest", "importance"]
 MetadataValue = str | int | float | bool | None
 Metadata = Mapping[str, MetadataValue]
+JobState = Literal["waiting", "running", "done", "failed", "parked"]
+"""Of a job run: `failed` waits for its next attempt; `parked` waits for `retry_job`."""
 
 DEFAULT_IMPORTANCE: Mapping[str, float] = {
     "identity": 1.0,
@@ -205,7 +207,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One utterance."""
+    """One utterance.
+
+    `live` messages were overheard since the last digest. `working` messages form the history that the
+    companion restores after a restart; compaction removes the oldest from it.
+    """
 
     id: str
     space: str
@@ -217,6 +223,7 @@ class Message:
     external_id: str | None = None
     reply_to: str | None = None
     live: bool = False
+    working: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +349,87 @@ class Stats:
     embedder: str
     outages: Mapping[str, int] = field(default_factory=dict[str, int])
     retrievals_dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """One call of a language model.
+
+    Attributes:
+        id: Its id.
+        space: The space that it was made for.
+        model: The model that answered, as the provider names it.
+        purpose: `chat`, `deep_recall`, `extract`, `digest`, `compact`, `settle`, or the host's own word.
+        input_tokens: Tokens of the request.
+        output_tokens: Tokens of the answer.
+        injected_tokens: Of the input tokens, those that injections added.
+        price: In US dollars; None if the price of the model is not known.
+        created_at: When it was made.
+    """
+
+    id: str
+    space: str
+    model: str
+    purpose: str
+    input_tokens: int
+    output_tokens: int
+    injected_tokens: int
+    price: float | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """One run of a background job, in the ledger.
+
+    Attributes:
+        id: Its id.
+        job: The job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay`, `prune`.
+        space: The space that it works on.
+        state: See `JobState`.
+        payload: What it works on: ids, never content.
+        attempts: How often it was started.
+        due_at: When it may start.
+        started_at: When it last started.
+        ended_at: When it was done or parked.
+        outcome: What it did: counts, never content.
+        error: Why the last attempt failed.
+    """
+
+    id: str
+    job: str
+    space: str
+    state: JobState
+    payload: Mapping[str, str] = field(hash=False)
+    attempts: int
+    due_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    outcome: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """The memories that a digest or an extraction made of talk.
+
+    Attributes:
+        messages: Number of messages that were read.
+        remembered: What was stored, in order.
+        turns: Turns that live messages became, because no language model is configured.
+    """
+
+    messages: int = 0
+    remembered: tuple[Remembered, ...] = ()
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The summaries that replaced the oldest messages in the working history of a channel."""
+
+    messages: int = 0
+    summaries: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +561,13 @@ class Settings:
         session_timeout_minutes: Minutes without a message that end a session; items may then be
             given to the channel again.
         retrieval_days: Days that the retrieval log is kept.
+        companion_mode: How the companion uses memory: `agentic` (tools), `systematic` (injection, one
+            turn, memories in the answer) or `hybrid` (injection and tools).
+        daily_budget: US dollars for language models per day, in the timezone; 0: no limit.
+            Background calls stop at 80 %, conversations at 100 %.
+        category_ttl: Default time to live per category, such as `{"self/preference": "90d"}`.
+        decay_half_life_days: Days without access after which importance has halved; 0: no decay.
+        prune_below: Importance below which memories without access are forgotten; 0: none.
     """
 
     auto_retrieve_enabled: bool = True
@@ -500,3 +595,8 @@ class Settings:
     recent_messages: int = 20
     session_timeout_minutes: int = 15
     retrieval_days: int = 30
+    companion_mode: Literal["agentic", "systematic", "hybrid"] = "hybrid"
+    daily_budget: float = 0.0
+    category_ttl: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    decay_half_life_days: int = 0
+    prune_below: float = 0.0

@@ -49,6 +49,11 @@ GOOD: dict[str, Any] = {
     "recent_messages": 50,
     "session_timeout_minutes": 60,
     "retrieval_days": 365,
+    "companion_mode": "agentic",
+    "daily_budget": 2.5,
+    "category_ttl": {"self/preference": "90d"},
+    "decay_half_life_days": 180,
+    "prune_below": 0.1,
 }
 KEPT: dict[str, Any] = {
     "live_rooms": ("salon", "jardin"),
@@ -287,7 +292,7 @@ def test_erasing_a_space_gives_the_defaults_back(hippo: Hippocampe, scope: Scope
 def spelled(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | dict):
         return " ".join(map(str, value)) or "none"
     return str(value)
 

@@ -182,6 +182,8 @@ class TestMetadata:
         old.close()
         with closing(sqlite3.connect(folder / "hippocampe.db")) as connection:
             connection.execute("ALTER TABLE memory DROP COLUMN metadata")
+            connection.execute("DROP INDEX ix_message_working")
+            connection.execute("ALTER TABLE message DROP COLUMN working")
             connection.execute("UPDATE alembic_version SET version_num = '0002'")
             connection.commit()
         opened = open_hippo(embedder="hashed:32")

@@ -21,7 +21,7 @@ from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import NewWords, Prepared, Vocabulary, spoken, text_words
 from hippocampe.errors import IndexUnavailable
 from hippocampe.language.traits import traits
-from hippocampe.protocols import Embedder, Index
+from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.store import meta, statements
 from hippocampe.store.store import Store
 
@@ -51,6 +51,8 @@ class Context:
     """Whether another context has taken over, because the embedder was changed."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
+    language_model: LanguageModel | None = None
+    """Of background work; None if none is configured."""
 
     def __post_init__(self) -> None:
         self.alias_cache = AliasCache(self.revision)

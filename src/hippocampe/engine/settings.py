@@ -13,9 +13,9 @@ from typing import Any, cast
 from hippocampe.config import Config
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput, StoreError
-from hippocampe.language.datetimes import as_zone
+from hippocampe.language.datetimes import as_zone, parse_ttl
 from hippocampe.store import settings as rows
-from hippocampe.types import MAX_LABEL_CHARACTERS, Scope, Settings
+from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings
 
 FRESH_SECONDS = 5.0
 """Age after which cached values are read again: another process may have changed them."""
@@ -88,6 +88,22 @@ def _zone() -> Accepted:
     return Accepted("an IANA timezone such as Europe/Paris", check)
 
 
+def _lifetimes() -> Accepted:
+    known = {f"{collection}/{name}" for collection, names in CATEGORIES.items() for name in names}
+
+    def check(value: Any) -> dict[str, str] | None:
+        if not isinstance(value, Mapping):
+            return None
+        found = cast("Mapping[Any, Any]", value)
+        try:
+            good = all(name in known and parse_ttl(ttl) is not None for name, ttl in found.items())
+        except InvalidInput:
+            return None
+        return dict(sorted(found.items())) if good else None
+
+    return Accepted('lifetimes by category, such as {"self/preference": "90d"}', check)
+
+
 def _one_of(*names: str) -> Accepted:
     return Accepted(" or ".join(names), lambda value: value if value in names else None)
 
@@ -118,6 +134,11 @@ ACCEPTED: Mapping[str, Accepted] = {
     "recent_messages": _whole(1, 1_000),
     "session_timeout_minutes": _whole(1, 1_440),
     "retrieval_days": _whole(1, 365),
+    "companion_mode": _one_of("agentic", "systematic", "hybrid"),
+    "daily_budget": _number(0, 100_000),
+    "category_ttl": _lifetimes(),
+    "decay_half_life_days": _whole(0, 3_650),
+    "prune_below": _number(0, 1),
 }
 
 

@@ -226,6 +226,8 @@ def close_index(context: Context) -> None:
 def close(context: Context, turns: TurnState) -> None:
     """Flush and close the index, then the store."""
     turns.close()
+    if context.language_model is not None:
+        context.language_model.close()
     context.pending.worker.shutdown()
     if not context.store.read_only:
         _flush_last(context, turns.retrievals)

@@ -22,7 +22,8 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import warm_spaces
 from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
-from hippocampe.protocols import Embedder, Index
+from hippocampe.model import open_language_model
+from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store, check_exists
 
@@ -167,6 +168,7 @@ def _assemble(
         embedder=embedder,
         vocabulary=maintenance.open_vocabulary(store, embedder),
         clock=clock,
+        language_model=_language_model(config),
     )
     try:
         if damaged:
@@ -178,6 +180,14 @@ def _assemble(
         index.close()
         raise
     return context
+
+
+def _language_model(config: Config) -> LanguageModel | None:
+    """The model of background work; None if none is configured."""
+    name = config.background_model or config.model
+    if name is None:
+        return None
+    return open_language_model(name, fallback=config.fallback_model, timeout=config.model_timeout)
 
 
 def _finish_erasure(context: Context) -> None:

@@ -103,6 +103,7 @@ def add_messages(
             "reply_to": item.reply_to,
             "turn_id": turn_id,
             "live": item.live,
+            "working": item.working,
         }
         for item, turn_id in zip(items, turns, strict=True)
     ]

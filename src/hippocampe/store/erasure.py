@@ -18,8 +18,10 @@ from hippocampe.store.schema import (
     alias,
     association,
     audit,
+    job_run,
     memory,
     message,
+    model_usage,
     note,
     outbox,
     retrieval,
@@ -298,7 +300,7 @@ def remove(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
         )
     if whole_space:
-        for table in (retrieval, setting, outbox, audit):
+        for table in (retrieval, setting, outbox, audit, model_usage, job_run):
             connection.execute(delete(table).where(table.c.space == space))
     _remove_orphan_words(connection, orphans)
 

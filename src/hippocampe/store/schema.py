@@ -29,7 +29,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The migration that this version of the code needs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -203,6 +203,7 @@ message = Table(
     Column("reply_to", String(200)),
     Column("turn_id", String(36), ForeignKey("turn.id", ondelete="SET NULL")),
     Column("live", Boolean, nullable=False, default=False),
+    Column("working", Boolean, nullable=False, default=False),  # in the working history
     UniqueConstraint("space", "channel", "external_id"),
     Index(None, "space", "at"),
     Index(None, "space", "channel", "at"),
@@ -210,6 +211,9 @@ message = Table(
     Index(None, "external_id"),
     Index(None, "space", "live"),
 )
+# Few messages are in a working history, and each exchange counts those of its channel.
+_working = message.c.working.is_(True)
+Index("ix_message_working", message.c.space, message.c.channel, sqlite_where=_working)
 
 note = Table(
     "note",  # one row per piece of a note
@@ -331,11 +335,17 @@ job_run = Table(
     metadata,
     Column("id", String(36), primary_key=True),
     Column("job", String(40), nullable=False),
-    Column("space", String(200)),
-    Column("started_at", Instant, nullable=False),
+    Column("space", String(200), nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("payload", JSON, nullable=False),  # ids, never content
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("due_at", Instant, nullable=False),
+    Column("started_at", Instant),
     Column("ended_at", Instant),
     Column("outcome", Text),
-    Index(None, "job", "started_at"),
+    Column("error", Text),
+    Index(None, "state", "due_at"),
+    Index(None, "space", "job", "ended_at"),
 )
 
 api_key = Table(

@@ -1,0 +1,1 @@
+"""The companion: an agent that remembers, knows who it is, and learns."""

@@ -1,0 +1,1 @@
+"""Talk to memories, in the background, with or without a language model."""

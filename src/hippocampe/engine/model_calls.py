@@ -1,0 +1,82 @@
+"""Calls of the background language model: budget, answer, record of the cost."""
+
+from datetime import datetime, time
+from typing import TypeVar
+
+from uuid6 import uuid7
+
+from hippocampe.engine import settings
+from hippocampe.engine.context import Context
+from hippocampe.errors import BudgetSpent, ModelUnavailable
+from hippocampe.language.datetimes import as_zone
+from hippocampe.store import usage as rows
+from hippocampe.types import ModelUsage, Scope
+
+T = TypeVar("T")
+
+BACKGROUND_SHARE = 0.8
+"""Share of the daily budget that background calls may use; conversations have the rest."""
+
+
+def ask(
+    context: Context, purpose: str, instructions: str, prompt: str, output: type[T], *, space: str
+) -> T:
+    """Ask the background model once, and record the cost.
+
+    Args:
+        context: The open memory.
+        purpose: Why, as recorded: `digest`.
+        instructions: What to do.
+        prompt: The text to work on.
+        output: A dataclass whose fields form the answer.
+        space: The space that pays.
+
+    Raises:
+        ModelUnavailable: No model is configured, or none answered.
+        InvalidAnswer: The answer does not have the requested form.
+        BudgetSpent: The background share of the daily budget is spent.
+    """
+    model = context.language_model
+    if model is None:
+        raise ModelUnavailable(
+            "no language model is configured: set HIPPOCAMPE_MODEL or HIPPOCAMPE_BACKGROUND_MODEL."
+        )
+    check_budget(context, space, share=BACKGROUND_SHARE)
+    answer = model.answer(instructions, prompt, output)
+    record(
+        context,
+        ModelUsage(
+            id=str(uuid7()),
+            space=space,
+            model=answer.model,
+            purpose=purpose,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            injected_tokens=0,
+            price=answer.price,
+            created_at=context.now(),
+        ),
+    )
+    return answer.value
+
+
+def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
+    """Raise `BudgetSpent` if a share of the daily budget of a space is spent."""
+    chosen = settings.read(context, scope=Scope(space=space))
+    if not chosen.daily_budget:
+        return
+    zone = as_zone(chosen.timezone)
+    today = datetime.combine(context.now().astimezone(zone).date(), time(), zone)
+    with context.store.read() as connection:
+        spent = rows.spent(connection, space, today)
+    if spent >= chosen.daily_budget * share:
+        raise BudgetSpent(
+            f"space {space!r} has spent {spent:.2f} of its daily budget of {chosen.daily_budget:.2f} US "
+            "dollars: wait until tomorrow, or raise the setting daily_budget."
+        )
+
+
+def record(context: Context, usage: ModelUsage) -> None:
+    """Record the cost of one call."""
+    with context.store.write(durable=False) as connection:
+        rows.add(connection, usage)

@@ -1,0 +1,98 @@
+"""The language model of background work, over Pydantic AI."""
+
+import asyncio
+import threading
+from typing import TypeVar
+
+from hippocampe.errors import ModelUnavailable
+from hippocampe.model.connection import connect, price_of, request_settings, translated
+from hippocampe.protocols import Answer, LanguageModel
+
+T = TypeVar("T")
+
+MAX_OUTPUT_TOKENS = 8_000
+
+
+def open_language_model(
+    name: str, *, fallback: str | None = None, timeout: float = 60.0
+) -> LanguageModel:
+    """Create a language model by name; packages and connections are loaded at its first use.
+
+    Args:
+        name: As Pydantic AI names it: `openai:gpt-5-mini`.
+        fallback: Another model, for when it fails.
+        timeout: Seconds for one attempt.
+    """
+    return BackgroundModel(name, fallback, timeout)
+
+
+class BackgroundModel:
+    """A `LanguageModel` with an event loop of its own, so that connections outlive calls."""
+
+    def __init__(self, name: str, fallback: str | None, timeout: float) -> None:
+        self.name = name
+        self._fallback = fallback
+        self._timeout = timeout
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._closed = False
+
+    def answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
+        """See `LanguageModel.answer`."""
+        call = self._answer(instructions, prompt, output)
+        return asyncio.run_coroutine_threadsafe(call, self._running_loop()).result()
+
+    async def _answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
+        model = connect(self.name, self._fallback)
+        from pydantic_ai import Agent, ToolOutput
+
+        agent = Agent(
+            model,
+            output_type=ToolOutput(output, name="answer"),
+            instructions=instructions,
+            model_settings={**request_settings(self._timeout), "max_tokens": MAX_OUTPUT_TOKENS},
+            retries=1,
+        )
+        with translated():
+            result = await agent.run(prompt)
+        usage = result.usage
+        return Answer(
+            result.output,
+            result.response.model_name or self.name,
+            usage.input_tokens,
+            usage.output_tokens,
+            price_of(result.all_messages()),
+        )
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._starting:
+            if self._closed:
+                raise ModelUnavailable("the language model was closed: open the data folder again.")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="hippocampe-model", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def close(self) -> None:
+        """End the calls under way and release the connections."""
+        with self._starting:
+            self._closed = True
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()

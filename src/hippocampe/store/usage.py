@@ -1,0 +1,37 @@
+"""Rows of the costs of language models. Each function takes a connection."""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, func, insert, select
+
+from hippocampe.store.schema import model_usage
+from hippocampe.types import ModelUsage
+
+
+def add(connection: Connection, usage: ModelUsage) -> None:
+    """Insert one call."""
+    values = {column.name: getattr(usage, column.name) for column in model_usage.c}
+    connection.execute(insert(model_usage).values(**values))
+
+
+def spent(connection: Connection, space: str, since: datetime) -> float:
+    """US dollars spent in a space since a time; calls of unknown price count as nothing."""
+    query = select(func.coalesce(func.sum(model_usage.c.price), 0.0)).where(
+        model_usage.c.space == space, model_usage.c.created_at >= since
+    )
+    return float(connection.execute(query).scalar_one())
+
+
+def find(
+    connection: Connection, space: str, *, since: datetime | None, limit: int
+) -> list[ModelUsage]:
+    """The latest calls of a space, newest first."""
+    query = select(model_usage).where(model_usage.c.space == space)
+    if since is not None:
+        query = query.where(model_usage.c.created_at >= since)
+    newest = query.order_by(model_usage.c.created_at.desc(), model_usage.c.id.desc()).limit(limit)
+    rows = connection.execute(newest)
+    return [
+        ModelUsage(**{column.name: getattr(row, column.name) for column in model_usage.c})
+        for row in rows
+    ]
