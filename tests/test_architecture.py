@@ -60,7 +60,11 @@ IMPURE_LIBRARIES = {
     "subprocess",
     "sqlite3",
 }
-PURE_READERS = {"hippocampe.language.lexicon", "hippocampe.language.i18n"}
+PURE_READERS = {
+    "hippocampe.language.lexicon",
+    "hippocampe.language.i18n",
+    "hippocampe.language.prompts",
+}
 """Pure modules that read data files of the package, and nothing else."""
 
 
