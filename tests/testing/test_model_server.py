@@ -1,8 +1,11 @@
 """The scripted model server, through the client libraries of the providers and Pydantic AI."""
 
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import anthropic
@@ -402,7 +405,7 @@ class TestFailures:
             asker.ask(stream=stream)
 
     def test_script_at_its_end(self, server: ModelServer, protocol: str, stream: bool) -> None:
-        with Asker(server, protocol) as asker:
+        with Asker(server, protocol, max_retries=2) as asker:
             with pytest.raises(asker.library.InternalServerError, match="script"):
                 asker.ask(stream=stream)
             [error] = server.errors
@@ -506,8 +509,128 @@ class TestBrain:
             found = httpx.post(url, json=body, trust_env=False).json()
             return found["choices"][0]["message"]["content"]
 
-        from concurrent.futures import ThreadPoolExecutor
-
         with ThreadPoolExecutor(16) as pool:
             assert list(pool.map(ask, range(64))) == [str(n) for n in range(64)]
         assert len(server.requests) == 64
+
+
+def unpaired(call: str = "c1", result: str = "c1") -> Any:
+    """A chat history with a call and a result."""
+    function = {"name": "search", "arguments": "{}"}
+    return [
+        *USER,
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": call, "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": result, "content": "rien"},
+    ]
+
+
+class TestRefusals:
+    """What every provider refuses is refused, so that a test does not pass on what fails later."""
+
+    @pytest.mark.parametrize(
+        ("more", "reason"),
+        [
+            ({"messages": []}, "empty"),
+            ({"messages": unpaired()[:2]}, "have no result"),
+            ({"messages": [*unpaired()[:2], *USER]}, "have no result"),
+            ({"messages": unpaired(result="c2")}, "have no result"),
+            ({"messages": [*USER, unpaired()[2]]}, "have no call"),
+            ({"messages": [{"role": "narrator", "content": "Un jour."}]}, "narrator"),
+            ({"messages": [{"role": "user", "content": 3}]}, "content"),
+            ({"messages": [{"role": "user", "content": ["un"]}]}, "protocol"),
+            ({"messages": [{"role": "tool", "content": "rien"}]}, "tool_call_id"),
+            ({"tools": [{"type": "function", "function": {"name": "déjà vu"}}]}, "name"),
+            ({"tools": CHAT_TOOLS * 2}, "one name"),
+            ({"tools": CHAT_TOOLS, "tool_choice": "recall"}, "not offered"),
+        ],
+    )
+    def test_malformed_requests(
+        self, server: ModelServer, gpt: openai.OpenAI, more: dict[str, Any], reason: str
+    ) -> None:
+        server.say(TEXT)
+        request: Any = {"model": "m", "messages": USER, **more}
+        with pytest.raises(openai.BadRequestError, match=reason):
+            gpt.chat.completions.create(**request)
+        assert (server.queued, server.requests, len(server.errors)) == (1, [], 1)
+
+    def test_well_formed_history_is_not_refused(
+        self, server: ModelServer, gpt: openai.OpenAI
+    ) -> None:
+        server.say(TEXT)
+        gpt.chat.completions.create(model="m", messages=unpaired())
+        assert server.requests[0].results == (CallResult("c1", "rien"),)
+
+    def test_responses_keep_no_history(self, server: ModelServer, gpt: openai.OpenAI) -> None:
+        with pytest.raises(openai.BadRequestError, match="Send all messages"):
+            respond(gpt, previous_response_id="resp_1")
+
+    def test_messages_need_a_limit(self, server: ModelServer, claude: anthropic.Anthropic) -> None:
+        with pytest.raises(anthropic.BadRequestError, match="max_tokens"):
+            claude.post(
+                "/v1/messages", body={"model": "m", "messages": USER}, cast_to=httpx.Response
+            )
+
+    @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff"])
+    def test_bodies_that_are_not_objects(self, server: ModelServer, body: bytes) -> None:
+        url = f"{server.openai_url}/chat/completions"
+        answer = httpx.post(url, content=body, trust_env=False)
+        assert answer.status_code == 400
+        assert len(server.errors) == 1
+
+    def test_unknown_paths(self, server: ModelServer, gpt: openai.OpenAI) -> None:
+        with pytest.raises(openai.NotFoundError, match="/v1/embeddings"):
+            gpt.embeddings.create(model="m", input="un")
+        with pytest.raises(openai.NotFoundError, match="/v1/files"):
+            gpt.files.list()
+
+
+class TestStop:
+    def test_waiting_clients_and_threads_end_at_once(self) -> None:
+        with ModelServer() as server, ThreadPoolExecutor(1) as pool:
+            server.hang(60)
+            with Asker(server, "chat") as asker:
+                waiting = pool.submit(asker.ask)
+                while not server.requests:
+                    time.sleep(0.005)
+                before = time.monotonic()
+                server.close()
+                with pytest.raises(openai.APIConnectionError):
+                    waiting.result()
+                assert time.monotonic() - before < 2
+                with pytest.raises(openai.APIConnectionError):
+                    asker.ask()
+        assert not [each for each in threading.enumerate() if each.name.startswith("model server")]
+
+    def test_a_slow_stream_ends(self) -> None:
+        with ModelServer(pause=0.05) as server, Asker(server, "chat") as asker:
+            server.say("x" * 4000)
+            with asker.client.chat.completions.create(
+                model="m", messages=USER, stream=True
+            ) as stream:
+                next(stream)
+                server.close()
+                with pytest.raises(openai.APIConnectionError):
+                    list(stream)
+
+    def test_a_client_that_leaves_is_no_error(self, server: ModelServer) -> None:
+        server.say("x" * 1_000_000)
+        server.say(TEXT)
+        host, port = server.anthropic_url.removeprefix("http://").split(":")
+        body = json.dumps({"model": "m", "messages": USER, "stream": True}).encode()
+        head = f"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: {len(body)}\r\n\r\n"
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(head.encode() + body)
+            connection.recv(10)
+        with Asker(server, "chat") as asker:
+            assert text_of(asker.ask()) == TEXT
+        assert server.errors == []
+
+    def test_pieces_are_as_long_as_told(self) -> None:
+        with ModelServer(chunk_size=3) as server, Asker(server, "chat") as asker:
+            server.say("abcdefgh")
+            parts = [event.choices[0].delta.content for event in asker.ask(stream=True)]
+        assert parts == ["", "abc", "def", "gh", None]

@@ -20,6 +20,8 @@ STOP_SECONDS = 5.0
 """How long a stopped server waits for its threads. Only a brain that never returns takes so long."""
 NOT_JSON = '{"id": "answer", "content": ['
 """The body or the event of a garbled answer."""
+NO_RETRY = {"x-should-retry": "false"}
+"""Tells the clients of both providers that another try is no use: the test itself is wrong."""
 MODEL = "scripted"
 """The one model listed. Any other name is accepted too."""
 
@@ -43,6 +45,8 @@ class ModelHTTPServer(ThreadingHTTPServer):
         chunk_size: Characters in a piece of a stream.
         pause: Seconds between two events of a stream.
     """
+
+    request_queue_size = 128  # the five of the base class reset the clients of a burst
 
     def __init__(
         self,
@@ -79,7 +83,10 @@ class ModelHTTPServer(ThreadingHTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread of its own, known to `stop`."""
         thread = threading.Thread(
-            target=self.process_request_thread, args=(request, client_address), daemon=True
+            target=self.process_request_thread,
+            args=(request, client_address),
+            name="model server connection",
+            daemon=True,
         )
         self._connections[thread] = request
         thread.start()
@@ -133,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as exc:
             self.models.record(exc)
             self.close_connection = True
-            self._send(500, wire.error(500, str(exc)))
+            self._send(500, wire.error(500, str(exc)), NO_RETRY)
             raise
         else:
             self._answer(wire, reply)

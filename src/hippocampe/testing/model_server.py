@@ -114,11 +114,17 @@ class ModelServer:
         self.add(Answer(text, delay=seconds))
 
     def cut(self, text: str = "This answer breaks off in the middle of a sentence.") -> None:
-        """Queue a text in the middle of which the connection is closed."""
+        """Queue a text, and close the connection in its middle."""
         self.add(Answer(text, fault="cut"))
 
     def garble(self, tool: str | None = None) -> None:
-        """Queue an answer with status 200 that is not JSON; or a call of `tool` with arguments that are not."""
+        """Queue what is not JSON.
+
+        Args:
+            tool: Name of a tool that is called with broken arguments. Without it, the whole body
+                or the event of a stream is broken, with status 200. A body of the messages
+                protocol carries the broken arguments as a string.
+        """
         if tool is None:
             self.add(Answer(fault="garbled"))
         else:

@@ -115,13 +115,13 @@ def pieces(text: str, size: int) -> list[str]:
 
 
 def text_of(content: object, between: str = "\n") -> str:
-    """The text of a content: a string, null, or a list of parts, of which only text is kept."""
+    """The text of a content: the text parts of a list, a string, or nothing for null."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
         raise BadRequest("A content must be a string or a list of parts.")
     parts = cast(list[Body], content)
-    return between.join(part["text"] for part in parts if "text" in part)
+    return between.join(part["text"] for part in parts if part.get("text"))
 
 
 def joined(messages: Iterable[ModelMessage]) -> tuple[ModelMessage, ...]:
