@@ -24,6 +24,8 @@ from hippocampe.injection import before_turn
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.jobs import costs, ledger
+from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
@@ -33,10 +35,13 @@ from hippocampe.types import (
     History,
     Imported,
     Injection,
+    JobRun,
+    JobState,
     Memory,
     Message,
     Metadata,
     Mode,
+    ModelUsage,
     Note,
     Order,
     Page,
@@ -85,10 +90,12 @@ class Hippocampe:
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
-                forget_step.expire,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
+        self._runner = Runner(lambda: self._context)
+        if config.background and opened.owner is not None:
+            self._runner.start()
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(step, UNSCOPED),
@@ -722,6 +729,7 @@ class Hippocampe:
             scope,
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        self._runner.wake()
         return turn_id
 
     def messages(
@@ -897,6 +905,109 @@ class Hippocampe:
             scope,
         )
 
+    # Background jobs
+
+    def jobs(
+        self,
+        *,
+        scope: Scope,
+        job: str | None = None,
+        states: Sequence[JobState] | None = None,
+        limit: int = 50,
+    ) -> list[JobRun]:
+        """The runs of background jobs of the space, newest first; done ones are kept for 30 days.
+
+        Args:
+            scope: The space.
+            job: Only runs of this job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay` or
+                `prune`.
+            states: Only runs in these states: `waiting`, `running`, `done`, `failed`, `parked`.
+            limit: At most this many, 1 to 1,000.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: ledger.jobs(context, scope=scope, job=job, states=states, limit=limit),
+            scope,
+        )
+
+    def run_jobs(self, *, scope: Scope) -> list[JobRun]:
+        """Queue the scheduled jobs that are due, and run all due jobs of the space now.
+
+        With `Config(background=True)`, a thread does the same. A job that fails does not raise: its
+        run says why and when it is retried.
+
+        Returns:
+            The runs, as they ended.
+        """
+        return self._write(
+            lambda context: self._runner.run_due(context, space=scope.space),
+            scope,
+        )
+
+    def retry_job(self, id: str, *, scope: Scope) -> JobRun:
+        """Make a failed or parked run due now, with all its attempts.
+
+        Raises:
+            NotFound: The space has no failed or parked run with this id.
+        """
+        run = self._write(lambda context: ledger.retry_job(context, id, scope=scope), scope)
+        self._runner.wake()
+        return run
+
+    def usage(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[ModelUsage]:
+        """The calls of language models made for the space, newest first.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: costs.usage(context, scope=scope, since=since, limit=limit), scope
+        )
+
+    def record_usage(
+        self,
+        *,
+        scope: Scope,
+        model: str,
+        purpose: str,
+        input_tokens: int,
+        output_tokens: int,
+        injected_tokens: int = 0,
+        price: float | None = None,
+        at: When = None,
+    ) -> ModelUsage:
+        """Record a call that the host made itself, so that it counts towards the daily budget.
+
+        Args:
+            scope: The space that it was made for.
+            model: The model, as its provider names it; at most 200 characters.
+            purpose: Why, in one word of the host's: `chat`; at most 40 characters.
+            input_tokens: Tokens of the request.
+            output_tokens: Tokens of the answer.
+            injected_tokens: Of the input tokens, those that injections added.
+            price: In US dollars, if it is known.
+            at: When, if not now.
+
+        Raises:
+            InvalidInput: An argument is invalid; nothing was recorded.
+        """
+        return self._write(
+            lambda context: costs.record_usage(
+                context,
+                scope=scope,
+                model=model,
+                purpose=purpose,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                injected_tokens=injected_tokens,
+                price=price,
+                at=at,
+            ),
+            scope,
+        )
+
     # Upkeep
 
     def stats(self, *, scope: Scope) -> Stats:
@@ -1034,6 +1145,7 @@ class Hippocampe:
         """Flush and release the data folder. Idempotent."""
         if self._note_sync is not None:
             self._note_sync.stop()
+        self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
         self._opened.close(self._context, self._turns)
