@@ -51,6 +51,7 @@ def make_message(
     external_id: str | None = None,
     reply_to: str | None = None,
     live: bool = False,
+    working: bool = False,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
 
@@ -78,6 +79,7 @@ def make_message(
         external_id=external_id,
         reply_to=reply_to,
         live=live,
+        working=working,
     )
 
 
@@ -165,6 +167,7 @@ def after_turn(
             role=role,
             channel=scope.channel,
             at=when,
+            working=True,
         )
         for content, author, role in utterances
     ]
