@@ -42,6 +42,7 @@ CATEGORIES: Mapping[str, frozenset[str]] = {
 MEMORY_COLLECTIONS = tuple(CATEGORIES)
 RECALL_COLLECTIONS = (*MEMORY_COLLECTIONS, "turn", "live", "note")
 ASSOCIATIONS = ("updates", "contradicts", "related_to", "caused_by", "part_of", "alias_of")
+JOBS = ("extract", "digest", "compact", "settle", "expire", "decay", "prune")
 
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_MESSAGE_CHARACTERS = 1_000_000

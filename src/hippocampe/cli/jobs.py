@@ -1,17 +1,17 @@
 """Commands on background jobs and the costs of language models."""
 
-from typing import Annotated, cast
+from typing import Annotated, cast, get_args
 
 import typer
 
 from hippocampe.cli import options
 from hippocampe.cli.call import Call, ListFirst, command
 from hippocampe.cli.show import jobs as show
-from hippocampe.jobs import ledger
-from hippocampe.types import JobState
+from hippocampe.types import JOBS, JobState
 
 app = typer.Typer()
 jobs_app = typer.Typer(help="Background jobs of a space: list, run, retry.", cls=ListFirst)
+STATES: tuple[str, ...] = get_args(JobState)
 PANEL = "Background jobs"
 app.add_typer(jobs_app, name="jobs", rich_help_panel=PANEL)
 
@@ -22,16 +22,14 @@ def list_jobs(
     *,
     job: Annotated[
         str | None,
-        typer.Option(
-            "--job", help=", ".join(ledger.NAMES), autocompletion=lambda: list(ledger.NAMES)
-        ),
+        typer.Option("--job", help=", ".join(JOBS), autocompletion=lambda: list(JOBS)),
     ] = None,
     states: Annotated[
         list[str] | None,
         typer.Option(
             "--state",
-            help=f"Only runs in this state; repeatable: {', '.join(ledger.STATES)}.",
-            autocompletion=lambda: list(ledger.STATES),
+            help=f"Only runs in this state; repeatable: {', '.join(STATES)}.",
+            autocompletion=lambda: list(STATES),
         ),
     ] = None,
     limit: options.Limit = 50,

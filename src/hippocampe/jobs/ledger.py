@@ -6,11 +6,8 @@ from typing import get_args
 from hippocampe.engine.context import Context
 from hippocampe.errors import NotFound
 from hippocampe.store import job_runs
-from hippocampe.types import JobRun, JobState, Scope
+from hippocampe.types import JOBS, JobRun, JobState, Scope
 from hippocampe.validation import check_choice, check_id, check_limit, check_list
-
-NAMES = ("extract", "digest", "compact", "settle", "expire", "decay", "prune")
-STATES: tuple[JobState, ...] = get_args(JobState)
 
 
 def jobs(
@@ -28,10 +25,10 @@ def jobs(
     """
     check_limit(limit)
     if job is not None:
-        check_choice("job", job, NAMES)
+        check_choice("job", job, JOBS)
     if states is not None:
         for state in check_list("states", states):
-            check_choice("state", state, STATES)
+            check_choice("state", state, get_args(JobState))
     with context.store.read() as connection:
         return job_runs.find(connection, scope.space, job=job, states=states, limit=limit)
 

@@ -22,8 +22,8 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
     by_collection: dict[str, int] = {}
     for collection, _, many in rows:
         by_collection[collection] = by_collection.get(collection, 0) + many
-    runs = select(job_run.c.state, func.count()).where(job_run.c.space == space)
-    states = connection.execute(runs.group_by(job_run.c.state)).tuples().all()
+    runs = select(job_run.c.state, func.count().label("many")).where(job_run.c.space == space)
+    states = connection.execute(runs.group_by(job_run.c.state))
     last = select(func.max(memory.c.updated_at)).where(memory.c.space == space)
     return {
         "memories": by_collection,
@@ -35,6 +35,6 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "turns": number(turn.c.forgotten_at.is_(None), of=turn),
         "live": number(message.c.live.is_(True), of=message),
         "reviews": number(association.c.review.is_(True), of=association),
-        "jobs": dict(states),
+        "jobs": {row.state: row.many for row in states},
         "last_written": connection.execute(last).scalar(),
     }
