@@ -26,7 +26,7 @@ ALLOWED: dict[str, str] = {
     "embed": "errors protocols system",
     "model": "errors types protocols",
     "index": "errors types protocols system language store",
-    "engine": "errors types config protocols system language store embed index",
+    "engine": "errors types config protocols system language validation store embed index",
     "ingest": "errors types config protocols system language consolidation validation store index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
     "injection": "errors types config protocols system language consolidation store embed index engine ingest"
@@ -41,7 +41,7 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
-    "companion": "errors types config language model injection hippocampe aio",
+    "companion": "errors types config language validation model injection hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed engine ingest curation jobs lifecycle hippocampe companion"

@@ -63,7 +63,6 @@ class AsyncHippocampe:
     delete_fact = _awaited(Hippocampe.delete_fact)
     observe = _awaited(Hippocampe.observe)
 
-    @functools.wraps(Hippocampe.before_turn)
     async def before_turn(
         self,
         message: HostMessage | Sequence[HostMessage],
@@ -93,7 +92,10 @@ class AsyncHippocampe:
     run_jobs = _awaited(Hippocampe.run_jobs)
     retry_job = _awaited(Hippocampe.retry_job)
     usage = _awaited(Hippocampe.usage)
+    names = _awaited(Hippocampe.names)
+    check_budget = _awaited(Hippocampe.check_budget)
     record_usage = _awaited(Hippocampe.record_usage)
+    now = _awaited(Hippocampe.now)
     stats = _awaited(Hippocampe.stats)
     verify = _awaited(Hippocampe.verify)
     reindex = _awaited(Hippocampe.reindex)
@@ -113,3 +115,6 @@ class AsyncHippocampe:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+AsyncHippocampe.before_turn.__doc__ = Hippocampe.before_turn.__doc__

@@ -13,6 +13,7 @@ from hippocampe.config import Config
 from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.curation.revise import UNSET, Unset
+from hippocampe.engine import model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
@@ -24,7 +25,7 @@ from hippocampe.injection import before_turn
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.jobs import costs, ledger
+from hippocampe.jobs import ledger
 from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
 from hippocampe.retrieval import browse, recall
@@ -733,16 +734,29 @@ class Hippocampe:
         return turn_id
 
     def messages(
-        self, *, scope: Scope, since: When = None, until: When = None, limit: int = 20
+        self,
+        *,
+        scope: Scope,
+        since: When = None,
+        until: When = None,
+        limit: int = 20,
+        working: bool = False,
     ) -> list[Message]:
         """The latest messages of the scope's channel (of all, if it names none), oldest first.
+
+        Args:
+            scope: The space and the channel.
+            since: Earliest time, inclusive.
+            until: Latest time, exclusive.
+            limit: At most this many, 1 to 1,000.
+            working: Only those of the working history.
 
         Raises:
             InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: conversation.messages(
-                context, scope=scope, since=since, until=until, limit=limit
+                context, scope=scope, since=since, until=until, limit=limit, working=working
             ),
             scope,
         )
@@ -956,6 +970,24 @@ class Hippocampe:
         self._runner.wake()
         return run
 
+    # Language models
+
+    def names(self, user: str, *, scope: Scope) -> tuple[str, ...]:
+        """The name of a user and the other names that aliases give to it.
+
+        Raises:
+            InvalidInput: The name is not text.
+        """
+        return self._read(lambda context: lookup.names(context, user, scope=scope), scope)
+
+    def check_budget(self, *, scope: Scope) -> None:
+        """Raise `BudgetSpent` if language models have spent the daily budget of the space.
+
+        Raises:
+            BudgetSpent: They have; the setting `daily_budget` raises the limit.
+        """
+        self._read(lambda context: model_calls.check_budget(context, scope.space), scope)
+
     def usage(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[ModelUsage]:
         """The calls of language models made for the space, newest first.
 
@@ -963,7 +995,7 @@ class Hippocampe:
             InvalidInput: An argument is invalid.
         """
         return self._read(
-            lambda context: costs.usage(context, scope=scope, since=since, limit=limit), scope
+            lambda context: model_calls.usage(context, scope=scope, since=since, limit=limit), scope
         )
 
     def record_usage(
@@ -976,25 +1008,23 @@ class Hippocampe:
         output_tokens: int,
         injected_tokens: int = 0,
         price: float | None = None,
-        at: When = None,
     ) -> ModelUsage:
-        """Record a call that the host made itself, so that it counts towards the daily budget.
+        """Record the cost of a call of a language model that the host made.
 
         Args:
-            scope: The space that it was made for.
-            model: The model, as its provider names it; at most 200 characters.
-            purpose: Why, in one word of the host's: `chat`; at most 40 characters.
+            scope: The space that pays.
+            model: The model that answered.
+            purpose: One word: `chat`.
             input_tokens: Tokens of the request.
             output_tokens: Tokens of the answer.
             injected_tokens: Of the input tokens, those that injections added.
             price: In US dollars, if it is known.
-            at: When, if not now.
 
         Raises:
-            InvalidInput: An argument is invalid; nothing was recorded.
+            InvalidInput: A label or a number cannot be used.
         """
         return self._write(
-            lambda context: costs.record_usage(
+            lambda context: model_calls.record_usage(
                 context,
                 scope=scope,
                 model=model,
@@ -1003,12 +1033,20 @@ class Hippocampe:
                 output_tokens=output_tokens,
                 injected_tokens=injected_tokens,
                 price=price,
-                at=at,
             ),
             scope,
         )
 
     # Upkeep
+
+    def now(self) -> datetime:
+        """The current time, by the clock that this memory was opened with; aware, in UTC."""
+        return self._context.now()
+
+    @property
+    def config(self) -> Config:
+        """The configuration that this memory was opened with."""
+        return self._context.config
 
     def stats(self, *, scope: Scope) -> Stats:
         """Counts of the space, and the state of the index."""

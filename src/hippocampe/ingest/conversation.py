@@ -235,6 +235,7 @@ def messages(
     since: datetime | str | None,
     until: datetime | str | None,
     limit: int,
+    working: bool,
 ) -> list[Message]:
     """The latest messages of the scope's channel (of every channel without one), oldest first."""
     limit = check_limit(limit)
@@ -245,6 +246,8 @@ def messages(
         since=as_utc(since, name="since"),
         until=as_utc(until, name="until"),
     )
+    if working:
+        conditions.append(schema.message.c.working.is_(True))
     with context.store.read() as connection:
         found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
     return found[::-1]

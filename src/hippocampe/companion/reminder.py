@@ -1,0 +1,72 @@
+"""What the companion is reminded of before it answers, by mode."""
+
+from hippocampe.companion.turn import Turn
+from hippocampe.injection import render, tokens
+from hippocampe.language.text import words
+from hippocampe.types import Injection, Recollection
+
+LIMITATION_SCORE = 0.5
+MAX_LIMITATIONS = 2
+MAX_CONNECTIONS = 3
+
+
+async def remind(turn: Turn, message: str) -> None:
+    """Give a turn what is relevant to its message.
+
+    Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
+    a limitation recalls it, and goals of connection with the speaker are recalled.
+    """
+    injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
+    items = list(injection.items)
+    if turn.settings.companion_mode == "agentic":
+        items = [item for item in items if item.kind == "live"]
+    else:
+        known = {item.id for item in items}
+        own = [*await _limitations(turn, message), *await _connections(turn)]
+        items += [item for item in own if item.id not in known]
+    if items == list(injection.items):
+        turn.reminder, turn.injected = injection.text, injection.items
+        turn.injected_tokens = injection.tokens
+        return
+    rendered = render.render(
+        items,
+        language=turn.settings.language,
+        now=await turn.hippo.now(),
+        timezone=turn.settings.timezone,
+        budget=turn.settings.injection_token_budget,
+        count=tokens.count,
+    )
+    turn.reminder, turn.injected = rendered.text, rendered.shown
+    turn.injected_tokens = rendered.tokens
+
+
+async def _limitations(turn: Turn, message: str) -> list[Recollection]:
+    """Limitations that a request meets."""
+    return await turn.hippo.recall(
+        message,
+        scope=turn.own_scope,
+        limit=MAX_LIMITATIONS,
+        collections=("self",),
+        category="limitation",
+        min_score=LIMITATION_SCORE,
+    )
+
+
+async def _connections(turn: Turn) -> list[Recollection]:
+    """Goals of connection with the person who speaks, newest first."""
+    user = turn.scope.user
+    if user is None:
+        return []
+    page = await turn.hippo.memories(
+        scope=turn.own_scope, collection="goal", category="connection", limit=50
+    )
+    if not page.items:
+        return []
+    names = await turn.hippo.names(user, scope=turn.scope)
+    wanted = [" ".join(words(name)) for name in names]
+    found: list[Recollection] = []
+    for memory in page.items:
+        said = f" {' '.join(words(memory.content))} "
+        if any(f" {name} " in said for name in wanted):
+            found.append(Recollection(memory.id, "goal", memory.content, 1.0, memory))
+    return found[:MAX_CONNECTIONS]
