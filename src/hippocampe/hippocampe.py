@@ -25,6 +25,8 @@ from hippocampe.injection import before_turn
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.jobs import ledger
+from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
@@ -34,6 +36,8 @@ from hippocampe.types import (
     History,
     Imported,
     Injection,
+    JobRun,
+    JobState,
     Memory,
     Message,
     Metadata,
@@ -87,10 +91,12 @@ class Hippocampe:
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
-                forget_step.expire,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
+        self._runner = Runner(lambda: self._context)
+        if config.background and opened.owner is not None:
+            self._runner.start()
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(step, UNSCOPED),
@@ -724,6 +730,7 @@ class Hippocampe:
             scope,
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        self._runner.wake()
         return turn_id
 
     def messages(
@@ -912,6 +919,57 @@ class Hippocampe:
             scope,
         )
 
+    # Background jobs
+
+    def jobs(
+        self,
+        *,
+        scope: Scope,
+        job: str | None = None,
+        states: Sequence[JobState] | None = None,
+        limit: int = 50,
+    ) -> list[JobRun]:
+        """The runs of background jobs of the space, newest first; done ones are kept for 30 days.
+
+        Args:
+            scope: The space.
+            job: Only runs of this job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay` or
+                `prune`.
+            states: Only runs in these states: `waiting`, `running`, `done`, `failed`, `parked`.
+            limit: At most this many, 1 to 1,000.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: ledger.jobs(context, scope=scope, job=job, states=states, limit=limit),
+            scope,
+        )
+
+    def run_jobs(self, *, scope: Scope) -> list[JobRun]:
+        """Queue the scheduled jobs that are due, and run all due jobs of the space now.
+
+        With `Config(background=True)`, a thread does the same. A job that fails does not raise: its
+        run says why and when it is retried.
+
+        Returns:
+            The runs, as they ended.
+        """
+        return self._write(
+            lambda context: self._runner.run_due(context, space=scope.space),
+            scope,
+        )
+
+    def retry_job(self, id: str, *, scope: Scope) -> JobRun:
+        """Make a failed or parked run due now, with all its attempts.
+
+        Raises:
+            NotFound: The space has no failed or parked run with this id.
+        """
+        run = self._write(lambda context: ledger.retry_job(context, id, scope=scope), scope)
+        self._runner.wake()
+        return run
+
     # Language models
 
     def names(self, user: str, *, scope: Scope) -> tuple[str, ...]:
@@ -929,6 +987,16 @@ class Hippocampe:
             BudgetSpent: They have; the setting `daily_budget` raises the limit.
         """
         self._read(lambda context: model_calls.check_budget(context, scope.space), scope)
+
+    def usage(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[ModelUsage]:
+        """The calls of language models made for the space, newest first.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: model_calls.usage(context, scope=scope, since=since, limit=limit), scope
+        )
 
     def record_usage(
         self,
@@ -1115,6 +1183,7 @@ class Hippocampe:
         """Flush and release the data folder. Idempotent."""
         if self._note_sync is not None:
             self._note_sync.stop()
+        self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
         self._opened.close(self._context, self._turns)
