@@ -1,11 +1,15 @@
 """Store many statements: check all of them, then write one transaction per batch."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
 from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.ingest.draft import Draft, make_draft
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
@@ -90,4 +94,23 @@ def store_batch(
                 number = start + len(results) + 1
                 stored = f"Items 1 to {start} are stored." if start else "No item was stored."
                 raise type(exc)(f"item {number}: {exc} {stored}") from exc
+    return results
+
+
+def store_drafts(
+    context: Context, change: UnitOfWork, drafts: Sequence[Draft], prepared: Sequence[Prepared]
+) -> list[Remembered]:
+    """Store what a language model stated, in a transaction; each is compared with those before it.
+
+    One bad statement does not stop the others: it is left out if it cannot be stored, and decided by
+    rule if an id in its `replaces` is not current.
+    """
+    results: list[Remembered] = []
+    for draft, embedded in zip(drafts, prepared, strict=True):
+        with suppress(InvalidInput):
+            try:
+                results.append(decide_and_store(context, change, draft, embedded))
+            except NotFound:
+                by_rule = replace(draft, replaces=())
+                results.append(decide_and_store(context, change, by_rule, embedded))
     return results
