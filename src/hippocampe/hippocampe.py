@@ -13,6 +13,7 @@ from hippocampe.config import Config
 from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.curation.revise import UNSET, Unset
+from hippocampe.distillation import extraction
 from hippocampe.engine import model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
@@ -31,8 +32,10 @@ from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, ve
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
+    UNSET,
     Association,
     Counts,
+    Distilled,
     History,
     Imported,
     Injection,
@@ -56,6 +59,7 @@ from hippocampe.types import (
     Settings,
     State,
     Stats,
+    Unset,
     Verification,
 )
 from hippocampe.validation import check_id, check_path, check_scope
@@ -220,7 +224,7 @@ class Hippocampe:
         key: str | None = None,
         subjects: Sequence[str] = (),
         importance: float | None = None,
-        ttl: str | timedelta | None = None,
+        ttl: str | timedelta | Unset | None = UNSET,
         occurred_at: When = None,
         source: str = "conversation",
         replaces: Sequence[str] = (),
@@ -241,7 +245,8 @@ class Hippocampe:
             key: A unique name in the space; writing it again replaces the value.
             subjects: Flat tags; an empty list counts as omitted.
             importance: 0 to 1; default of a new memory: that of its type.
-            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
+                of the category in the setting `category_ttl`, or for ever.
             occurred_at: When it happened, if not now.
             source: Its origin.
             replaces: Ids of memories that it supersedes.
@@ -714,24 +719,62 @@ class Hippocampe:
         scope: Scope,
         assistant: str = "assistant",
         at: When = None,
+        tool_results: Sequence[str] = (),
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
-        A crash loses nothing: the next open indexes pending turns. The turn is not injected into its
-        own channel again. Injected text is removed from the messages before storing.
+        With a language model, what is worth remembering is extracted in the background too. A crash
+        loses nothing: the next open indexes pending turns. The turn is not injected into its own
+        channel again. Injected text is removed from the messages before storing.
+
+        Args:
+            user_message: What the user of the scope wrote.
+            reply: What the assistant answered, if anything.
+            scope: The space, the user and the channel.
+            assistant: Author of the reply.
+            at: Time of the exchange, if not now.
+            tool_results: What tools returned to the assistant: `search_text` and the extraction read
+                them; `recall` finds the turn without them.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
         """
         turn_id = self._write(
             lambda context: conversation.after_turn(
-                context, user_message, reply, scope=scope, assistant=assistant, at=at
+                context,
+                user_message,
+                reply,
+                scope=scope,
+                assistant=assistant,
+                at=at,
+                tool_results=tool_results,
             ),
             scope,
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.now())
         self._runner.wake()
         return turn_id
+
+    def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
+        """Extract what is worth remembering from an exchange now, with the language model.
+
+        With a model, this happens in the background after each `after_turn`. What is known already, what
+        only the assistant said, and small talk are left out.
+
+        Returns:
+            The number of messages read, and what was stored, in order.
+
+        Raises:
+            NotFound: The space has no such turn, or it was forgotten.
+            ModelUnavailable: No language model is configured, or none answered.
+            InvalidAnswer: The answer of the model does not have the requested form.
+            BudgetSpent: The background share of the daily budget is spent.
+            InvalidInput: The id is not text.
+        """
+        check_id(turn_id, name="turn_id")
+        return self._write(
+            lambda context: extraction.extract(context, turn_id, space=scope.space), scope
+        )
 
     def messages(
         self,
