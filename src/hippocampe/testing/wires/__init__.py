@@ -1,0 +1,23 @@
+"""The wire protocols of providers, each with its path."""
+
+from hippocampe.testing.wires.chat_completions import ChatCompletions
+from hippocampe.testing.wires.messages import Messages
+from hippocampe.testing.wires.responses import Responses
+from hippocampe.testing.wires.wire import (
+    BadRequest,
+    Body,
+    Event,
+    Wire,
+    arguments_text,
+    dumped,
+    request_of,
+)
+
+__all__ = ["WIRES", "BadRequest", "Body", "Event", "Wire", "arguments_text", "dumped", "request_of"]
+
+WIRES: dict[str, Wire] = {
+    "/v1/chat/completions": ChatCompletions(),
+    "/v1/responses": Responses(),
+    "/v1/messages": Messages(),
+}
+"""Protocols by the path that a client posts to."""
