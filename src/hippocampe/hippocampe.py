@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from hippocampe.config import Config
 from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
-from hippocampe.curation.revise import UNSET, Unset
-from hippocampe.distillation import compaction
+from hippocampe.distillation import compaction, extraction
 from hippocampe.distillation import digest as digest_step
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
@@ -30,6 +29,7 @@ from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, ve
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
+    UNSET,
     Association,
     Compacted,
     Counts,
@@ -54,6 +54,7 @@ from hippocampe.types import (
     Settings,
     State,
     Stats,
+    Unset,
     Verification,
 )
 from hippocampe.validation import check_id, check_path, check_scope
@@ -216,7 +217,7 @@ class Hippocampe:
         key: str | None = None,
         subjects: Sequence[str] = (),
         importance: float | None = None,
-        ttl: str | timedelta | None = None,
+        ttl: str | timedelta | Unset | None = UNSET,
         occurred_at: When = None,
         source: str = "conversation",
         replaces: Sequence[str] = (),
@@ -237,7 +238,8 @@ class Hippocampe:
             key: A unique name in the space; writing it again replaces the value.
             subjects: Flat tags; an empty list counts as omitted.
             importance: 0 to 1; default of a new memory: that of its type.
-            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
+                of the category in the setting `category_ttl`, or for ever.
             occurred_at: When it happened, if not now.
             source: Its origin.
             replaces: Ids of memories that it supersedes.
@@ -722,18 +724,35 @@ class Hippocampe:
         scope: Scope,
         assistant: str = "assistant",
         at: When = None,
+        tool_results: Sequence[str] = (),
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
-        A crash loses nothing: the next open indexes pending turns. The turn is not injected into its
-        own channel again. Injected text is removed from the messages before storing.
+        With a language model, what is worth remembering is extracted in the background too. A crash
+        loses nothing: the next open indexes pending turns. The turn is not injected into its own
+        channel again. Injected text is removed from the messages before storing.
+
+        Args:
+            user_message: What the user of the scope wrote.
+            reply: What the assistant answered, if anything.
+            scope: The space, the user and the channel.
+            assistant: Author of the reply.
+            at: Time of the exchange, if not now.
+            tool_results: What tools returned to the assistant: `search_text` and the extraction read
+                them; `recall` finds the turn without them.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
         """
         turn_id = self._write(
             lambda context: conversation.after_turn(
-                context, user_message, reply, scope=scope, assistant=assistant, at=at
+                context,
+                user_message,
+                reply,
+                scope=scope,
+                assistant=assistant,
+                at=at,
+                tool_results=tool_results,
             ),
             scope,
         )
@@ -776,6 +795,27 @@ class Hippocampe:
             lambda context: compaction.compact(context, space=scope.space, channel=channel),
             scope,
             Traced("upsert_memory", "compact"),
+        )
+
+    def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
+        """Extract what is worth remembering from an exchange now, with the language model.
+
+        With a model, this happens in the background after each `after_turn`. What is known already, what
+        only the assistant said, and small talk are left out.
+
+        Returns:
+            The number of messages read, and what was stored, in order.
+
+        Raises:
+            NotFound: The space has no such turn, or it was forgotten.
+            ModelUnavailable: No language model is configured, or none answered.
+            InvalidAnswer: The answer of the model does not have the requested form.
+            BudgetSpent: The background share of the daily budget is spent.
+            InvalidInput: The id is not text.
+        """
+        check_id(turn_id, name="turn_id")
+        return self._write(
+            lambda context: extraction.extract(context, turn_id, space=scope.space), scope
         )
 
     def messages(

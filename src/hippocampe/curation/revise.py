@@ -25,7 +25,7 @@ from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.retrieval.results import of_turn
 from hippocampe.store import associations, conversations, embeddings, memories
 from hippocampe.store.conversations import Turn
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Recollection, Scope
+from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Recollection, Scope, Unset
 from hippocampe.validation import (
     check_choice,
     check_collection,
@@ -39,13 +39,6 @@ from hippocampe.validation import (
 )
 
 MAX_REASON_CHARACTERS = 1_000
-
-
-class Unset:
-    """The type of `UNSET`: an argument that the caller left out, where None is a value."""
-
-
-UNSET = Unset()
 
 
 def edit(

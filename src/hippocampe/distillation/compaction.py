@@ -4,7 +4,6 @@ The messages stay in the store, where full text and their turns find them.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -18,10 +17,12 @@ from hippocampe.errors import InvalidAnswer
 from hippocampe.ingest.draft import Draft, make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
+from hippocampe.injection.sanitize import quote_label
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.i18n import translate
-from hippocampe.language.mentions import is_small_talk, mentions, telling_words
+from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.store import conversations, job_runs, schema
 from hippocampe.types import MAX_LABEL_CHARACTERS, Compacted, Message, Scope, Settings
 
@@ -154,19 +155,19 @@ def _headed(body: str, first: Message, last: Message, chosen: Settings) -> str:
 
 def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, list[str]]:
     """The text of a summary, and the people it names, by the language model."""
-    data: dict[str, Any] = {
-        "channel": messages[0].channel,
-        "messages": talk.quoted(talk.short_ids(messages), chosen.timezone),
+    shown = {
+        "channel": [quote_label(messages[0].channel or "")],
+        "messages": talk.lines(talk.by_short_id("m", messages), chosen.timezone),
     }
     answer = model_calls.ask(
         context,
         "compact",
         prompt("hippocampe.distillation", "compact", chosen.language),
-        schema.to_json(data),
+        talk.tagged(shown),
         Answer,
         space=messages[0].space,
     )
-    if len(telling_words(answer.summary)) < 2:
+    if is_small_talk(answer.summary):
         raise InvalidAnswer("the model wrote an empty summary: try again, or use a larger model.")
     lines = [answer.summary.strip()]
     for label, items in (

@@ -5,42 +5,37 @@ message is digested once, also when the process is killed.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sqlalchemy import Connection
 
-from hippocampe.distillation import stated, talk
-from hippocampe.distillation.stated import Statement
+from hippocampe.consolidation.decide import subjects_of
+from hippocampe.distillation import talk
+from hippocampe.distillation.overheard import Overheard
+from hippocampe.distillation.proposals import ProposedStatements
 from hippocampe.distillation.talk import Part
 from hippocampe.engine import backlog, model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
+from hippocampe.index.documents import fold_subjects
 from hippocampe.ingest.conversation import make_turn
 from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.ingest.remember_many import store_drafts
-from hippocampe.language.mentions import is_small_talk
+from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.prompts import prompt
-from hippocampe.language.text import fold, words
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.protocols import Filter
-from hippocampe.store import conversations, embeddings, job_runs, listing, memories, schema
+from hippocampe.store import conversations, embeddings, job_runs, memories, statements
 from hippocampe.types import Distilled, Memory, Message, Scope
 
 KNOWN_PER_MESSAGE = 3
 MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
-MAX_COUNTS = 30
-"""Subjects of a part whose number of memories is shown."""
-
-
-@dataclass
-class Answer:
-    """What the model answers to a part."""
-
-    statements: list[Statement] = field(default_factory=list[Statement])
+MAX_SUBJECTS = 30
+"""Subjects whose memories are counted, authors first."""
 
 
 def digest(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
@@ -141,27 +136,27 @@ class _Run:
     def _stated(self, messages: Part) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
         context, chosen = self.context, settings.read(self.context, scope=Scope(space=self.space))
-        known = _known(context, self.space, messages)
-        shown = {f"k{number}": memory for number, memory in enumerate(known, 1)}
-        named = talk.short_ids(messages)
-        data: dict[str, Any] = {
-            "room": messages[0].channel,
-            "known": [{"id": id, "text": memory.content} for id, memory in shown.items()],
-            "known_by_subject": _counts(context, self.space, messages),
-            "messages": talk.quoted(named, chosen.timezone),
+        authors = (message.author for message in messages)
+        overheard = Overheard(
+            talk.by_short_id("m", messages),
+            talk.by_short_id("k", _known(context, self.space, messages)),
+            list(dict.fromkeys((*chosen.companion_names, *filter(None, authors)))),
+        )
+        shown = {
+            "room": [quote_label(messages[0].channel or "")],
+            "messages": talk.lines(overheard.messages, chosen.timezone),
+            "known": [f"[{id}] {quote(each.content)}" for id, each in overheard.known.items()],
+            "density": _density(context, self.space, messages),
         }
         answer = model_calls.ask(
             context,
             "digest",
             prompt("hippocampe.distillation", "digest", chosen.language),
-            schema.to_json(data),
-            Answer,
+            talk.tagged(shown),
+            ProposedStatements,
             space=self.space,
         )
-        ids = {id: memory.id for id, memory in shown.items()}
-        return stated.drafts_of(
-            context, answer.statements, messages=named, known=ids, source="digest"
-        )
+        return overheard.drafts(context, answer.statements)
 
     def _finish(self, change: UnitOfWork, done: Distilled | None = None) -> None:
         if self.run_id is None:
@@ -209,12 +204,11 @@ def _known(context: Context, space: str, messages: Sequence[Message]) -> list[Me
     return [found[id] for id in nearest if id in found and found[id].current]
 
 
-def _counts(context: Context, space: str, messages: Sequence[Message]) -> Mapping[str, int]:
-    """How many current memories there are about each subject of messages; 0 for an unknown author."""
+def _density(context: Context, space: str, messages: Sequence[Message]) -> list[str]:
+    """How many current memories there are on each author and name of messages."""
+    authors = [message.author for message in messages if message.author]
+    named = (name for message in messages for name in subjects_of(message.content))
+    subjects = list(dict.fromkeys(fold_subjects((*authors, *named))))[:MAX_SUBJECTS]
     with context.store.read() as connection:
-        known = listing.of_subjects(connection, space, context.now())
-    authors = [fold(message.author) for message in messages if message.author]
-    said = (word for message in messages for word in words(message.content))
-    counts = dict.fromkeys(authors, 0) | {name: 0 for name in said if name in known}
-    ranked = sorted(counts, key=lambda name: (name not in authors, -known.get(name, 0)))
-    return {name: known.get(name, 0) for name in ranked[:MAX_COUNTS]}
+        counts = statements.count_about(connection, space, "memory", subjects)
+    return [f"{quote_label(name)}: {number}" for name, number in counts.items()]

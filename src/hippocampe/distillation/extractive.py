@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.language.mentions import telling_words
+from hippocampe.language.text import content_words
 from hippocampe.protocols import Embedder
 from hippocampe.types import Message
 
@@ -22,7 +22,7 @@ LENGTH = 1_200
 LONGEST = 300
 """Characters of one sentence; a longer one is a quotation or a listing."""
 MIN_WORDS = 3
-"""Telling words that a sentence has, unless none has as many."""
+"""Words without stop words that a sentence has, unless none has as many."""
 _END = re.compile(r"(?<=[.!?…])\s+|\s*\n\s*")
 REPETITION = 0.7
 """Weight of what is already said; the rest is that of the sentence's own value."""
@@ -78,7 +78,7 @@ def first_sentences(text: str, limit: int) -> str:
 
 def _telling_sentences(messages: Sequence[Message]) -> list[_Sentence]:
     every = [
-        _Sentence(message.author, text[:LONGEST], tuple(telling_words(text)))
+        _Sentence(message.author, text[:LONGEST], tuple(content_words(text)))
         for message in messages
         for text in sentences(message.content)
     ]

@@ -1,11 +1,15 @@
-"""Talk as a language model reads it: parts of one room each, quoted as JSON with short ids."""
+"""Talk as a language model reads it: parts of one room each, one line per message."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TypeVar
 
+from hippocampe.injection.incoming import cut
+from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
 from hippocampe.types import Message
+
+T = TypeVar("T")
 
 PART_CHARACTERS = 12_000
 """Characters of a part: about 4,000 tokens, which leaves room in the window of a small local model."""
@@ -44,24 +48,27 @@ def parts(messages: Sequence[Message]) -> list[Part]:
     return sorted(found, key=lambda part: part[0].at)
 
 
-def short_ids(part: Part) -> dict[str, Message]:
-    """The messages of a part by a short id, which a model can repeat without an error."""
-    return {f"m{number}": message for number, message in enumerate(part, 1)}
+def by_short_id(letter: str, items: Sequence[T]) -> dict[str, T]:
+    """Items by a short id, which a model can repeat without an error: `m1`, `m2`."""
+    return {f"{letter}{number}": item for number, item in enumerate(items, 1)}
 
 
-def quoted(messages: Mapping[str, Message], timezone: str) -> list[dict[str, Any]]:
-    """Messages by short id, as JSON: id, local time with the day of the week, author, text."""
+def lines(messages: Mapping[str, Message], timezone: str) -> list[str]:
+    """Each message on one sanitised line: short id, author, local time, text.
+
+    None can end its tag or speak for another.
+    """
     zone = as_zone(timezone)
     return [
-        {
-            "id": id,
-            "at": message.at.astimezone(zone).strftime("%a %Y-%m-%d %H:%M"),
-            "by": message.author or message.role or "?",
-            "text": _shortened(message.content),
-        }
+        f"[{id}] {quote_label(message.author or message.role or '?')}, "
+        f"{message.at.astimezone(zone):%A %Y-%m-%d %H:%M}: "
+        f"{quote(cut(message.content, SHOWN_CHARACTERS))}"
         for id, message in messages.items()
     ]
 
 
-def _shortened(content: str) -> str:
-    return content if len(content) <= SHOWN_CHARACTERS else content[: SHOWN_CHARACTERS - 1] + "…"
+def tagged(sections: Mapping[str, Sequence[str]]) -> str:
+    """Lines between tags, as the prompts describe them."""
+    return "\n".join(
+        "\n".join((f"<{tag}>", *section, f"</{tag}>")) for tag, section in sections.items()
+    )

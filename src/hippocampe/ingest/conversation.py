@@ -25,6 +25,7 @@ from hippocampe.validation import (
     MAX_LIMIT,
     check_flag,
     check_limit,
+    check_list,
     check_text,
     clean_text,
     is_injection,
@@ -137,10 +138,11 @@ def after_turn(
     scope: Scope,
     assistant: str,
     at: datetime | str | None,
+    tool_results: Sequence[str] = (),
 ) -> str:
-    """Store an exchange and schedule the indexing of its turn.
+    """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
-    A message that contains only injected text is dropped.
+    A message that contains only injected text is dropped, and so is an empty tool result.
 
     Args:
         context: The open memory.
@@ -149,6 +151,8 @@ def after_turn(
         scope: The space, the user and the channel.
         assistant: Author of the reply.
         at: Time of the exchange; None is now.
+        tool_results: What tools returned to the assistant. Full text finds them; the turn that recall
+            finds does not contain them.
 
     Returns:
         The id of the turn.
@@ -162,7 +166,7 @@ def after_turn(
     if reply is not None:
         utterances.append((reply, assistant, "assistant"))
     utterances = [each for each in utterances if not is_injection(each[0])] or utterances
-    messages = [
+    spoken = [
         make_message(
             context,
             content,
@@ -175,16 +179,38 @@ def after_turn(
         )
         for content, author, role in utterances
     ]
-    draft = make_turn(messages)
+    returned = [
+        make_message(
+            context,
+            content,
+            space=scope.space,
+            author=None,
+            role="tool",
+            channel=scope.channel,
+            at=when,
+        )
+        for content in check_list("tool_results", tool_results)
+        if content.strip() and not is_injection(content)
+    ]
+    turn = make_turn(spoken).turn
+    messages = [*spoken, *returned]
     recent = settings.read(context, scope=scope).recent_messages
     with context.change() as change:
-        conversations.add_turns(change.connection, [draft.turn])
-        ids = [draft.turn.id] * len(messages)
+        conversations.add_turns(change.connection, [turn])
+        ids = [turn.id] * len(messages)
         conversations.add_messages(change.connection, messages, context.now(), ids)
-        change.index_later("turn", draft.turn.id, scope.space)
-        _queue_compaction(change.connection, context.now(), draft.turn, recent)
+        change.index_later("turn", turn.id, scope.space)
+        if context.language_model is not None:
+            job_runs.add(
+                change.connection,
+                "extract",
+                scope.space,
+                due_at=context.now(),
+                payload={"turn": turn.id},
+            )
+        _queue_compaction(change.connection, context.now(), turn, recent)
     backlog.embed_soon(context)
-    return draft.turn.id
+    return turn.id
 
 
 def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent: int) -> None:

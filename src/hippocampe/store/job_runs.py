@@ -75,6 +75,11 @@ def finish(connection: Connection, id: str, outcome: str, at: datetime) -> None:
     change(connection, id, state="done", outcome=outcome, error=None, ended_at=at)
 
 
+def is_done(connection: Connection, id: str) -> bool:
+    """Whether a run is done already."""
+    return connection.execute(select(job_run.c.state).where(job_run.c.id == id)).scalar() == "done"
+
+
 def remove_done(connection: Connection, before: datetime) -> None:
     """Delete runs that were done before a time."""
     old = (job_run.c.state == "done") & (job_run.c.ended_at < before)
