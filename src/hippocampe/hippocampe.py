@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from hippocampe.config import Config
 from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
-from hippocampe.curation.revise import UNSET, Unset
-from hippocampe.distillation import extraction
+from hippocampe.distillation import compaction, extraction
+from hippocampe.distillation import digest as digest_step
 from hippocampe.engine import model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Traced, note_result
-from hippocampe.errors import IndexUnavailable, StoreError
+from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn
@@ -34,6 +34,7 @@ from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     UNSET,
     Association,
+    Compacted,
     Counts,
     Distilled,
     History,
@@ -638,8 +639,20 @@ class Hippocampe:
 
     def observe(
         self, content: str, *, scope: Scope, at: When = None, external_id: str | None = None
-    ) -> Message:
+    ) -> Message | None:
         """Store a message of an observed room as live: it can be found until the next digest.
+
+        Only messages of the rooms in the setting `live_rooms` are kept, and none that contains a
+        name of the setting `companion_names` as a word: the companion handles those.
+
+        Args:
+            content: The message. Web addresses stay text.
+            scope: The space, the author, and the room as the channel.
+            at: When it was said; None is now.
+            external_id: Its id in the source; a repeat returns the stored message.
+
+        Returns:
+            The message; None if it is not kept, and then nothing is stored.
 
         Raises:
             InvalidInput: The message cannot be stored.
@@ -755,6 +768,44 @@ class Hippocampe:
         self._runner.wake()
         return turn_id
 
+    def digest(self, *, scope: Scope) -> Distilled:
+        """Turn the live messages of the space into memories now, whatever the `digest_hours`.
+
+        Each message is digested once; messages that arrive meanwhile stay live. Without a configured
+        language model they become turns. A call during another digest waits, and finds nothing left.
+
+        Raises:
+            ModelError: The language model gave no usable answer. What was digested before stays; the
+                rest stays live.
+            EmbedderError: Statements cannot be embedded; likewise.
+        """
+        return self._write(
+            lambda context: digest_step.digest(context, space=scope.space),
+            scope,
+            Traced("upsert_memory", "digest"),
+        )
+
+    def compact(self, *, scope: Scope) -> Compacted:
+        """Summarise the oldest messages in the working history of the scope's channel.
+
+        Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
+        other messages are still found by full text and as turns. Without a configured language
+        model, the summary is made of their most telling sentences.
+
+        Raises:
+            InvalidInput: The scope names no channel.
+            ModelError: The language model gave no usable answer; the messages stay.
+            EmbedderError: The summary cannot be embedded; likewise.
+        """
+        channel = check_scope(scope).channel
+        if channel is None:
+            raise InvalidInput("compact needs a channel: give one in the scope.")
+        return self._write(
+            lambda context: compaction.compact(context, space=scope.space, channel=channel),
+            scope,
+            Traced("upsert_memory", "compact"),
+        )
+
     def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
         """Extract what is worth remembering from an exchange now, with the language model.
 
@@ -782,24 +833,24 @@ class Hippocampe:
         scope: Scope,
         since: When = None,
         until: When = None,
-        limit: int = 20,
         working: bool = False,
+        limit: int = 20,
     ) -> list[Message]:
         """The latest messages of the scope's channel (of all, if it names none), oldest first.
 
         Args:
-            scope: The space and the channel.
+            scope: The space, and the channel if only one is wanted.
             since: Earliest time, inclusive.
             until: Latest time, exclusive.
+            working: Only the working history: exchanges that are not compacted yet.
             limit: At most this many, 1 to 1,000.
-            working: Only those of the working history.
 
         Raises:
             InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: conversation.messages(
-                context, scope=scope, since=since, until=until, limit=limit, working=working
+                context, scope=scope, since=since, until=until, working=working, limit=limit
             ),
             scope,
         )

@@ -167,7 +167,9 @@ class AsyncCompanion:
 
     async def _store(self, turn: "Turn", message: str, outcome: "Outcome") -> Reply:
         """Store the exchange, the facts of a systematic answer, and the cost."""
-        await self.hippo.after_turn(message, outcome.message, scope=turn.scope)
+        await self.hippo.after_turn(
+            message, outcome.message, scope=turn.scope, tool_results=outcome.tool_results
+        )
         for noticed in outcome.noticed:
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
         usage = await self._record(turn, outcome)
