@@ -35,7 +35,7 @@ ALLOWED: dict[str, str] = {
     " retrieval injection",
     "distillation": "errors types protocols language consolidation validation store index engine ingest"
     " retrieval injection curation",
-    "jobs": "errors types config language store engine ingest curation distillation",
+    "jobs": "errors types config language validation store engine ingest curation distillation",
     "lifecycle": "errors types config protocols system language consolidation validation store embed"
     " model index engine ingest retrieval injection curation jobs",
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"

@@ -57,7 +57,7 @@ class Chat:
         _prepare_input()
         self._screen.dim(
             translate("{model}. /help lists the commands, Ctrl-D leaves.", self._language).format(
-                model=self._model.model_name
+                model=self._hippo.config.model
             )
         )
         with asyncio.Runner() as runner:
@@ -160,10 +160,7 @@ class Chat:
         if self._last is None:
             self._screen.dim(translate("There is no answer yet.", self._language))
             return
-        logged = self._hippo.retrievals(scope=self._scope, limit=1, channel_only=True)
-        self._screen.print(
-            show.reminders(self._last, logged[0] if logged else None, self._language)
-        )
+        self._screen.print(show.reminders(self._last, self._language))
 
     def _forget(self, topic: str) -> None:
         language = self._language

@@ -53,6 +53,8 @@ def chat(
             "no language model is set: set HIPPOCAMPE_MODEL, such as openai:gpt-5-mini, and the key "
             "of its provider, such as OPENAI_API_KEY."
         )
+    # Warnings of background jobs would mix with the conversation; `jobs` shows them.
+    logging.getLogger("hippocampe").addHandler(logging.NullHandler())
     model = connect(config.model, config.fallback_model)
     speaker = replace(call, user=call.user or getpass.getuser(), channel=call.channel or CHANNEL)
     with call.open(config) as hippo:

@@ -9,7 +9,6 @@ from hippocampe.cli import terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.status import Status
 
 
 class Screen:
@@ -44,9 +43,18 @@ class Screen:
         if not self.live:
             yield lambda: None
             return
-        status: Status = self._console.status(notice, spinner="dots")
-        with status:
-            yield status.stop
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        with Live(
+            Spinner("dots", notice, style="dim"),
+            console=self._console,
+            transient=True,
+            # Redirected, standard output would forget its encoding.
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as live:
+            yield live.stop
 
     def above(self, shown: "RenderableType") -> None:
         """Print a line while an answer is awaited; on its own line if one has begun."""

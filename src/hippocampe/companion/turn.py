@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.types import Memory, Recollection, Scope, Settings
+from hippocampe.types import Injection, Memory, Recollection, Scope, Settings
 
 
 @dataclass(slots=True)
@@ -17,6 +17,7 @@ class Turn:
         reminder: The text put in front of the message, in the request only.
         injected: The items of the reminder.
         injected_tokens: The tokens of the reminder.
+        injection: What `before_turn` gave, with its trace.
         touched: Memories that were stored or deleted.
     """
 
@@ -26,6 +27,7 @@ class Turn:
     reminder: str = ""
     injected: tuple[Recollection, ...] = ()
     injected_tokens: int = 0
+    injection: Injection | None = None
     touched: list[Memory] = field(default_factory=list[Memory])
 
     @property

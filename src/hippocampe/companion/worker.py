@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from hippocampe.companion.companion import AsyncCompanion
 from hippocampe.companion.lines import LineReader, LineWriter
-from hippocampe.companion.replies import Event, TextStreamed, ToolCalled, ToolReturned
+from hippocampe.companion.replies import Reply, TextStreamed, ToolCalled, ToolReturned
 from hippocampe.errors import HippocampeError, InvalidInput, NotFound
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.types import MAX_LABEL_CHARACTERS
@@ -275,10 +275,15 @@ def _told(event: ToolCalled | ToolReturned | TextStreamed) -> dict[str, Any]:
             return {"event": "text", "text": text, "restart": restart}
 
 
-def _answered(id: Id, reply: Event) -> bytes:
-    fields = asdict(reply)
-    kept = {name: fields[name] for name in ("expression", "message", "memories", "usage")}
-    return _line(id, "answer", **kept)
+def _answered(id: Id, reply: Reply) -> bytes:
+    return _line(
+        id,
+        "answer",
+        expression=reply.expression,
+        message=reply.message,
+        memories=[asdict(memory) for memory in reply.memories],
+        usage=asdict(reply.usage),
+    )
 
 
 def _error(id: Id | None, message: str) -> bytes:

@@ -8,10 +8,10 @@ from uuid6 import uuid7
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.errors import BudgetSpent, InvalidInput, ModelUnavailable
-from hippocampe.language.datetimes import as_zone
+from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.store import usage as rows
 from hippocampe.types import MAX_LABEL_CHARACTERS, ModelUsage, Scope
-from hippocampe.validation import clean_text
+from hippocampe.validation import check_limit, clean_text
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def record_usage(
         _check_amount(name, value)
     if price is not None:
         _check_amount("price", price, whole=False)
-    usage = ModelUsage(
+    recorded = ModelUsage(
         id=str(uuid7()),
         space=scope.space,
         model=clean_text(model, what="model", limit=MAX_LABEL_CHARACTERS),
@@ -111,8 +111,22 @@ def record_usage(
         created_at=context.now(),
     )
     with context.store.write(durable=False) as connection:
-        rows.add(connection, usage)
-    return usage
+        rows.add(connection, recorded)
+    return recorded
+
+
+def usage(
+    context: Context, *, scope: Scope, since: datetime | str | None, limit: int
+) -> list[ModelUsage]:
+    """The calls made for a space, newest first.
+
+    Raises:
+        InvalidInput: The time or the limit cannot be used.
+    """
+    check_limit(limit)
+    earliest = as_utc(since, name="since")
+    with context.store.read() as connection:
+        return rows.find(connection, scope.space, since=earliest, limit=limit)
 
 
 def _check_amount(name: str, value: object, *, whole: bool = True) -> None:

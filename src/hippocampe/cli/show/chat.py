@@ -11,7 +11,7 @@ from hippocampe.companion import Reply, ToolCalled
 from hippocampe.language.detect import Language
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import translate
-from hippocampe.types import Memory, Receipt, Retrieval
+from hippocampe.types import Memory, Receipt
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +29,7 @@ def tool(event: ToolCalled) -> "Text":
 def _argument(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return beginning(" ".join(str(value).split()), _MAX_ARGUMENT)
+    return _one_line(str(value), _MAX_ARGUMENT)
 
 
 def after(reply: Reply, language: Language) -> "RenderableType":
@@ -79,36 +79,37 @@ def memories(
     )
 
 
-def reminders(reply: Reply, logged: Retrieval | None, language: Language) -> "RenderableType":
+def reminders(reply: Reply, language: Language) -> "RenderableType":
     """What the companion was reminded of before an answer, and why."""
-    paths = {item.id: item.path for item in logged.items} if logged else {}
-    notes = [translate("{number} items", language).format(number=len(reply.injected))]
-    if logged is not None:
-        notes += [
-            translate("{number} tokens", language).format(number=f"{logged.tokens_added:,}"),
-            f"{logged.took_ms:,.0f} ms",
-        ]
-        if logged.skipped:
-            notes.append(logged.skipped)
-    shown: list[RenderableType] = []
+    if not reply.injected:
+        return text(translate("Nothing was injected.", language), "dim")
+    injection = reply.injection
+    considered = injection.trace.considered if injection is not None else ()
+    traced = {each.recollection.id: each for each in considered}
+    rows: list[tuple[RenderableType, RenderableType]] = []
     for item in reply.injected:
-        why = reasons(item, language=language)
-        shown.append(
-            lines(
-                text(f"{item.kind} {sign('·')} {spoken(item)}"),
-                *([text(why, "italic dim")] if why else []),
+        known = traced.get(item.id)
+        path, why = (known.path, known.recollection) if known else ("companion", item)
+        content = text(f"{item.kind} {sign('·')} {_one_line(spoken(item))}")
+        told = reasons(why, language=language)
+        rows.append(
+            (
+                text(f"{item.score:.2f} {path}", "dim"),
+                lines(content, *([text(told, "dim italic")] if told else [])),
             )
         )
-    scores = [
-        text(f"{item.score:.2f} {paths.get(item.id, 'companion')}", "dim")
-        for item in reply.injected
-    ]
-    return lines(grid(zip(scores, shown, strict=True)), text(f" {sign('·')} ".join(notes), "dim"))
+    tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
+    notes = [translate("{number} tokens", language).format(number=f"{tokens:,}")]
+    if injection is not None:
+        notes.append(f"{injection.took_ms:,.0f} ms")
+    return lines(grid(rows), text(f" {sign('·')} ".join(notes), "dim"))
 
 
 def planned(receipt: Receipt) -> "RenderableType":
     """What would be forgotten."""
-    return lines(*(text(f"  {sign('−')} [{item.kind}] {item.content}") for item in receipt.items))
+    return lines(
+        *(text(f"  {sign('−')} [{item.kind}] {_one_line(item.content)}") for item in receipt.items)
+    )
 
 
 def own(groups: Mapping[tuple[str, str], Sequence[Memory]], language: Language) -> "RenderableType":
@@ -123,3 +124,7 @@ def own(groups: Mapping[tuple[str, str], Sequence[Memory]], language: Language) 
 
 def _statement(memory: Memory) -> str:
     return f"[{memory.category or memory.type}] {memory.content}"
+
+
+def _one_line(content: str, limit: int = 160) -> str:
+    return beginning(" ".join(content.split()), limit)
