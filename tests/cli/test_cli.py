@@ -34,6 +34,8 @@ from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
+CONVERSATIONS = {"chat", "worker"}
+"""Commands that talk: their output is no single result."""
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
 
 
@@ -257,7 +259,7 @@ class TestHelp:
     def test_every_command_answers_in_json_and_says_so(self, run: Run, typed: list[str]) -> None:
         shown = run(*typed, "--help")
         assert shown.code == 0
-        assert "--json" in shown.out
+        assert ("--json" in shown.out) == (typed[0] not in CONVERSATIONS)
         assert "--folder" in shown.out
 
     def test_it_says_the_exit_codes_and_variables(self, run: Run) -> None:
@@ -755,6 +757,28 @@ class TestDoctor:
     def test_a_folder_that_is_a_file(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         assert run("doctor", "--folder", str(tmp_path / "file")).code == 1
+
+    def test_it_names_the_language_model_and_what_it_lacks(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def seen() -> tuple[bool, str]:
+            (check,) = [
+                each for each in run("doctor", "--json").json if each["name"] == "language model"
+            ]
+            return check["ok"], check["seen"]
+
+        assert seen() == (True, "none set, which only the companion needs: set HIPPOCAMPE_MODEL")
+        monkeypatch.setenv("HIPPOCAMPE_MODEL", "openai:gpt-5-mini")
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        missing = "model: the model 'openai:gpt-5-mini' has no key: set OPENAI_API_KEY, the key of its provider."
+        assert seen() == (False, missing)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+        assert seen() == (True, "model openai:gpt-5-mini: package and key are there; not called")
+        monkeypatch.setenv("HIPPOCAMPE_FALLBACK_MODEL", "nobody:x")
+        ok, said = seen()
+        assert not ok
+        assert said.startswith("fallback model: the model 'nobody:x' cannot be used")
+        assert "secret" not in said
 
     def test_it_looks_for_every_package_that_is_required(self) -> None:
         project = (Path(__file__).parents[2] / "pyproject.toml").read_text()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LISTED = 10
 """Memories that `/memories` shows."""
+LISTED_SCORE = 0.1
+"""Relevance that a memory needs for it. Lower than for an injection: a person chooses."""
 
 
 class Chat:
@@ -147,7 +149,11 @@ class Chat:
             found = [
                 each.memory
                 for each in self._hippo.recall(
-                    query, scope=self._scope, limit=LISTED, collections=("memory",)
+                    query,
+                    scope=self._scope,
+                    limit=LISTED,
+                    collections=("memory",),
+                    min_score=LISTED_SCORE,
                 )
                 if each.memory is not None
             ]

@@ -96,9 +96,10 @@ def _item(collection: str, entry: object) -> dict[str, Any]:
     for name in given:
         if name not in KEYS:
             raise InvalidInput(f"the key {name[:40]!r} is unknown: use {', '.join(KEYS)}.")
-    categories = CATEGORIES[collection]
+    categories = sorted(CATEGORIES[collection])
+    # A list: TOML has values that cannot be hashed.
     if given.get("category") not in categories:
-        raise InvalidInput(f"category must be one of {', '.join(sorted(categories))}.")
+        raise InvalidInput(f"category must be one of {', '.join(categories)}.")
     _check(given)
     kind = {"type": "goal"} if collection == "goal" else {}
     return {**given, **kind, "collection": collection, "source": SOURCE}

@@ -1,5 +1,6 @@
 """Connect to the models of a configuration, and translate the errors of providers."""
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
+_KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)\b")
+"""The environment variable that a provider misses, in the message of its client."""
 MAX_RETRIES = 2
 """Repetitions of a request that the provider refused for now; `retry-after` is respected."""
 
@@ -47,6 +50,10 @@ def connect(name: str, fallback: str | None = None) -> "Model":
         except ImportError as exc:
             raise ModelUnavailable(f"the model {each!r} needs a package: {exc}") from exc
         except UserError as exc:
+            if key := _KEY.search(str(exc)):
+                raise ModelUnavailable(
+                    f"the model {each!r} has no key: set {key[0]}, the key of its provider."
+                ) from exc
             kind = InvalidInput if str(exc).startswith("Unknown model") else ModelUnavailable
             raise kind(f"the model {each!r} cannot be used: {exc}") from exc
     return FallbackModel(models[0], *models[1:]) if len(models) > 1 else models[0]

@@ -23,7 +23,9 @@ _MAX_ARGUMENT = 60
 def tool(event: ToolCalled) -> "Text":
     """One line for a call of a tool."""
     given = ", ".join(_argument(value) for value in event.arguments.values() if value)
-    return text(f"  {sign('·')} {event.name} {given}".rstrip(), "dim")
+    line = text(f"  {sign('·')} {event.name} {given}".rstrip(), "dim")
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
 
 
 def _argument(value: Any) -> str:

@@ -1,13 +1,15 @@
 """What the companion knows about itself, and the result of a seed file."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.show.layout import count, lines, local_time, table, text
 from hippocampe.cli.terminal import sign
 from hippocampe.types import Memory
+
+_INSTANT = timedelta(microseconds=1)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,14 +32,21 @@ def own_statements(
             shown.append(text(f"  {memory.content}"))
             shown.append(text(f"  {memory.id}", "dim"))
     if times:
-        zone = ZoneInfo(timezone)
-        dates = [f"{time.astimezone(zone):%m-%d}" for time in times]
-        # A period ends at midnight: its date is that of the day before.
-        rows = table("until", *(f"{category}" for _, category in counts))
-        for number, date in enumerate(dates):
-            rows.add_row(date, *(f"{each[number]:,}" for each in counts.values()))
-        shown += ["", rows]
+        shown += ["", _over_time(times, counts, timezone)]
     return lines(*shown)
+
+
+def _over_time(
+    times: "Sequence[datetime]", counts: "Mapping[Kind, Sequence[int]]", timezone: str
+) -> "RenderableType":
+    ever = {category: each for (_, category), each in counts.items() if any(each)}
+    names = [category.replace("_", " ") for category in ever]
+    rows = table("end of", *names, wrapped=tuple(names))
+    # A day ends at the midnight after it; the last one has not ended.
+    days = [f"{time.astimezone(ZoneInfo(timezone)) - _INSTANT:%Y-%m-%d}" for time in times[:-1]]
+    for number, day in enumerate([*days, "now"]):
+        rows.add_row(day, *(f"{each[number]:,}" for each in ever.values()))
+    return rows
 
 
 def seeded(done: "Seeded", timezone: str) -> "RenderableType":

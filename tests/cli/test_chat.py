@@ -1,0 +1,347 @@
+"""The chat as a real process: over pipes, and in a terminal."""
+
+import codecs
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+import hippocampe
+from hippocampe import Config, Hippocampe, Injection, Recollection, Scope
+from hippocampe.cli.show import chat as show
+from hippocampe.cli.terminal import out
+from hippocampe.companion import Reply, Usage
+from hippocampe.testing import ModelServer
+from hippocampe.testing.exchange import Answer, Call, ModelRequest
+from hippocampe.types import Considered, Signal, Trace
+
+PATIENCE = 60
+"""Seconds until what does not come is a failure; much more than anything takes."""
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+START = "import hashed; hashed.install(setattr); from hippocampe.cli import main; main()"
+HERE = Scope(user="dev", channel="chat")
+CTRL_C, CTRL_D = b"\x03", b"\x04"
+
+
+class Script:
+    """What the model answers the companion; background jobs find nothing to keep."""
+
+    def __init__(self) -> None:
+        self._answers: deque[Answer] = deque()
+
+    def call(self, name: str, **arguments: Any) -> None:
+        self._answers.append(Answer(calls=(Call(name, arguments),)))
+
+    def respond(self, message: str, expression: str = "happy") -> None:
+        self.call("respond", expression=expression, message=message)
+
+    def add(self, answer: Answer) -> None:
+        self._answers.append(answer)
+
+    def __call__(self, request: ModelRequest) -> Answer:
+        if request.model == "background":
+            return Answer(calls=(Call("answer", {"statements": []}),))
+        return self._answers.popleft()
+
+
+@pytest.fixture
+def script(server: ModelServer) -> Script:
+    server.brain = script = Script()
+    return script
+
+
+@pytest.fixture
+def environment(folder: Path, server: ModelServer) -> dict[str, str]:
+    here = (Path(hippocampe.__file__).parents[1], Path(__file__).parents[1])
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, here)),
+        "HIPPOCAMPE_FOLDER": str(folder),
+        "HIPPOCAMPE_MODEL": "openai-chat:scripted",
+        "HIPPOCAMPE_BACKGROUND_MODEL": "openai-chat:background",
+        "HIPPOCAMPE_USER": "dev",
+        "LANG": "C.UTF-8",
+        "TERM": "xterm",
+        "COLUMNS": "80",
+    }
+
+
+@pytest.fixture
+def hippo_of(folder: Path, hashed: None) -> Callable[[], Hippocampe]:
+    return lambda: Hippocampe.open(Config(folder, embedder="hashed:64", background=False))
+
+
+@pytest.fixture
+def english(hippo_of: Callable[[], Hippocampe]) -> None:
+    with hippo_of() as hippo:
+        hippo.update_settings(scope=HERE, language="en")
+
+
+Talk = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def talk(environment: dict[str, str], script: Script) -> Talk:
+    """Run the chat over pipes."""
+
+    def run(*lines: str, more: tuple[str, ...] = (), **variables: str) -> Any:
+        return subprocess.run(
+            [sys.executable, "-c", START, "chat", "--embedder", "hashed:64", *more],
+            input="\n".join(lines),
+            capture_output=True,
+            encoding="utf-8",
+            env=environment | variables,
+            timeout=PATIENCE,
+        )
+
+    return run
+
+
+class Terminal:
+    """A chat in a terminal of 60 columns."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._own, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START, "chat", "--embedder", "hashed:64"],
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            env={name: value for name, value in environment.items() if name != "COLUMNS"},
+            # Its own session, whose terminal sends it Ctrl-C.
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(other)
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._seen = ""
+
+    def until(self, text: str) -> str:
+        """What is shown up to a text, without what controls the terminal."""
+        ends = monotonic() + PATIENCE
+        while text not in self._seen:
+            assert select.select([self._own], [], [], max(0, ends - monotonic()))[0], self._seen
+            try:
+                self._seen += self._decoder.decode(os.read(self._own, 65_536))
+            except OSError:
+                raise AssertionError(f"the chat ended: {self._seen}") from None
+        shown, _, self._seen = self._seen.partition(text)
+        return ESCAPES.sub("", shown).replace("\r", "")
+
+    def type(self, line: str) -> None:
+        self.press(line.encode() + b"\n")
+
+    def press(self, key: bytes) -> None:
+        os.write(self._own, key)
+
+    def exit(self) -> int:
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._own)
+
+
+@pytest.fixture
+def terminal(environment: dict[str, str], script: Script) -> Iterator[Terminal]:
+    shown = Terminal(environment)
+    yield shown
+    shown.close()
+
+
+def test_the_reasons_of_a_reminder_are_in_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+    signals = (Signal("phrase", 1.0, 1, 1.25), Signal("date_asked", 1.0, None, 0.5))
+    found = Recollection("1", "memory", "Nina part\nle 3 mai", 0.8)
+    trace = Trace([Considered(replace(found, why=signals), "search", "injected")])
+    injection = Injection("1", "…", (found,), 9, 4.0, trace)
+    usage = Usage(turns=2, injected_tokens=24)
+    reply = Reply("happy", "Le 3 mai.", injected=(found,), usage=usage, injection=injection)
+    out(show.reminders(reply, "fr"))
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "0.80 search  memory · Nina part le 3 mai",
+        "             pourquoi : les mêmes mots (+1.2); donne une date (+0.5)",
+        "12 tokens · 4 ms",
+    ]
+
+
+class TestPipes:
+    def test_a_conversation(
+        self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        script.call("search_memories", query="dev")
+        script.call("store_memory", content="Dev broke a shoulder", subjects=["dev", "injury"])
+        script.respond("Oh no!\nWhen was that?", "sad")
+        script.respond("Get well soon. [bold]Zoé[/bold] \x1b[31m")
+        done = talk("I broke my shoulder", "", "last week")
+        assert done.returncode == 0, done.stderr
+        greeting, *shown = done.stdout.splitlines()
+        assert greeting == "openai-chat:scripted. /help lists the commands, Ctrl-D leaves."
+        assert [re.sub(r"[\d,]+ tokens", "N tokens", line) for line in shown] == [
+            "  · search_memories dev",
+            "  · store_memory Dev broke a shoulder, dev injury",
+            "eko › Oh no!",
+            "When was that?",
+            "  + [fact] Dev broke a shoulder",
+            "  sad · N tokens",
+            r"eko › Get well soon. [bold]Zoé[/bold] \u001b[31m",
+            "  happy · N tokens",
+        ]
+        assert done.stderr == ""
+        with hippo_of() as hippo:
+            said = [(each.author, each.content) for each in hippo.messages(scope=HERE)]
+        assert said[0] == ("dev", "I broke my shoulder")
+        assert said[2] == ("dev", "last week")
+
+    def test_in_french(self, talk: Talk, script: Script) -> None:
+        done = talk("/help", "/why", "/memories", "/danse", "/forget")
+        assert done.stdout.splitlines() == [
+            "openai-chat:scripted. /help donne les commandes, Ctrl-D quitte.",
+            *done.stdout.splitlines()[1:7],
+            "Il n'y a pas encore de réponse.",
+            "Aucun résultat.",
+            "/danse n'existe pas : voir /help.",
+            "Dis ce qu'il faut oublier : /forget SUJET",
+        ]
+        assert "les souvenirs récents" in done.stdout
+
+    def test_memories_why_self_and_forget(
+        self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        with hippo_of() as hippo:
+            hippo.remember("Nina plays the tuba in Ordizan", scope=HERE)
+            hippo.remember("Owen repairs clocks", scope=HERE)
+            hippo.remember(
+                "I can see the lobby", scope=Scope(), collection="self", category="capability"
+            )
+        script.respond("The tuba, in Ordizan.")
+        done = talk(
+            "/memories tuba",
+            "does Nina play the tuba in Ordizan?",
+            "/why",
+            "/self",
+            "/forget the tuba of Nina",
+            "n",
+            "/forget the tuba of Nina",
+            "y",
+            "/memories",
+        )
+        shown = done.stdout
+        assert done.returncode == 0, done.stderr
+        found, _, rest = shown.partition("eko ›")
+        assert "[fact] Nina plays the tuba in Ordizan" in found
+        why, _, rest = rest.partition("self · capability (1)\n  I can see the lobby\n")
+        assert re.search(r"[01]\.\d\d \w+ +memory · Nina plays the tuba in Ordizan", why)
+        assert re.search(r"\d+ tokens · \d+ ms", why)
+        refused, _, done_ = rest.partition("Nothing was changed.")
+        assert "[memory] Nina plays the tuba in Ordizan" in refused
+        assert "Forgotten: " in done_
+        assert "Nina plays" not in done_.partition("Forgotten: ")[2]
+        assert "[fact] Owen repairs clocks" in done_
+
+    def test_an_error_of_the_model_is_one_line_and_the_chat_goes_on(
+        self, talk: Talk, script: Script, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        script.add(Answer("no", status=401))
+        script.respond("Oui.")
+        done = talk("tu es là ?", "et là ?")
+        assert done.returncode == 0
+        assert done.stderr == (
+            "error: the provider refused the key for 'scripted': check the key in the environment.\n"
+        )
+        assert "eko › Oui." in done.stdout
+        with hippo_of() as hippo:
+            assert [each.content for each in hippo.messages(scope=HERE)] == [
+                "tu es là ?",
+                "et là ?",
+                "Oui.",
+            ]
+
+    def test_the_mode_is_a_setting_of_the_space(
+        self, talk: Talk, script: Script, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        assert talk(more=("--mode", "agentic", "--space", "work")).returncode == 0
+        with hippo_of() as hippo:
+            assert hippo.settings(scope=Scope(space="work")).companion_mode == "agentic"
+        wrong = talk(more=("--mode", "psychic"))
+        assert wrong.returncode == 1
+        assert "companion_mode" in wrong.stderr
+
+    def test_without_a_model_it_says_what_to_set(self, talk: Talk, folder: Path) -> None:
+        done = talk("salut", HIPPOCAMPE_MODEL="")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "error: no language model is set: set HIPPOCAMPE_MODEL, such as openai:gpt-5-mini, and "
+            "the key of its provider, such as OPENAI_API_KEY.\n"
+        )
+        assert not folder.exists()
+
+    def test_without_a_key_it_says_which_one(self, talk: Talk) -> None:
+        done = talk(
+            "salut", OPENAI_API_KEY="", HIPPOCAMPE_MODEL="anthropic:x", ANTHROPIC_API_KEY=""
+        )
+        assert done.returncode == 1
+        assert done.stderr == (
+            "error: the model 'anthropic:x' has no key: set ANTHROPIC_API_KEY, the key of its "
+            "provider.\n"
+        )
+
+
+class TestTerminal:
+    def test_an_answer_is_streamed_and_wrapped_between_words(
+        self, terminal: Terminal, script: Script
+    ) -> None:
+        terminal.until("dev › ")
+        script.call("search_memories", query="ski")
+        script.respond("Repose-toi bien, et surtout ne va pas skier avant que cela guérisse !")
+        terminal.type("je me suis cassé l'épaule")
+        assert "réfléchit…" in terminal.until("search_memories ski")
+        shown = terminal.until("dev › ")
+        answer = shown[shown.index("eko › ") :].splitlines()
+        assert answer[0].rstrip() == "eko › Repose-toi bien, et surtout ne va pas skier avant que"
+        assert answer[1] == "cela guérisse !"
+        assert answer[2].startswith("  happy · ")
+        terminal.press(CTRL_D)
+        assert terminal.exit() == 0
+
+    def test_ctrl_c_cancels_an_answer_and_a_second_one_leaves(
+        self, terminal: Terminal, script: Script, server: ModelServer
+    ) -> None:
+        terminal.until("dev › ")
+        script.add(Answer(delay=PATIENCE))
+        terminal.type("tu dors ?")
+        terminal.until("réfléchit…")
+        ends = monotonic() + PATIENCE
+        while not server.requests and monotonic() < ends:
+            sleep(0.02)
+        terminal.press(CTRL_C)
+        terminal.until("Annulé ; ton message est gardé.")
+        terminal.until("Ctrl-C encore une fois pour quitter.")
+        terminal.until("dev › ")
+        script.respond("Non.")
+        terminal.type("et là ?")
+        terminal.until("Non.")
+        terminal.until("dev › ")
+        terminal.press(CTRL_C)
+        terminal.until("Ctrl-C encore une fois pour quitter.")
+        terminal.until("dev › ")
+        terminal.press(CTRL_C)
+        assert terminal.exit() == 0
+
+    def test_quit(self, terminal: Terminal) -> None:
+        terminal.until("dev › ")
+        terminal.type("/quit")
+        assert terminal.exit() == 0
