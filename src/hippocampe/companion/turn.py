@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from pydantic_ai.messages import ModelResponse
+
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.types import Memory, Recollection, Scope, Settings
 
@@ -18,6 +20,8 @@ class Turn:
         injected: The items of the reminder.
         injected_tokens: The tokens of the reminder.
         touched: Memories that were stored or deleted.
+        responses: What the model answered, request by request.
+        results: What the tools of the host returned.
     """
 
     hippo: AsyncHippocampe
@@ -27,6 +31,8 @@ class Turn:
     injected: tuple[Recollection, ...] = ()
     injected_tokens: int = 0
     touched: list[Memory] = field(default_factory=list[Memory])
+    responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
+    results: list[str] = field(default_factory=list[str])
 
     @property
     def own_scope(self) -> Scope:
