@@ -61,7 +61,8 @@ class BackgroundModel:
             retries=1,
         )
         with translated():
-            result = await agent.run(prompt)
+            async with agent:  # closes its connections
+                result = await agent.run(prompt)
         usage = result.usage
         return Answer(
             result.output,
