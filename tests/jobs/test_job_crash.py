@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from ledgers import HERE, Handler, context_of, handle, queue, run_of
 
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.jobs.runner import INTERRUPTED, MAX_ATTEMPTS
 from hippocampe.store import job_runs
-from ledgers import HERE, Handler, context_of, handle, queue, run_of
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
@@ -27,8 +27,9 @@ def digest(context, run):
         time.sleep(300)
 
 JOBS["digest"] = digest
+with Hippocampe.open(Config(folder=folder, embedder="hashed:32", background=False)) as hippo:
+    hippo.observe("le four chauffe", scope=scope, at="2026-01-01T00:00:00+00:00")
 hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:32"))
-hippo.observe("le four chauffe", scope=scope, at="2026-01-01T00:00:00+00:00")
 time.sleep(300)
 """
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from ledgers import HERE, Handler, context_of, handle, queue, run_of
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, JobRun
@@ -27,7 +28,6 @@ from hippocampe.jobs import runner
 from hippocampe.jobs.runner import BACK_OFF, KEPT, MAX_ATTEMPTS
 from hippocampe.store import job_runs
 from hippocampe.testing import ModelServer
-from ledgers import HERE, Handler, context_of, handle, queue, run_of
 
 pytestmark = pytest.mark.usefixtures("hashed")
 SECRET = "Zoé joue du tuba"
@@ -158,11 +158,12 @@ def test_an_outage_of_a_day_loses_nothing(
         ended = hippo.run_jobs(scope=HERE)
         assert [run.state for run in ended] in ([], ["failed"])
         delays += [run.due_at - clock.now for run in ended]
-        clock.advance(seconds=10)
+        clock.advance(minutes=1)
     # One run of the five tries; the others wait with it.
     assert len(tried) < DAY / timedelta(minutes=10) + 10
     assert delays[0] < timedelta(seconds=31)
-    assert timedelta(minutes=9) < max(delays) <= timedelta(minutes=10)
+    assert delays[-1] > timedelta(minutes=9)
+    assert max(delays) <= timedelta(minutes=10)
     assert hippo.stats(scope=HERE).jobs.get("parked") is None
     down = False
     clock.advance(minutes=10)
@@ -226,9 +227,7 @@ def test_a_clock_that_was_set_back_delays_nothing(
     assert [run.state for run in hippo.run_jobs(scope=HERE)] == ["done"]
 
 
-def test_two_threads_run_nothing_twice(
-    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_threads_run_nothing_twice(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
     under_way, at_once = 0, 0
 
     def work(context: Context, run: JobRun) -> str:
