@@ -108,14 +108,15 @@ Meet = Callable[..., "Companion"]
 
 
 @pytest.fixture
-def meet(hippo: Hippocampe, server: ModelServer) -> Iterator[Meet]:
+def meet(request: pytest.FixtureRequest, server: ModelServer) -> Iterator[Meet]:
     """Start a companion, by default over the test's memory, with the scripted model."""
     from hippocampe.companion import Companion
 
     with ExitStack() as stack:
 
         def start(memory: Hippocampe | None = None, **options: Any) -> Companion:
-            companion = Companion(memory or hippo, **{"model": MODEL, **options})
+            memory = memory or request.getfixturevalue("hippo")
+            companion = Companion(memory, **{"model": MODEL, **options})
             return stack.enter_context(companion)
 
         yield start

@@ -79,6 +79,9 @@ class AsyncHippocampe:
         return await asyncio.to_thread(end, begun, scope=scope)
 
     after_turn = _awaited(Hippocampe.after_turn)
+    digest = _awaited(Hippocampe.digest)
+    compact = _awaited(Hippocampe.compact)
+    extract = _awaited(Hippocampe.extract)
     messages = _awaited(Hippocampe.messages)
     search_text = _awaited(Hippocampe.search_text)
     notes = _awaited(Hippocampe.notes)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from hippocampe.config import Config
 from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
-from hippocampe.curation.revise import UNSET, Unset
+from hippocampe.distillation import compaction, extraction
+from hippocampe.distillation import digest as digest_step
 from hippocampe.engine import model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Traced, note_result
-from hippocampe.errors import IndexUnavailable, StoreError
+from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn
@@ -31,8 +32,11 @@ from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, ve
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
+    UNSET,
     Association,
+    Compacted,
     Counts,
+    Distilled,
     History,
     Imported,
     Injection,
@@ -56,6 +60,7 @@ from hippocampe.types import (
     Settings,
     State,
     Stats,
+    Unset,
     Verification,
 )
 from hippocampe.validation import check_id, check_path, check_scope
@@ -220,7 +225,7 @@ class Hippocampe:
         key: str | None = None,
         subjects: Sequence[str] = (),
         importance: float | None = None,
-        ttl: str | timedelta | None = None,
+        ttl: str | timedelta | Unset | None = UNSET,
         occurred_at: When = None,
         source: str = "conversation",
         replaces: Sequence[str] = (),
@@ -241,7 +246,8 @@ class Hippocampe:
             key: A unique name in the space; writing it again replaces the value.
             subjects: Flat tags; an empty list counts as omitted.
             importance: 0 to 1; default of a new memory: that of its type.
-            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+            ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
+                of the category in the setting `category_ttl`, or for ever.
             occurred_at: When it happened, if not now.
             source: Its origin.
             replaces: Ids of memories that it supersedes.
@@ -633,8 +639,20 @@ class Hippocampe:
 
     def observe(
         self, content: str, *, scope: Scope, at: When = None, external_id: str | None = None
-    ) -> Message:
+    ) -> Message | None:
         """Store a message of an observed room as live: it can be found until the next digest.
+
+        Only messages of the rooms in the setting `live_rooms` are kept, and none that contains a
+        name of the setting `companion_names` as a word: the companion handles those.
+
+        Args:
+            content: The message. Web addresses stay text.
+            scope: The space, the author, and the room as the channel.
+            at: When it was said; None is now.
+            external_id: Its id in the source; a repeat returns the stored message.
+
+        Returns:
+            The message; None if it is not kept, and then nothing is stored.
 
         Raises:
             InvalidInput: The message cannot be stored.
@@ -714,18 +732,35 @@ class Hippocampe:
         scope: Scope,
         assistant: str = "assistant",
         at: When = None,
+        tool_results: Sequence[str] = (),
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
-        A crash loses nothing: the next open indexes pending turns. The turn is not injected into its
-        own channel again. Injected text is removed from the messages before storing.
+        With a language model, what is worth remembering is extracted in the background too. A crash
+        loses nothing: the next open indexes pending turns. The turn is not injected into its own
+        channel again. Injected text is removed from the messages before storing.
+
+        Args:
+            user_message: What the user of the scope wrote.
+            reply: What the assistant answered, if anything.
+            scope: The space, the user and the channel.
+            assistant: Author of the reply.
+            at: Time of the exchange, if not now.
+            tool_results: What tools returned to the assistant: `search_text` and the extraction read
+                them; `recall` finds the turn without them.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
         """
         turn_id = self._write(
             lambda context: conversation.after_turn(
-                context, user_message, reply, scope=scope, assistant=assistant, at=at
+                context,
+                user_message,
+                reply,
+                scope=scope,
+                assistant=assistant,
+                at=at,
+                tool_results=tool_results,
             ),
             scope,
         )
@@ -733,30 +768,89 @@ class Hippocampe:
         self._runner.wake()
         return turn_id
 
+    def digest(self, *, scope: Scope) -> Distilled:
+        """Turn the live messages of the space into memories now, whatever the `digest_hours`.
+
+        Each message is digested once; messages that arrive meanwhile stay live. Without a configured
+        language model they become turns. A call during another digest waits, and finds nothing left.
+
+        Raises:
+            ModelError: The language model gave no usable answer. What was digested before stays; the
+                rest stays live.
+            EmbedderError: Statements cannot be embedded; likewise.
+        """
+        return self._write(
+            lambda context: digest_step.digest(context, space=scope.space),
+            scope,
+            Traced("upsert_memory", "digest"),
+        )
+
+    def compact(self, *, scope: Scope) -> Compacted:
+        """Summarise the oldest messages in the working history of the scope's channel.
+
+        Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
+        other messages are still found by full text and as turns. Without a configured language
+        model, the summary is made of their most telling sentences.
+
+        Raises:
+            InvalidInput: The scope names no channel.
+            ModelError: The language model gave no usable answer; the messages stay.
+            EmbedderError: The summary cannot be embedded; likewise.
+        """
+        channel = check_scope(scope).channel
+        if channel is None:
+            raise InvalidInput("compact needs a channel: give one in the scope.")
+        return self._write(
+            lambda context: compaction.compact(context, space=scope.space, channel=channel),
+            scope,
+            Traced("upsert_memory", "compact"),
+        )
+
+    def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
+        """Extract what is worth remembering from an exchange now, with the language model.
+
+        With a model, this happens in the background after each `after_turn`. What is known already, what
+        only the assistant said, and small talk are left out.
+
+        Returns:
+            The number of messages read, and what was stored, in order.
+
+        Raises:
+            NotFound: The space has no such turn, or it was forgotten.
+            ModelUnavailable: No language model is configured, or none answered.
+            InvalidAnswer: The answer of the model does not have the requested form.
+            BudgetSpent: The background share of the daily budget is spent.
+            InvalidInput: The id is not text.
+        """
+        check_id(turn_id, name="turn_id")
+        return self._write(
+            lambda context: extraction.extract(context, turn_id, space=scope.space), scope
+        )
+
     def messages(
         self,
         *,
         scope: Scope,
         since: When = None,
         until: When = None,
-        limit: int = 20,
         working: bool = False,
+        limit: int = 20,
     ) -> list[Message]:
         """The latest messages of the scope's channel (of all, if it names none), oldest first.
 
         Args:
-            scope: The space and the channel.
+            scope: The space, and the channel if only one is wanted.
             since: Earliest time, inclusive.
             until: Latest time, exclusive.
+            working: Only the working history: exchanges that are not compacted yet.
             limit: At most this many, 1 to 1,000.
-            working: Only those of the working history.
 
         Raises:
             InvalidInput: An argument is invalid.
         """
         return self._read(
             lambda context: conversation.messages(
-                context, scope=scope, since=since, until=until, limit=limit, working=working
+                context, scope=scope, since=since, until=until, working=working, limit=limit
             ),
             scope,
         )

@@ -19,6 +19,13 @@ Metadata = Mapping[str, MetadataValue]
 JobState = Literal["waiting", "running", "done", "failed", "parked"]
 """Of a job run: `failed` waits for its next attempt; `parked` waits for `retry_job`."""
 
+
+class Unset:
+    """The type of `UNSET`: an argument that the caller left out, where None is a value."""
+
+
+UNSET = Unset()
+
 DEFAULT_IMPORTANCE: Mapping[str, float] = {
     "identity": 1.0,
     "goal": 0.9,

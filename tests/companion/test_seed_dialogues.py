@@ -190,6 +190,7 @@ class TestAgentic:
         results, _ = told(companion, "Tu sais que tu peux voir le Lobby maintenant ?")
         stored = results[0]
         assert f"- [capability_request] (id: {goal.id}) {goal.content}" in stored
+        assert f"- [limitation] (id: {limitation.id}) {limitation.content}" in stored
         assert other.id not in stored
         assert contents(hippo, "goal") == []
         assert "Je peux observer les messages du Lobby" in contents(hippo, "self")

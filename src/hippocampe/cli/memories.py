@@ -15,7 +15,7 @@ from hippocampe.cli.call import (
     read_statements,
 )
 from hippocampe.cli.show import memories as show
-from hippocampe.types import Mode
+from hippocampe.types import UNSET, Mode
 
 app = typer.Typer()
 facts_app = typer.Typer(help="Memories under a key: list, set, delete.", cls=ListFirst)
@@ -65,7 +65,11 @@ def remember(
     importance: options.Importance = None,
     ttl: Annotated[
         str | None,
-        typer.Option("--ttl", help="Lifetime: 1h, 7d, 2w.", show_default="for ever"),
+        typer.Option(
+            "--ttl",
+            help="Lifetime: 1h, 7d, 2w, or never.",
+            show_default="that of the category, or never",
+        ),
     ] = None,
     occurred_at: options.OccurredAt = None,
     source: Annotated[str, typer.Option(help="Origin of the statement.")] = "conversation",
@@ -87,7 +91,7 @@ def remember(
         "key": key,
         "subjects": subject or (),
         "importance": importance,
-        "ttl": ttl,
+        "ttl": UNSET if ttl is None else None if ttl == "never" else ttl,
         "occurred_at": occurred_at,
         "source": source,
         "replaces": replaces or (),
@@ -236,8 +240,6 @@ def edit(
 
     Metadata is replaced as a whole; {} removes it.
     """
-    from hippocampe.curation.revise import UNSET
-
     pairs = options.read_metadata(metadata)
     given = (content, type, category, subject or None, importance, ttl, occurred_at, pairs)
     if all(value is None for value in given):

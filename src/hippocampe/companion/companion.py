@@ -138,16 +138,16 @@ class AsyncCompanion:
         await self.hippo.check_budget(scope=scope)
         settings = await self.hippo.settings(scope=scope)
         now = await self.hippo.now()
-        history = agent.history(
-            await self._sessions.exchanges(session, scope, settings, now), settings, scope.user
-        )
+        exchanges = await self._sessions.exchanges(session, scope, settings, now)
         turn = Turn(self.hippo, scope, settings)
-        await remind(turn, message)
+        await remind(
+            turn, message, already=frozenset[str]().union(*(e.reminded for e in exchanges))
+        )
         running = agent.run(
             model,
             turn,
             agent.spoken(message, now, settings, scope.user),
-            history,
+            agent.history(exchanges, settings, scope.user),
             timeout=self._timeout,
             toolsets=self._toolsets,
         )
@@ -160,13 +160,16 @@ class AsyncCompanion:
                     yield event
         assert outcome is not None
         reply = await self._store(turn, message, outcome)
-        exchange = Exchange(now, message, reply.expression, reply.message, turn.reminder)
+        reminded = frozenset(item.id for item in turn.injected)
+        exchange = Exchange(now, message, reply.expression, reply.message, turn.reminder, reminded)
         session.add(exchange, keep=settings.recent_messages)
         yield reply
 
     async def _store(self, turn: "Turn", message: str, outcome: "Outcome") -> Reply:
         """Store the exchange, the facts of a systematic answer, and the cost."""
-        await self.hippo.after_turn(message, outcome.message, scope=turn.scope)
+        await self.hippo.after_turn(
+            message, outcome.message, scope=turn.scope, tool_results=outcome.tool_results
+        )
         for noticed in outcome.noticed:
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
         usage = await self._record(turn, outcome)
@@ -274,6 +277,7 @@ class Companion:
         space: str = "default",
     ) -> Reply:
         """Answer a message; see `AsyncCompanion.ask`."""
+        self._check_open()
         return self._wait(self._companion.ask(message, user=user, channel=channel, space=space))
 
     def stream(
@@ -285,6 +289,7 @@ class Companion:
         space: str = "default",
     ) -> Generator[Event]:
         """Answer a message, event by event; see `AsyncCompanion.stream`."""
+        self._check_open()
         events = self._companion.stream(message, user=user, channel=channel, space=space)
         try:
             while True:
@@ -300,6 +305,10 @@ class Companion:
             return await work
 
         return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result()
+
+    def _check_open(self) -> None:
+        if self._loop.is_closed():
+            raise ModelUnavailable("this companion was closed: start another one.")
 
     def close(self) -> None:
         """Release the connections. Idempotent."""

@@ -1,29 +1,40 @@
 """What the companion is reminded of before it answers, by mode."""
 
+from collections.abc import Collection
+
 from hippocampe.companion.turn import Turn
 from hippocampe.injection import render, tokens
 from hippocampe.language.text import words
 from hippocampe.types import Injection, Recollection
 
-LIMITATION_SCORE = 0.5
+LIVE_SCORE = 0.1
+"""Relevance of live messages. They are few and of the day, and "ok" or "lol" stay below 0.06."""
+LIMITATION_SCORE = 0.31
+"""Cosine: a request restates the limitation rather than asking about it, so only meaning counts."""
 MAX_LIMITATIONS = 2
 MAX_CONNECTIONS = 3
 
 
-async def remind(turn: Turn, message: str) -> None:
+async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> None:
     """Give a turn what is relevant to its message.
 
     Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
     a limitation recalls it, and goals of connection with the speaker are recalled.
+
+    Args:
+        turn: The turn.
+        message: What the user says.
+        already: Ids of the items that the model still sees.
     """
     injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
     items = list(injection.items)
+    more = await _live(turn, message)
     if turn.settings.companion_mode == "agentic":
         items = [item for item in items if item.kind == "live"]
     else:
-        known = {item.id for item in items}
-        own = [*await _limitations(turn, message), *await _connections(turn)]
-        items += [item for item in own if item.id not in known]
+        more += [*await _limitations(turn, message), *await _connections(turn)]
+    known = {*already, *(item.id for item in items)}
+    items += [item for item in more if item.id not in known]
     if items == list(injection.items):
         turn.reminder, turn.injected = injection.text, injection.items
         turn.injected_tokens = injection.tokens
@@ -40,6 +51,16 @@ async def remind(turn: Turn, message: str) -> None:
     turn.injected_tokens = rendered.tokens
 
 
+async def _live(turn: Turn, message: str) -> list[Recollection]:
+    """The live messages that are relevant, best first."""
+    limit = turn.settings.live_limit
+    if not limit:
+        return []
+    return await turn.hippo.recall(
+        message, scope=turn.scope, limit=limit, collections=("live",), min_score=LIVE_SCORE
+    )
+
+
 async def _limitations(turn: Turn, message: str) -> list[Recollection]:
     """Limitations that a request meets."""
     return await turn.hippo.recall(
@@ -48,6 +69,7 @@ async def _limitations(turn: Turn, message: str) -> list[Recollection]:
         limit=MAX_LIMITATIONS,
         collections=("self",),
         category="limitation",
+        mode="semantic",
         min_score=LIMITATION_SCORE,
     )
 

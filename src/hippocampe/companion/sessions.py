@@ -17,8 +17,9 @@ MAX_SESSIONS = 1_000
 class Exchange:
     """A message and its answer.
 
-    `reminder` is what the model was reminded of. It stays in the requests of the session, because
-    items are not injected again while the model still sees them; it is never stored.
+    `reminder` is what the model was reminded of, `reminded` the ids of its items. It stays in the
+    requests of the session, because items are not given again while the model still sees them; it is
+    never stored.
     """
 
     at: datetime
@@ -26,6 +27,7 @@ class Exchange:
     expression: str
     reply: str
     reminder: str = ""
+    reminded: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

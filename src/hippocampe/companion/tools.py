@@ -17,8 +17,8 @@ P = ParamSpec("P")
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
-SETTLED_SCORE = 0.3
-"""Relevance above which a limitation or a request is named as one that a capability may settle."""
+SETTLED_SCORE = 0.35
+"""Cosine above which a limitation or a request is named as one that a capability may settle."""
 SETTLED_LIMIT = 5
 
 
@@ -196,6 +196,7 @@ async def _settled_by(turn: Turn, capability: Memory) -> list[Memory]:
             collections=(collection,),
             category=category,
             min_score=SETTLED_SCORE,
+            mode="semantic",
         )
     return _memories(found)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe.engine import backlog
+from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.index.documents import (
@@ -16,11 +16,16 @@ from hippocampe.index.documents import (
     turn_text,
 )
 from hippocampe.language.datetimes import as_utc
-from hippocampe.store import conversations, schema
+from hippocampe.language.mentions import mentions
+from hippocampe.language.text import fold
+from hippocampe.store import conversations, job_runs, schema
 from hippocampe.store.conversations import Turn
-from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope, Settings
 from hippocampe.validation import (
+    MAX_LIMIT,
+    check_flag,
     check_limit,
+    check_list,
     check_text,
     clean_text,
     is_injection,
@@ -133,10 +138,11 @@ def after_turn(
     scope: Scope,
     assistant: str,
     at: datetime | str | None,
+    tool_results: Sequence[str] = (),
 ) -> str:
-    """Store an exchange and schedule the indexing of its turn.
+    """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
-    A message that contains only injected text is dropped.
+    A message that contains only injected text is dropped, and so is an empty tool result.
 
     Args:
         context: The open memory.
@@ -145,6 +151,8 @@ def after_turn(
         scope: The space, the user and the channel.
         assistant: Author of the reply.
         at: Time of the exchange; None is now.
+        tool_results: What tools returned to the assistant. Full text finds them; the turn that recall
+            finds does not contain them.
 
     Returns:
         The id of the turn.
@@ -158,7 +166,7 @@ def after_turn(
     if reply is not None:
         utterances.append((reply, assistant, "assistant"))
     utterances = [each for each in utterances if not is_injection(each[0])] or utterances
-    messages = [
+    spoken = [
         make_message(
             context,
             content,
@@ -171,14 +179,49 @@ def after_turn(
         )
         for content, author, role in utterances
     ]
-    draft = make_turn(messages)
+    returned = [
+        make_message(
+            context,
+            content,
+            space=scope.space,
+            author=None,
+            role="tool",
+            channel=scope.channel,
+            at=when,
+        )
+        for content in check_list("tool_results", tool_results)
+        if content.strip() and not is_injection(content)
+    ]
+    turn = make_turn(spoken).turn
+    messages = [*spoken, *returned]
+    recent = settings.read(context, scope=scope).recent_messages
     with context.change() as change:
-        conversations.add_turns(change.connection, [draft.turn])
-        ids = [draft.turn.id] * len(messages)
+        conversations.add_turns(change.connection, [turn])
+        ids = [turn.id] * len(messages)
         conversations.add_messages(change.connection, messages, context.now(), ids)
-        change.index_later("turn", draft.turn.id, scope.space)
+        change.index_later("turn", turn.id, scope.space)
+        if context.language_model is not None:
+            job_runs.add(
+                change.connection,
+                "extract",
+                scope.space,
+                due_at=context.now(),
+                payload={"turn": turn.id},
+            )
+        _queue_compaction(change.connection, context.now(), turn, recent)
     backlog.embed_soon(context)
-    return draft.turn.id
+    return turn.id
+
+
+def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent: int) -> None:
+    """Queue the compaction of a channel whose working history is twice as long as it may stay."""
+    if conversations.working_count(connection, turn.space, turn.channel) <= 2 * recent:
+        return
+    payload = {"channel": turn.channel}
+    states = ("waiting", "failed")
+    waiting = job_runs.find(connection, turn.space, job="compact", states=states, limit=MAX_LIMIT)
+    if not any(run.payload == payload for run in waiting):
+        job_runs.add(connection, "compact", turn.space, due_at=now, payload=payload)
 
 
 def observe(
@@ -188,8 +231,13 @@ def observe(
     scope: Scope,
     at: datetime | str | None,
     external_id: str | None,
-) -> Message:
+) -> Message | None:
     """Store a message of an observed room as live. Idempotent for one `external_id`.
+
+    A message that names the companion, or that it wrote, is not stored: it is handled as an exchange.
+
+    Returns:
+        The message; None if its room is not observed or the companion handles it.
 
     Raises:
         InvalidInput: The message is invalid.
@@ -205,6 +253,8 @@ def observe(
         external_id=external_id,
         live=True,
     )
+    if not _is_overheard(message, settings.read(context, scope=scope)):
+        return None
     with context.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one message.
         if known := _already_stored(change.connection, message):
@@ -213,6 +263,14 @@ def observe(
         change.index_later("live", message.id, scope.space)
     backlog.embed_soon(context)
     return message
+
+
+def _is_overheard(message: Message, chosen: Settings) -> bool:
+    if message.channel not in chosen.live_rooms:
+        return False
+    names = chosen.companion_names
+    own = fold(message.author or "") in map(fold, names)
+    return not own and not mentions(message.content, names)
 
 
 def _already_stored(connection: Connection, message: Message) -> Message | None:
@@ -234,10 +292,19 @@ def messages(
     scope: Scope,
     since: datetime | str | None,
     until: datetime | str | None,
-    limit: int,
     working: bool,
+    limit: int,
 ) -> list[Message]:
-    """The latest messages of the scope's channel (of every channel without one), oldest first."""
+    """The latest messages of the scope's channel (of every channel without one), oldest first.
+
+    Args:
+        context: The open memory.
+        scope: The space and the channel.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        working: Only those of the working history.
+        limit: Maximum number.
+    """
     limit = check_limit(limit)
     conditions = conversations.said_in(
         schema.message,
@@ -246,7 +313,7 @@ def messages(
         since=as_utc(since, name="since"),
         until=as_utc(until, name="until"),
     )
-    if working:
+    if check_flag("working", working):
         conditions.append(schema.message.c.working.is_(True))
     with context.store.read() as connection:
         found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)

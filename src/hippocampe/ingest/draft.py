@@ -8,9 +8,10 @@ from typing import TypedDict
 from uuid6 import uuid7
 
 from hippocampe.consolidation.decide import subjects_of
+from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_utc, parse_ttl
-from hippocampe.types import MAX_LABEL_CHARACTERS, Memory, Metadata, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
 from hippocampe.validation import (
     check_collection,
     check_importance,
@@ -35,7 +36,7 @@ class Details(TypedDict, total=False):
     key: str | None
     subjects: Sequence[str]
     importance: float | None
-    ttl: str | timedelta | None
+    ttl: str | timedelta | Unset | None
     occurred_at: datetime | str | None
     source: str
     replaces: Sequence[str]
@@ -52,12 +53,14 @@ class Draft:
         names: Subjects extracted from the content.
         replaces: Ids of memories that the caller asks to supersede.
         given: The `INHERITED_FIELDS` that the caller gave.
+        keeps_lifetime: Whether the caller gave a time to live, or None for ever.
     """
 
     memory: Memory
     names: tuple[str, ...]
     replaces: tuple[str, ...] = ()
     given: frozenset[str] = frozenset(INHERITED_FIELDS)
+    keeps_lifetime: bool = True
 
 
 def make_draft(
@@ -71,7 +74,7 @@ def make_draft(
     key: str | None = None,
     subjects: Sequence[str] = (),
     importance: float | None = None,
-    ttl: str | timedelta | None = None,
+    ttl: str | timedelta | Unset | None = UNSET,
     occurred_at: datetime | str | None = None,
     source: str = "conversation",
     replaces: Sequence[str] = (),
@@ -84,7 +87,11 @@ def make_draft(
         InvalidInput: An argument is invalid.
     """
     now = context.now()
-    lifetime = parse_ttl(ttl)
+    lifetime = (
+        default_lifetime(context, scope.space, collection, category)
+        if isinstance(ttl, Unset)
+        else parse_ttl(ttl)
+    )
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
@@ -114,4 +121,20 @@ def make_draft(
         name for name, value in zip(INHERITED_FIELDS, values, strict=True) if value is not None
     )
     names = tuple(subjects_of(memory.content))
-    return Draft(memory, names, check_list("replaces", replaces), frozenset(given))
+    return Draft(
+        memory,
+        names,
+        check_list("replaces", replaces),
+        frozenset(given),
+        keeps_lifetime=not isinstance(ttl, Unset),
+    )
+
+
+def default_lifetime(
+    context: Context, space: str, collection: str | None, category: str | None
+) -> timedelta | None:
+    """The time to live of a category in the settings of a space; None is for ever."""
+    if category is None:
+        return None
+    chosen = settings.read(context, scope=Scope(space=space)).category_ttl
+    return parse_ttl(chosen.get(f"{collection}/{category}"))

@@ -13,7 +13,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.index.documents import memory_embedding_text, memory_text
-from hippocampe.ingest.draft import Details, Draft, make_draft
+from hippocampe.ingest.draft import Details, Draft, default_lifetime, make_draft
 from hippocampe.ingest.judgement import Judgement, judge
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Remembered, Scope
@@ -60,7 +60,7 @@ def decide_and_store(
         return _reinforce(change, draft, prepared, judgement.duplicate, judgement)
     memory = draft.memory
     if judgement.replaced:
-        memory = _inherit(draft, judgement.replaced)
+        memory = _inherit(context, draft, judgement.replaced)
     check_collection(memory)
     insert_memory(change, memory, draft.names, prepared)
     supersede_and_link(change, memory, judgement)
@@ -83,7 +83,7 @@ def inherited_importance(old: Memory, type: str) -> float:
     return old.importance
 
 
-def _inherit(draft: Draft, replaced: Sequence[Memory]) -> Memory:
+def _inherit(context: Context, draft: Draft, replaced: Sequence[Memory]) -> Memory:
     """Complete a statement with the fields of the superseded memories that the caller left out.
 
     The most important memory wins; subjects are the union of all.
@@ -106,6 +106,9 @@ def _inherit(draft: Draft, replaced: Sequence[Memory]) -> Memory:
         inherited["subjects"] = tuple(dict.fromkeys(names))
     if "category" not in given and collection == old.collection:
         inherited["category"] = old.category
+        if not draft.keeps_lifetime:
+            lifetime = default_lifetime(context, memory.space, collection, old.category)
+            inherited["expires_at"] = memory.created_at + lifetime if lifetime else None
     return replace(memory, **inherited)
 
 

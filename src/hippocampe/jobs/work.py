@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from hippocampe.curation import forget
+from hippocampe.distillation import compaction, digest, extraction, settlement
 from hippocampe.engine.context import Context
 from hippocampe.jobs import housekeeping
 from hippocampe.types import JobRun
@@ -24,5 +25,33 @@ def _prune(context: Context, run: JobRun) -> str:
     return f"{housekeeping.prune(context, space=run.space)} forgotten"
 
 
-JOBS: dict[str, Handler] = {"expire": _expire, "decay": _decay, "prune": _prune}
+def _extract(context: Context, run: JobRun) -> str:
+    made = extraction.extract(context, run.payload["turn"], space=run.space, run_id=run.id)
+    return f"{len(made.remembered)} remembered"
+
+
+def _digest(context: Context, run: JobRun) -> str:
+    made = digest.digest(context, space=run.space, run_id=run.id)
+    return f"{made.messages} read, {len(made.remembered)} remembered, {made.turns} turns"
+
+
+def _compact(context: Context, run: JobRun) -> str:
+    channel = run.payload["channel"]
+    made = compaction.compact(context, space=run.space, channel=channel, run_id=run.id)
+    return f"{made.messages} summarised"
+
+
+def _settle(context: Context, run: JobRun) -> str:
+    return f"{settlement.settle_reviews(context, space=run.space, run_id=run.id)} settled"
+
+
+JOBS: dict[str, Handler] = {
+    "extract": _extract,
+    "digest": _digest,
+    "compact": _compact,
+    "settle": _settle,
+    "expire": _expire,
+    "decay": _decay,
+    "prune": _prune,
+}
 """The handlers by the name of their job; runs of other jobs wait."""

@@ -132,6 +132,11 @@ def find(
     return [of_row(row) for row in connection.execute(query.limit(limit))]
 
 
+def forgotten_since(connection: Connection, space: str, since: datetime) -> list[Memory]:
+    """The memories of a space that were forgotten at or after a time."""
+    return find(connection, memory.c.space == space, memory.c.forgotten_at >= since, limit=100)
+
+
 def ids_by(
     connection: Connection, order: ColumnElement[Any], limit: int, *conditions: ColumnElement[bool]
 ) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select
+from sqlalchemy import BindParameter, Connection, bindparam, delete, func, insert, select
 
 from hippocampe.store.driver import read, read_by_ids, write
 from hippocampe.store.memories import CURRENT, get
@@ -175,6 +175,25 @@ def about(
         found |= {row[0]: row for row in read(connection, _ABOUT, **values)}
     # Ids sort by time.
     return [StoredStatement(*found[id]) for id in sorted(found, reverse=True)[:limit]]
+
+
+def count_about(
+    connection: Connection, space: str, collection: str, names: Collection[str]
+) -> dict[str, int]:
+    """The number of current memories of each of these folded subjects."""
+    query = (
+        select(subject.c.name, func.count())
+        .join(memory, memory.c.id == subject.c.memory_id)
+        .where(
+            subject.c.space == space,
+            subject.c.name.in_(list(names)),
+            memory.c.collection == collection,
+            CURRENT,
+        )
+        .group_by(subject.c.name)
+    )
+    counted = {row[0]: row[1] for row in connection.execute(query)}
+    return {name: counted.get(name, 0) for name in names}
 
 
 def same_statement(connection: Connection, new: Memory, equality: str) -> Memory | None:

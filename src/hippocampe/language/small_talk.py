@@ -1,0 +1,72 @@
+"""Recognise small talk: greetings, thanks, laughter, agreement. Pure.
+
+The words are data: `language/*/small_talk.toml`. A message that holds anything else is not small talk.
+"""
+
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Final
+
+from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.sentence import parse
+from hippocampe.language.text import STOP_WORDS, fold, words
+
+MAX_WORDS: Final = 60
+"""Longer messages are not small talk."""
+_FILE: Final = "small_talk"
+_DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1+")
+
+
+def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
+    """Return whether a message tells nothing: "Salut, ça va ?", "haha thanks!", an emoji.
+
+    Args:
+        text: The message.
+        names: Names that tell nothing either, such as that of the companion.
+    """
+    # Cut first: a long text is not read to its end.
+    said = [_short(word) for word in words(text[: MAX_WORDS * 40])]
+    if len(said) > MAX_WORDS:
+        return False
+    line = _phrases().sub(" ", "".join(f" {word}" for word in said))
+    return _tells_nothing() >= set(line.split()) - _folded(names)
+
+
+def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
+    """Return whether a statement only reports small talk: "The user greeted the assistant".
+
+    Args:
+        statement: The statement.
+        names: Names of those who talked.
+    """
+    if parse(statement).negations:
+        # "Does not feel well" is made of the same words as "feels well".
+        return False
+    said = {_short(word) for word in words(statement) if word not in STOP_WORDS}
+    return _tells_nothing() | _reports() >= said - _folded(names)
+
+
+def _short(word: str) -> str:
+    """A word without repeated letters: "saluuut", "hahaha" stay what they are."""
+    return _DRAWN_OUT.sub(r"\1", word)
+
+
+def _folded(names: Collection[str]) -> set[str]:
+    return {_short(word) for name in names for word in words(fold(name))}
+
+
+@cache
+def _tells_nothing() -> frozenset[str]:
+    return frozenset(map(_short, words_of("words", file=_FILE)))
+
+
+@cache
+def _reports() -> frozenset[str]:
+    return frozenset(map(_short, words_of("reports", file=_FILE)))
+
+
+@cache
+def _phrases() -> re.Pattern[str]:
+    phrases: list[str] = load_all(_FILE)["phrases"]
+    return re.compile(rf"(?: (?:{'|'.join(map(_short, phrases))}))(?= |$)")
