@@ -28,7 +28,9 @@ def digest(context, run):
 
 JOBS["digest"] = digest
 with Hippocampe.open(Config(folder=folder, embedder="hashed:32", background=False)) as hippo:
-    hippo.observe("le four chauffe", scope=scope, at="2026-01-01T00:00:00+00:00")
+    hippo.observe("le four chauffe", scope=scope)
+    with hippo._context.store.write() as connection:
+        job_runs.add(connection, "digest", "default", due_at=hippo._context.now())
 hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:32"))
 time.sleep(300)
 """

@@ -313,6 +313,31 @@ def test_done_runs_are_removed_but_the_last(
     assert {run.id for run in hippo.jobs(scope=HERE)} == {last.id, parked}
 
 
+def test_an_error_after_the_end_changes_nothing(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(context: Context, run: JobRun) -> str:
+        with context.store.write() as connection:
+            job_runs.finish(connection, run.id, "1 read", context.now())
+        raise KeyError(SECRET)
+
+    handle(monkeypatch, "extract", work)
+    queue(hippo, "extract")
+    [run] = hippo.run_jobs(scope=HERE)
+    assert (run.state, run.outcome, run.error) == ("done", "1 read", None)
+
+
+def test_an_erased_space_has_no_runs(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(context: Context, run: JobRun) -> str:
+        hippo.erase(scope=HERE, whole_space=True)
+        return "1 read"
+
+    handle(monkeypatch, "extract", work)
+    queue(hippo, "extract")
+    assert len(hippo.run_jobs(scope=HERE)) == 1
+    assert hippo.jobs(scope=HERE) == []
+
+
 def test_read_only_runs_nothing(folder: Path, hippo: Hippocampe) -> None:
     id = queue(hippo, "expire")
     with Hippocampe.open(folder, read_only=True) as beside:

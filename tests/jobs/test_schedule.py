@@ -12,7 +12,9 @@ from hippocampe import Hippocampe, JobRun, Scope, Settings
 from hippocampe.engine.context import Context
 from hippocampe.jobs import schedule
 from hippocampe.jobs.schedule import is_digest_due, next_hour
+from hippocampe.store import associations
 from hippocampe.testing import ModelServer
+from hippocampe.types import Association
 
 pytestmark = pytest.mark.usefixtures("hashed")
 PARIS = "Europe/Paris"
@@ -249,17 +251,24 @@ def test_settling_needs_reviews_and_a_model(
         clock.advance(minutes=9)
         assert hippo.run_jobs(scope=HERE) == []
         clock.advance(minutes=1)
-    hippo.delete(ids[0], scope=HERE, reason="faux")
+    mark_for_review(context_of(hippo), *ids, reason=associations.LEFT_BY_MODEL)
     assert hippo.run_jobs(scope=HERE) == []
 
 
-def mark_for_review(context: Context, id: str, other: str) -> None:
-    from hippocampe.store import associations
-    from hippocampe.types import Association
-
-    edge = Association(id, other, "related_to", "similar", context.now())
+def mark_for_review(context: Context, id: str, other: str, *, reason: str = "similar") -> None:
+    edge = Association(id, other, "related_to", reason, context.now())
     with context.store.write() as connection:
         associations.associate(connection, HERE.space, edge, review=True)
+
+
+def test_a_message_of_another_time_is_digested_at_the_next_hour(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    clock.now = utc("2026-01-17T09:10:00")
+    hippo.observe("le four chauffe", scope=HERE, at="2031-01-17T09:00:00+00:00")
+    assert hippo.run_jobs(scope=HERE) == []
+    clock.advance(hours=4)
+    assert [run.outcome for run in hippo.run_jobs(scope=HERE)] == ["1 read"]
 
 
 def test_daily_jobs_of_spaces_that_want_them(hippo: Hippocampe, clock: FakeClock) -> None:
