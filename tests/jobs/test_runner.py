@@ -27,7 +27,7 @@ from hippocampe.errors import (
 from hippocampe.jobs import runner
 from hippocampe.jobs.runner import BACK_OFF, KEPT, MAX_ATTEMPTS
 from hippocampe.store import job_runs
-from hippocampe.testing import ModelServer
+from hippocampe.testing import Answer, Call, ModelServer
 
 pytestmark = pytest.mark.usefixtures("hashed")
 SECRET = "Zoé joue du tuba"
@@ -449,3 +449,27 @@ def test_a_server_that_is_down_and_comes_back(
     clock.advance(minutes=1)
     server.call("answer", number=2)
     assert [run.state for run in hippo.run_jobs(scope=HERE)] == ["done"]
+
+
+def test_the_thread_extracts_after_an_exchange(open_hippo: Opener, server: ModelServer) -> None:
+    server.brain = lambda request: Answer(calls=(Call("answer", {"statements": []}),))
+    hippo = open_hippo(embedder="hashed:32", model="openai-chat:test", background=True)
+    hippo.after_turn("Ma sœur Nina habite à Lyon", "C'est noté.", scope=HERE)
+    ready = time.monotonic() + 30
+    while hippo.stats(scope=HERE).jobs != {"done": 1} and time.monotonic() < ready:
+        time.sleep(0.02)
+    [run] = hippo.jobs(scope=HERE)
+    assert (run.job, run.state, run.outcome) == ("extract", "done", "0 stored")
+
+
+def test_the_thread_catches_up_on_a_digest_at_start(open_hippo: Opener, clock: FakeClock) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    hippo.observe("Nina a réparé le four", scope=HERE)
+    hippo.close()
+    clock.advance(hours=5)
+    hippo = open_hippo(embedder="hashed:32", background=True)
+    ready = time.monotonic() + 30
+    while hippo.stats(scope=HERE).live and time.monotonic() < ready:
+        time.sleep(0.02)
+    counts = hippo.stats(scope=HERE)
+    assert (counts.live, counts.turns) == (0, 1)
