@@ -102,6 +102,12 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "empty topic": (lambda h: h.forget(" ", scope=HERE), "topic is empty"),
     "empty search": (lambda h: h.search_text("", scope=HERE), "query is empty"),
     "surrogate id": (lambda h: h.get(SURROGATE, scope=HERE), "lone surrogate"),
+    "unknown job": (lambda h: h.jobs(scope=HERE, job="dream"), "choose from extract"),
+    "unknown state": (lambda h: h.jobs(scope=HERE, states=["lost"]), "choose from waiting"),
+    "states is text": (lambda h: h.jobs(scope=HERE, states="parked"), "list"),
+    "jobs limit": (lambda h: h.jobs(scope=HERE, limit=0), "1 to 1000"),
+    "usage limit": (lambda h: h.usage(scope=HERE, limit=0), "1 to 1000"),
+    "usage since": (lambda h: h.usage(scope=HERE, since=datetime(2026, 1, 1)), "timezone"),
     "absent is text": (lambda h: h.verify(absent="Owen"), "list"),
     "absent is empty": (lambda h: h.verify(absent=[""]), "empty"),
 }
@@ -136,6 +142,7 @@ def test_what_cannot_be_used_is_refused(
         lambda h: h.settle(MISSING, "other", scope=HERE),
         lambda h: h.delete_fact("nothing", scope=HERE),
         lambda h: h.erase(scope=HERE, id=MISSING),
+        lambda h: h.retry_job(MISSING, scope=HERE),
     ],
 )
 def test_what_is_not_there_is_said(hashed: None, open_hippo: Any, act: Act) -> None:
@@ -223,6 +230,10 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "settings": ((), {}),
     "update_settings": ((), {"recent_hours": 3}),
     "retrievals": ((), {}),
+    "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
+    "run_jobs": ((), {}),
+    "retry_job": ((MISSING,), {}),
+    "usage": ((), {"limit": 3}),
     "stats": ((), {}),
     "export_to": (("export.jsonl",), {}),
     "import_from": (("export.jsonl",), {}),
