@@ -33,12 +33,28 @@ def observe(
         typer.Option("--external-id", help="Its id in the source; repeats are stored once."),
     ] = None,
 ) -> None:
-    """Store a message of an observed room."""
+    """Store a message of an observed room (setting live_rooms), unless it names the companion."""
     with call.open() as hippo:
         message = hippo.observe(
             content, scope=call.scope, at=call.moment(at), external_id=external_id
         )
     call.answer(message, lambda: show.observed(message))
+
+
+@command(app, "digest", panel=PANEL)
+def digest(call: Call) -> None:
+    """Turn the messages of observed rooms into memories, or into turns without a language model."""
+    with call.open() as hippo:
+        done = hippo.digest(scope=call.scope)
+    call.answer(done, lambda: show.digested(done))
+
+
+@command(app, "compact", panel=PANEL, examples=["compact --channel lobby"])
+def compact(call: Call) -> None:
+    """Summarise the oldest messages of --channel in the working history."""
+    with call.open() as hippo:
+        done = hippo.compact(scope=call.scope)
+    call.answer(done, lambda: show.compacted(done))
 
 
 @command(app, "messages", panel=PANEL)
@@ -47,12 +63,19 @@ def messages(
     *,
     since: options.Since = None,
     until: options.Until = None,
+    working: Annotated[
+        bool, typer.Option("--working", help="Only exchanges that are not compacted yet.")
+    ] = False,
     limit: options.Limit = 20,
 ) -> None:
     """Show the latest messages, of --channel or of all channels, oldest first."""
     with call.read() as hippo:
         found = hippo.messages(
-            scope=call.scope, since=call.moment(since), until=call.moment(until), limit=limit
+            scope=call.scope,
+            since=call.moment(since),
+            until=call.moment(until),
+            working=working,
+            limit=limit,
         )
     call.answer(found, lambda: show.messages(found, call.config.timezone))
 

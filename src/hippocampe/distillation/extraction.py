@@ -6,9 +6,8 @@ statements of an exchange are stored in one transaction with the end of the job,
 loses nor repeats them.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from hippocampe.consolidation.difference import proper_names
@@ -20,6 +19,14 @@ from hippocampe.distillation.exchange import (
     supports,
     tells_something,
 )
+from hippocampe.distillation.proposals import (
+    ProposedStatement,
+    ProposedStatements,
+    read_ids,
+    read_importance,
+    read_lifetime,
+    read_subjects,
+)
 from hippocampe.distillation.rewording import Rewordings
 from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
@@ -30,7 +37,6 @@ from hippocampe.ingest.draft import Draft, make_draft
 from hippocampe.ingest.judgement import judge
 from hippocampe.ingest.nomination import same_voice
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
-from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.prompts import prompt
 from hippocampe.language.sentence import parse
 from hippocampe.language.small_talk import reports_small_talk
@@ -41,7 +47,6 @@ from hippocampe.store import conversations, job_runs, memories
 from hippocampe.store.conversations import Turn
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
-    MAX_LABEL_CHARACTERS,
     Distilled,
     Memory,
     Message,
@@ -57,32 +62,6 @@ MAX_COMPARED = 5
 FORGOTTEN_BEFORE = timedelta(hours=1)
 """A memory forgotten this long before an exchange, or since, is not stored again from it: the exchange
 may be the one that asked to forget."""
-
-_UNITS = {"d": "d", "j": "d", "h": "h", "w": "w"}
-_LIFETIME = re.compile(r"(\d{1,5})\s*(d|j|h|w)[a-zé]*")
-_FOR_EVER = frozenset({"", "null", "none", "never", "permanent", "forever", "jamais", "aucun"})
-
-# The types of the fields are wide: one odd value of a small model must not cost the whole answer.
-
-
-@dataclass
-class ProposedStatement:
-    """A statement that the model proposes to keep."""
-
-    content: str
-    type: str | None = "fact"
-    subjects: list[str] | str | None = field(default_factory=list[str])
-    ttl: str | int | None = None
-    importance: float | str | None = None
-    evidence: list[str] | str | None = field(default_factory=list[str])
-    replaces: list[str] | str | None = field(default_factory=list[str])
-
-
-@dataclass
-class ProposedStatements:
-    """What the model proposes to keep of an exchange; empty if nothing is worth it."""
-
-    statements: list[ProposedStatement] = field(default_factory=list[ProposedStatement])
 
 
 def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
@@ -187,7 +166,9 @@ def _drafts(
     """The proposed statements that rest on what the user or a tool said, checked."""
     found: list[Draft] = []
     for each in proposed.statements[:MAX_STATEMENTS]:
-        evidence = [exchange.messages[id] for id in _ids(each.evidence) if id in exchange.messages]
+        evidence = [
+            exchange.messages[id] for id in read_ids(each.evidence) if id in exchange.messages
+        ]
         resting = [message for message in evidence if supports(message, names)]
         if not resting or reports_small_talk(each.content, names=names):
             continue
@@ -211,16 +192,16 @@ def _draft(
             proposed.content,
             scope=Scope(turn.space, exchange.speaker, turn.channel or None),
             type=type if type in DEFAULT_IMPORTANCE else None,
-            subjects=_subjects(proposed.subjects),
-            importance=_importance(proposed.importance),
-            ttl=_lifetime(proposed.ttl),
+            subjects=read_subjects(proposed.subjects),
+            importance=read_importance(proposed.importance),
+            ttl=read_lifetime(proposed.ttl),
             occurred_at=None,
             source=SOURCE,
             evidence=tuple(dict.fromkeys(message.id for message in evidence)),
         )
     except InvalidInput:
         return None
-    return replace(draft, replaces=_replaced(exchange, draft.memory, _ids(proposed.replaces)))
+    return replace(draft, replaces=_replaced(exchange, draft.memory, read_ids(proposed.replaces)))
 
 
 def _replaced(exchange: Exchange, new: Memory, ids: Iterable[str]) -> tuple[str, ...]:
@@ -289,40 +270,3 @@ def _just_forgotten(context: Context, exchange: Exchange) -> list[Memory]:
     since = exchange.turn.at - FORGOTTEN_BEFORE
     with context.store.read() as connection:
         return memories.forgotten_since(connection, exchange.turn.space, since)
-
-
-def _ids(value: list[str] | str | None) -> list[str]:
-    """Short ids as the model wrote them: `["m1"]`, `"m1, m2"`, `"[m1]"`."""
-    texts = [value] if isinstance(value, str) else value or []
-    return [id for text in texts for id in re.findall(r"[a-z]\d+[a-z]?", text.lower())]
-
-
-def _subjects(value: list[str] | str | None) -> list[str]:
-    texts = value.split(",") if isinstance(value, str) else value or []
-    cleaned = (" ".join(text.split()) for text in texts)
-    return [
-        text for text in cleaned if text.isprintable() and 0 < len(text) <= MAX_LABEL_CHARACTERS
-    ]
-
-
-def _importance(value: float | str | None) -> float | None:
-    try:
-        found = float(value) if value is not None else None
-    except ValueError:
-        return None
-    return found if found is not None and 0 <= found <= 1 else None
-
-
-def _lifetime(value: str | int | None) -> timedelta | None:
-    """The time to live that the model meant.
-
-    Raises:
-        InvalidInput: It cannot be read: a passing state must not be kept for ever.
-    """
-    text = str(value if value is not None else "").strip().lower()
-    if text in _FOR_EVER:
-        return None
-    if text.isdigit():
-        text += "d"
-    found = _LIFETIME.fullmatch(text)
-    return parse_ttl(f"{found[1]}{_UNITS[found[2]]}" if found else text)

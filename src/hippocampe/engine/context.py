@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Lock
 
 from hippocampe.config import Config
 from hippocampe.engine.caches import AccessCounts, AliasCache, Aliases, Revision, SettingsCache
@@ -53,6 +54,8 @@ class Context:
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
     language_model: LanguageModel | None = None
     """Of background work; None if none is configured."""
+    digesting: Lock = field(default_factory=Lock)
+    compacting: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         self.alias_cache = AliasCache(self.revision)

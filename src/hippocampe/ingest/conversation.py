@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe.engine import backlog
+from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.index.documents import (
@@ -16,10 +16,14 @@ from hippocampe.index.documents import (
     turn_text,
 )
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.mentions import mentions
+from hippocampe.language.text import fold
 from hippocampe.store import conversations, job_runs, schema
 from hippocampe.store.conversations import Turn
-from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope, Settings
 from hippocampe.validation import (
+    MAX_LIMIT,
+    check_flag,
     check_limit,
     check_list,
     check_text,
@@ -190,6 +194,7 @@ def after_turn(
     ]
     turn = make_turn(spoken).turn
     messages = [*spoken, *returned]
+    recent = settings.read(context, scope=scope).recent_messages
     with context.change() as change:
         conversations.add_turns(change.connection, [turn])
         ids = [turn.id] * len(messages)
@@ -203,8 +208,20 @@ def after_turn(
                 due_at=context.now(),
                 payload={"turn": turn.id},
             )
+        _queue_compaction(change.connection, context.now(), turn, recent)
     backlog.embed_soon(context)
     return turn.id
+
+
+def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent: int) -> None:
+    """Queue the compaction of a channel whose working history is twice as long as it may stay."""
+    if conversations.working_count(connection, turn.space, turn.channel) <= 2 * recent:
+        return
+    payload = {"channel": turn.channel}
+    states = ("waiting", "failed")
+    waiting = job_runs.find(connection, turn.space, job="compact", states=states, limit=MAX_LIMIT)
+    if not any(run.payload == payload for run in waiting):
+        job_runs.add(connection, "compact", turn.space, due_at=now, payload=payload)
 
 
 def observe(
@@ -214,8 +231,13 @@ def observe(
     scope: Scope,
     at: datetime | str | None,
     external_id: str | None,
-) -> Message:
+) -> Message | None:
     """Store a message of an observed room as live. Idempotent for one `external_id`.
+
+    A message that names the companion, or that it wrote, is not stored: it is handled as an exchange.
+
+    Returns:
+        The message; None if its room is not observed or the companion handles it.
 
     Raises:
         InvalidInput: The message is invalid.
@@ -231,6 +253,8 @@ def observe(
         external_id=external_id,
         live=True,
     )
+    if not _is_overheard(message, settings.read(context, scope=scope)):
+        return None
     with context.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one message.
         if known := _already_stored(change.connection, message):
@@ -239,6 +263,14 @@ def observe(
         change.index_later("live", message.id, scope.space)
     backlog.embed_soon(context)
     return message
+
+
+def _is_overheard(message: Message, chosen: Settings) -> bool:
+    if message.channel not in chosen.live_rooms:
+        return False
+    names = chosen.companion_names
+    own = fold(message.author or "") in map(fold, names)
+    return not own and not mentions(message.content, names)
 
 
 def _already_stored(connection: Connection, message: Message) -> Message | None:
@@ -260,9 +292,19 @@ def messages(
     scope: Scope,
     since: datetime | str | None,
     until: datetime | str | None,
+    working: bool,
     limit: int,
 ) -> list[Message]:
-    """The latest messages of the scope's channel (of every channel without one), oldest first."""
+    """The latest messages of the scope's channel (of every channel without one), oldest first.
+
+    Args:
+        context: The open memory.
+        scope: The space and the channel.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        working: Only those of the working history.
+        limit: Maximum number.
+    """
     limit = check_limit(limit)
     conditions = conversations.said_in(
         schema.message,
@@ -271,6 +313,8 @@ def messages(
         since=as_utc(since, name="since"),
         until=as_utc(until, name="until"),
     )
+    if check_flag("working", working):
+        conditions.append(schema.message.c.working.is_(True))
     with context.store.read() as connection:
         found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
     return found[::-1]

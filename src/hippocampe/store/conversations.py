@@ -4,7 +4,7 @@ The turns of a channel form a chain ordered by time, linked by `previous_id` and
 one query returns the neighbours of a hundred candidates.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
+    func,
     insert,
     or_,
     select,
@@ -378,6 +379,35 @@ def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
     """Set whether messages are live."""
     query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
     connection.execute(query.values(live=live), {"ids": list(ids)})
+
+
+def set_working(connection: Connection, ids: Collection[str], working: bool) -> None:
+    """Set whether messages are in the working history."""
+    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
+    connection.execute(query.values(working=working), {"ids": list(ids)})
+
+
+def working_count(connection: Connection, space: str, channel: str) -> int:
+    """Count the messages in the working history of a channel."""
+    query = select(func.count()).select_from(message).where(*_in_work(space, channel))
+    return connection.execute(query).scalar_one()
+
+
+def working(connection: Connection, space: str, channel: str) -> list[Message]:
+    """The working history of a channel, oldest first; the empty channel has messages without one."""
+    return find_messages(connection, *_in_work(space, channel))
+
+
+def _in_work(space: str, channel: str) -> list[ColumnElement[bool]]:
+    return [message.c.space == space, message.c.channel == channel, message.c.working.is_(True)]
+
+
+def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
+    """Set the turn of messages, by message id."""
+    query = update(message).where(message.c.id == bindparam("message"))
+    rows = [{"message": id, "turn": turn_id} for id, turn_id in turns.items()]
+    if rows:
+        connection.execute(query.values(turn_id=bindparam("turn")), rows)
 
 
 def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import count, lines, table, text
 from hippocampe.language.humanize import clock_label
-from hippocampe.types import Imported, Message, Note
+from hippocampe.types import Compacted, Distilled, Imported, Message, Note
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,9 +30,30 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     return rows
 
 
-def observed(message: Message) -> "RenderableType":
-    """A live message that was stored."""
+def observed(message: Message | None) -> "RenderableType":
+    """A live message that was stored, or why none was."""
+    if message is None:
+        return text(
+            "not kept: its room is not in the setting live_rooms, or it names the companion."
+        )
     return lines(text(f"stored: {message.content}"), text(message.id, "dim"))
+
+
+def digested(done: Distilled) -> "RenderableType":
+    """What a digest made of live messages."""
+    if not done.messages:
+        return text("There is nothing to digest.")
+    made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
+    shown = [f"{each.action}: {each.memory.content}" for each in done.remembered]
+    return lines(text(f"{count(done.messages, 'message')} digested, {made}"), *map(text, shown))
+
+
+def compacted(done: Compacted) -> "RenderableType":
+    """The summaries of a channel."""
+    if not done.messages:
+        return text("There is nothing to compact.")
+    header = f"{count(done.messages, 'message')}, {count(len(done.summaries), 'summary')}"
+    return lines(text(header), *(text(each.content) for each in done.summaries))
 
 
 def notes(found: Sequence[Note], timezone: str) -> "RenderableType":

@@ -1,0 +1,186 @@
+"""Compact a working history: its oldest messages become summaries, which are memories.
+
+The messages stay in the store, where full text and their turns find them.
+"""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection
+
+from hippocampe.distillation import talk
+from hippocampe.distillation.extractive import extract_sentences, first_sentences
+from hippocampe.distillation.talk import Part
+from hippocampe.engine import model_calls, settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.errors import InvalidAnswer
+from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.memory_writes import insert_memory
+from hippocampe.ingest.remember import embed_drafts
+from hippocampe.injection.sanitize import quote_label
+from hippocampe.language.datetimes import as_zone
+from hippocampe.language.i18n import translate
+from hippocampe.language.mentions import mentions
+from hippocampe.language.prompts import prompt
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.store import conversations, job_runs, schema
+from hippocampe.types import MAX_LABEL_CHARACTERS, Compacted, Message, Scope, Settings
+
+SUMMARY_CHARACTERS = 2_000
+"""Characters of a summary, of its decisions and of its open questions, at most."""
+MAX_SUBJECTS = 20
+SOURCE = "compaction"
+
+
+@dataclass
+class Answer:
+    """What the model answers to a part."""
+
+    summary: str
+    people: list[str] = field(default_factory=list[str])
+    decisions: list[str] = field(default_factory=list[str])
+    open_questions: list[str] = field(default_factory=list[str])
+
+
+def compact(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
+    """Summarise the working history of a channel beyond twice `recent_messages`.
+
+    The newest `recent_messages` stay. Without a configured language model the summary consists of
+    the most telling sentences. A second call waits for the first.
+
+    Args:
+        context: The open memory.
+        space: The space.
+        channel: The channel; empty for messages without one.
+        run_id: The run in the ledger, finished in the last transaction.
+
+    Raises:
+        ModelUnavailable: The model cannot be reached. Summaries made before stay, the other messages
+            stay in the working history; so with the other errors.
+        InvalidAnswer: It did not answer in the requested form.
+        BudgetSpent: The daily budget is spent.
+        EmbedderError: The summary cannot be embedded.
+    """
+    chosen = settings.read(context, scope=Scope(space=space))
+    done = Compacted()
+    with context.compacting:
+        waiting = talk.parts(_oldest(context, space, channel, chosen.recent_messages))
+        for number, part in enumerate(waiting, 1):
+            last = number == len(waiting)
+            done = _compact_part(context, part, chosen, done, run_id if last else None)
+        if not waiting and run_id is not None:
+            with context.change() as change:
+                _finish(context, change, run_id, done)
+    return done
+
+
+def _oldest(context: Context, space: str, channel: str, recent: int) -> list[Message]:
+    """The messages of a channel that leave its working history now."""
+    with context.store.read() as connection:
+        if conversations.working_count(connection, space, channel) <= 2 * recent:
+            return []
+        return conversations.working(connection, space, channel)[:-recent]
+
+
+def _compact_part(
+    context: Context, part: Part, chosen: Settings, done: Compacted, run_id: str | None
+) -> Compacted:
+    while True:
+        with context.store.read() as connection:
+            messages = _still_working(connection, part)
+        said = [message for message in messages if not is_small_talk(message.content)]
+        drafts = [_summary(context, messages, chosen)] if said else []
+        prepared = embed_drafts(context, drafts) if drafts else []
+        with context.change() as change:
+            if _still_working(change.connection, messages) != messages:
+                # Some were erased meanwhile: no summary may quote them.
+                continue
+            for draft, embedded in zip(drafts, prepared, strict=True):
+                insert_memory(change, draft.memory, draft.names, embedded)
+            ids = [message.id for message in messages]
+            conversations.set_working(change.connection, ids, False)
+            summaries = (*done.summaries, *(draft.memory for draft in drafts))
+            done = Compacted(done.messages + len(messages), summaries)
+            if run_id is not None:
+                _finish(context, change, run_id, done)
+        return done
+
+
+def _still_working(connection: Connection, part: Part) -> Part:
+    ids = [message.id for message in part]
+    found = conversations.find_messages(
+        connection, schema.message.c.id.in_(ids), schema.message.c.working.is_(True)
+    )
+    return tuple(found)
+
+
+def _finish(context: Context, change: UnitOfWork, run_id: str, done: Compacted) -> None:
+    counts = f"{done.messages} messages, {len(done.summaries)} summaries"
+    job_runs.finish(change.connection, run_id, counts, context.now())
+
+
+def _summary(context: Context, messages: Part, chosen: Settings) -> Draft:
+    """The summary of a part, as a memory that is not stored yet."""
+    if context.language_model is None:
+        body, people = extract_sentences(context.embedder, messages), list[str]()
+    else:
+        body, people = _by_model(context, messages, chosen)
+    first, last = messages[0], messages[-1]
+    authors = [each.author for each in messages if each.author and each.role != "assistant"]
+    return make_draft(
+        context,
+        _headed(body, first, last, chosen),
+        scope=Scope(
+            space=first.space,
+            user=authors[0] if len(set(authors)) == 1 else None,
+            channel=first.channel,
+        ),
+        type="observation",
+        collection="summary",
+        subjects=list(dict.fromkeys((*authors, *people)))[:MAX_SUBJECTS],
+        occurred_at=last.at,
+        source=SOURCE,
+        evidence=[message.id for message in messages],
+    )
+
+
+def _headed(body: str, first: Message, last: Message, chosen: Settings) -> str:
+    """A summary with its channel and its days."""
+    zone = as_zone(chosen.timezone)
+    days = dict.fromkeys(each.at.astimezone(zone).strftime("%Y-%m-%d") for each in (first, last))
+    header = "Summary of {room} ({days}): {text}" if first.channel else "Summary ({days}): {text}"
+    written = translate(header, chosen.language)
+    return written.format(room=first.channel, days=" – ".join(days), text=body)
+
+
+def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, list[str]]:
+    """The text of a summary, and the people it names, by the language model."""
+    shown = {
+        "channel": [quote_label(messages[0].channel or "")],
+        "messages": talk.lines(talk.by_short_id("m", messages), chosen.timezone),
+    }
+    answer = model_calls.ask(
+        context,
+        "compact",
+        prompt("hippocampe.distillation", "compact", chosen.language),
+        talk.tagged(shown),
+        Answer,
+        space=messages[0].space,
+    )
+    if is_small_talk(answer.summary):
+        raise InvalidAnswer("the model wrote an empty summary: try again, or use a larger model.")
+    lines = [answer.summary.strip()]
+    for label, items in (
+        ("Decisions: {text}", answer.decisions),
+        ("Open questions: {text}", answer.open_questions),
+    ):
+        if kept := [each.strip() for each in items if each.strip()]:
+            lines.append(translate(label, chosen.language).format(text=" ; ".join(kept)))
+    body = "\n".join(first_sentences(line, SUMMARY_CHARACTERS) for line in lines)
+    said = "\n".join(message.content for message in messages)
+    named = [
+        name
+        for name in map(str.strip, answer.people)
+        if 0 < len(name) <= MAX_LABEL_CHARACTERS and mentions(said, [name])
+    ]
+    return body, named

@@ -1,0 +1,109 @@
+"""Summarise talk without a language model: choose its most telling sentences, in their order.
+
+A sentence counts by its rare words and by its closeness to the others, less what the chosen ones
+already say (maximal marginal relevance: Carbonell and Goldstein, 1998).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippocampe.language.text import content_words
+from hippocampe.protocols import Embedder
+from hippocampe.types import Message
+
+LENGTH = 1_200
+"""Characters of the extract, at most."""
+LONGEST = 300
+"""Characters of one sentence; a longer one is a quotation or a listing."""
+MIN_WORDS = 3
+"""Words without stop words that a sentence has, unless none has as many."""
+_END = re.compile(r"(?<=[.!?…])\s+|\s*\n\s*")
+REPETITION = 0.7
+"""Weight of what is already said; the rest is that of the sentence's own value."""
+
+
+class _Sentence(NamedTuple):
+    author: str | None
+    text: str
+    words: tuple[str, ...]
+
+
+def extract_sentences(embedder: Embedder, messages: Sequence[Message]) -> str:
+    """The most telling sentences of messages, each with its author, in order.
+
+    Args:
+        embedder: Compares the sentences.
+        messages: Oldest first; at least one says something.
+
+    Raises:
+        EmbedderUnavailable: The embedder cannot be used.
+    """
+    found = _telling_sentences(messages)
+    vectors = embedder.embed([each.text for each in found])
+    cosines = vectors @ vectors.T
+    value = _relative(_rarity(found)) + _relative(cosines.mean(axis=1))
+    chosen: list[int] = []
+    room = LENGTH
+    left = set(range(len(found)))
+    while left:
+        said = cosines[:, chosen].max(axis=1) if chosen else np.zeros(len(found), np.float32)
+        marginal = (1 - REPETITION) * value - REPETITION * said
+        best = max(left, key=lambda number: (marginal[number], -number))
+        left.remove(best)
+        length = len(_written(found[best])) + 1
+        if length <= room or not chosen:
+            chosen.append(best)
+            room -= length
+    return "\n".join(_written(found[number]) for number in sorted(chosen))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in order."""
+    return [each for each in _END.split(text.strip()) if each]
+
+
+def first_sentences(text: str, limit: int) -> str:
+    """A text of at most `limit` characters: its first sentences, or the start of the first."""
+    ends = [found.start() for found in _END.finditer(text) if found.start() <= limit]
+    if len(text) <= limit:
+        return text
+    return text[: ends[-1]] if ends else text[: limit - 1] + "…"
+
+
+def _telling_sentences(messages: Sequence[Message]) -> list[_Sentence]:
+    every = [
+        _Sentence(message.author, text[:LONGEST], tuple(content_words(text)))
+        for message in messages
+        for text in sentences(message.content)
+    ]
+    most = max(len(each.words) for each in every)
+    least = min(MIN_WORDS, most)
+    distinct = {(each.author, each.text): each for each in every if len(each.words) >= least}
+    return list(distinct.values())
+
+
+def _rarity(found: Sequence[_Sentence]) -> list[float]:
+    """The mean inverse frequency of the words of each sentence, higher for longer ones."""
+    count = Counter(word for each in found for word in each.words)
+    many = 1 + len(found)
+    return [
+        sum(log(many / count[word]) for word in each.words) / sqrt(len(each.words))
+        for each in found
+    ]
+
+
+def _relative(values: Sequence[float] | NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values scaled to 0–1."""
+    array = np.asarray(values, np.float32)
+    low, high = array.min(), array.max()
+    return (array - low) / (high - low) if high > low else np.ones_like(array)
+
+
+def _written(each: _Sentence) -> str:
+    return f"{each.author}: {each.text}" if each.author else each.text

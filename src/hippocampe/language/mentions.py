@@ -1,0 +1,24 @@
+"""Find the names that a message calls."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from hippocampe.language.text import fold
+
+_ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\bwww\.\S+")
+
+
+def mentions(text: str, names: Iterable[str]) -> bool:
+    """Whether a text contains one of these names as a word, in any case, with or without accents.
+
+    A name in a web address is not a mention: "eko" is in "@eko" and "Ékö,", not in "https://eko.fr".
+    """
+    said = _ADDRESS.sub(" ", fold(text))
+    return any(_word(fold(name)).search(said) is not None for name in names)
+
+
+@lru_cache(maxsize=256)
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
