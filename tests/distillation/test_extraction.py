@@ -1,18 +1,23 @@
 """Extraction stores what an exchange tells, once, and nothing else, whatever the model answers."""
 
+import asyncio
+import json
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from conftest import FakeClock, Opener
-from hippocampe import Hippocampe, Scope
+from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
+from hippocampe.cli.app import app
 from hippocampe.distillation import extraction
 from hippocampe.errors import InvalidAnswer, ModelUnavailable, NotFound
 from hippocampe.store import job_runs
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
-from hippocampe.types import JobRun, Memory
+from hippocampe.types import Distilled, JobRun, Memory
 
 HERE = Scope(user="dev", channel="lobby")
 
@@ -522,3 +527,93 @@ def test_a_category_has_a_default_time_to_live(open_hippo: Opener) -> None:
     assert days(stored("J'aime les rébus", replaces=[first.id])) == 90
     items = [{"content": "J'aime la pluie", "collection": "self", "category": "preference"}]
     assert days(hippo.remember_many(items, scope=HERE)[0].memory) == 90
+
+
+def test_a_call_by_hand_ends_the_waiting_run(server: ModelServer, hippo: Hippocampe) -> None:
+    turn = hippo.after_turn(GRAVE, "Aïe", scope=HERE)
+    hippo.after_turn("Nina a un chat", "Mignon", scope=HERE)
+    propose(server, statement("dev s'est cassé l'épaule"))
+    assert len(hippo.extract(turn, scope=HERE).remembered) == 1
+    assert sorted(each.state for each in runs(hippo)) == ["done", "waiting"]
+
+
+def test_a_note_that_is_quoted_adds_nothing(
+    server: ModelServer, open_hippo: Opener, tmp_path: Path
+) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Maison.md").write_text(
+        "# Maison\n\n- Le code du portail de Nina est 4821\n- Le chat dort\n"
+    )
+    hippo = open_hippo(model="openai-chat:test", notes_folder=vault)
+    hippo.notes(scope=HERE, refresh=True)
+    said = "Ah oui, le portail de Nina a pour code 4821, et Nina part à Rome"
+    propose(
+        server,
+        statement("Le code du portail de Nina est 4821"),
+        statement("Nina part à Rome"),
+    )
+    hippo.extract(hippo.after_turn(said, "Voilà.", scope=HERE), scope=HERE)
+    assert contents(hippo) == {"Nina part à Rome"}
+
+
+def test_a_long_tool_result_is_cut(server: ModelServer, hippo: Hippocampe) -> None:
+    long = "Vol " + "a" * 50_000 + " fin"
+    turn = hippo.after_turn(
+        "Nina part quand ?", None, scope=HERE, tool_results=[long, long, "bref"]
+    )
+    propose(server)
+    hippo.extract(turn, scope=HERE)
+    asked = server.requests[0].asked
+    assert len(asked) < 20_000
+    assert "fin" in asked
+
+
+def test_a_change_while_the_model_thinks_is_not_undone(
+    server: ModelServer, hippo: Hippocampe
+) -> None:
+    old = hippo.remember("dev boit du thé le matin", scope=HERE).memory
+    turn = hippo.after_turn("Le matin je prends un café maintenant", None, scope=HERE)
+
+    def delete(_: ModelRequest) -> Answer:
+        hippo.delete(old.id, scope=HERE, reason="faux")
+        proposed = [statement("dev prend un café le matin", replaces=["k1"])]
+        return Answer(calls=(Call("answer", {"statements": proposed}),))
+
+    server.brain = delete
+    [stored] = hippo.extract(turn, scope=HERE).remembered
+    assert (stored.action, stored.replaced) == ("inserted", ())
+
+
+def test_the_asynchronous_door_extracts(server: ModelServer, folder: Path) -> None:
+    config = Config(folder=folder, model="openai-chat:test", background=False)
+
+    async def talk() -> Distilled:
+        async with await AsyncHippocampe.open(config) as hippo:
+            turn = await hippo.after_turn(
+                GRAVE, "Aïe", scope=HERE, tool_results=["radio : fracture"]
+            )
+            return await hippo.extract(turn, scope=HERE)
+
+    propose(server, statement("dev s'est cassé l'épaule", "m1", "m3"))
+    done = asyncio.run(talk())
+    assert done.messages == 3
+    assert len(done.remembered[0].memory.evidence) == 2
+
+
+def test_the_command_extracts(
+    server: ModelServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_MODEL", "openai-chat:test")
+    monkeypatch.setenv("HIPPOCAMPE_FOLDER", str(folder))
+    Hippocampe.open(Config(folder, background=False)).close()
+    run = CliRunner()
+    where = ["--user", "dev"]
+    told = ["after-turn", GRAVE, "Aïe", "--tool-result", "radio : fracture", "--json", *where]
+    turn = json.loads(run.invoke(app, told).stdout)["turn"]
+    propose(server, statement("dev s'est cassé l'épaule"))
+    shown = run.invoke(app, ["extract", turn, *where])
+    assert shown.exit_code == 0, shown.output
+    assert "inserted: dev s'est cassé l'épaule" in shown.stdout
+    propose(server)
+    assert "nothing to remember" in run.invoke(app, ["extract", turn, *where]).stdout
