@@ -11,6 +11,7 @@ import pytest
 
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.testing import ModelServer
 
 IN_MEMORY = Path("/dev/shm")
 
@@ -77,3 +78,18 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def scope() -> Scope:
     return Scope(user="dev", channel="lobby")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A scripted model server, which `openai-chat:…` models ask."""
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        yield server
+
+
+@pytest.fixture
+def with_model(server: ModelServer, open_hippo: Opener) -> Hippocampe:
+    """The test's folder, opened with a language model."""
+    return open_hippo(model="openai-chat:test", model_timeout=5.0)
