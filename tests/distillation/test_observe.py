@@ -78,21 +78,28 @@ def test_a_repeat_is_stored_once(hippo: Hippocampe) -> None:
     assert len(hippo.messages(scope=LOBBY)) == 1
 
 
-def test_a_turn_gets_the_most_relevant_live_messages(hippo: Hippocampe, clock: FakeClock) -> None:
-    cities = "Rome Lyon Nice Brest Nantes Dijon Pau Metz Lille Tours Caen Reims Sète Albi".split()
-    for number, city in enumerate(cities):
-        hippo.observe(f"mon train pour {city} part à {number + 6}h", scope=LOBBY)
-        hippo.observe("ok", scope=LOBBY)
+def test_a_turn_gets_relevant_live_messages_and_no_chatter(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    for said in ("je pars en Grèce demain", "ok", "lol", "le four est réparé", "à ce soir", "mdr"):
+        hippo.observe(said, scope=LOBBY)
         clock.advance(minutes=3)
-    asking = Scope(user="mickael", channel="desk")
-    # Not those of the last hours, which are candidates of every turn.
-    hippo.update_settings(scope=asking, recent_hours=0, injection_token_budget=4_000)
-    given = hippo.before_turn("à quelle heure part le train de David ?", scope=asking)
-    live = [item for item in given.items if item.kind == "live"]
-    assert len(live) == 10 == hippo.settings(scope=asking).live_limit
-    assert all("train" in item.content for item in live)
-    hippo.update_settings(scope=asking, live_limit=3)
-    given = hippo.before_turn("et le train pour Nantes, il part quand ?", scope=Scope(user="ana"))
-    live = [item for item in given.items if item.kind == "live"]
-    assert len(live) == 3
-    assert "Nantes" in live[0].content
+    given = hippo.before_turn("quand est-ce que David part en Grèce ?", scope=Scope(user="ana"))
+    assert [item.content for item in given.items] == ["je pars en Grèce demain"]
+    assert given.items[0].kind == "live"
+
+
+def test_at_most_ten_live_messages_answer_an_open_question(
+    hippo: Hippocampe, clock: FakeClock
+) -> None:
+    cities = "Rome Lyon Nice Brest Nantes Dijon Pau Metz Lille Tours Caen Reims Sète Albi".split()
+    for city in cities:
+        hippo.observe(f"une photo de {city}", scope=LOBBY)
+        clock.advance(minutes=3)
+    hippo.update_settings(scope=LOBBY, injection_token_budget=4_000)
+    for channel, limit in (("a", 10), ("b", 3), ("c", 0)):
+        hippo.update_settings(scope=LOBBY, live_limit=limit)
+        asking = Scope(user="mickael", channel=channel)
+        given = hippo.before_turn("qu'est-ce que j'ai raté ?", scope=asking)
+        assert [item.kind for item in given.items] == ["live"] * limit
+        assert {item.content.split()[-1] for item in given.items} == set(cities[14 - limit :])
