@@ -3,17 +3,23 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.config import MODELS
 from hippocampe.testing import ModelServer
 
+if TYPE_CHECKING:
+    from hippocampe.companion import Companion
+
 IN_MEMORY = Path("/dev/shm")
+MODEL = "openai-chat:scripted"
 
 
 def pytest_configure() -> None:
@@ -80,16 +86,48 @@ def scope() -> Scope:
     return Scope(user="dev", channel="lobby")
 
 
+@pytest.fixture(autouse=True)
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests never use the models of the machine."""
+    for name in MODELS.values():
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """A scripted model server, which `openai-chat:…` models ask."""
+    """A scripted model server, found by `openai:…`, `openai-chat:…` and `anthropic:…`."""
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.anthropic_url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
         yield server
 
 
 @pytest.fixture
 def with_model(server: ModelServer, open_hippo: Opener) -> Hippocampe:
-    """The test's folder, opened with a language model."""
-    return open_hippo(model="openai-chat:test", model_timeout=5.0)
+    """The test's folder, opened with the scripted model."""
+    return open_hippo(model=MODEL, model_timeout=5.0)
+
+
+Meet = Callable[..., "Companion"]
+
+
+@pytest.fixture
+def meet(request: pytest.FixtureRequest, server: ModelServer) -> Iterator[Meet]:
+    """Start a companion, by default over the test's memory, with the scripted model."""
+    from hippocampe.companion import Companion
+
+    with ExitStack() as stack:
+
+        def start(memory: Hippocampe | None = None, **options: Any) -> Companion:
+            memory = memory or request.getfixturevalue("hippo")
+            companion = Companion(memory, **{"model": MODEL, **options})
+            return stack.enter_context(companion)
+
+        yield start
+
+
+@pytest.fixture
+def companion(meet: Meet) -> "Companion":
+    return meet()

@@ -26,7 +26,7 @@ ALLOWED: dict[str, str] = {
     "embed": "errors protocols system",
     "model": "errors types protocols",
     "index": "errors types protocols system language store",
-    "engine": "errors types config protocols system language store embed index",
+    "engine": "errors types config protocols system language validation store embed index",
     "ingest": "errors types config protocols system language consolidation validation store index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
     "injection": "errors types config protocols system language consolidation store embed index engine ingest"
@@ -35,13 +35,13 @@ ALLOWED: dict[str, str] = {
     " retrieval injection",
     "distillation": "errors types protocols language consolidation validation store index engine ingest"
     " retrieval injection curation",
-    "jobs": "errors types config language store engine ingest curation distillation",
+    "jobs": "errors types config language validation store engine ingest curation distillation",
     "lifecycle": "errors types config protocols system language consolidation validation store embed"
     " model index engine ingest retrieval injection curation jobs",
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
-    "companion": "errors types config language model injection hippocampe aio",
+    "companion": "errors types config language validation model injection hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed engine ingest curation jobs lifecycle hippocampe companion"

@@ -63,7 +63,6 @@ class AsyncHippocampe:
     delete_fact = _awaited(Hippocampe.delete_fact)
     observe = _awaited(Hippocampe.observe)
 
-    @functools.wraps(Hippocampe.before_turn)
     async def before_turn(
         self,
         message: HostMessage | Sequence[HostMessage],
@@ -92,6 +91,14 @@ class AsyncHippocampe:
     settings = _awaited(Hippocampe.settings)
     update_settings = _awaited(Hippocampe.update_settings)
     retrievals = _awaited(Hippocampe.retrievals)
+    jobs = _awaited(Hippocampe.jobs)
+    run_jobs = _awaited(Hippocampe.run_jobs)
+    retry_job = _awaited(Hippocampe.retry_job)
+    usage = _awaited(Hippocampe.usage)
+    names = _awaited(Hippocampe.names)
+    check_budget = _awaited(Hippocampe.check_budget)
+    record_usage = _awaited(Hippocampe.record_usage)
+    now = _awaited(Hippocampe.now)
     stats = _awaited(Hippocampe.stats)
     verify = _awaited(Hippocampe.verify)
     reindex = _awaited(Hippocampe.reindex)
@@ -111,3 +118,6 @@ class AsyncHippocampe:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+AsyncHippocampe.before_turn.__doc__ = Hippocampe.before_turn.__doc__

@@ -37,9 +37,9 @@ class Config:
             300 ms; the store is durable at once, so a crash in between only means a replay.
         timezone: In which "yesterday" and "last March" are read, in spaces that set no other.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
-        background: Whether maintenance (flush, graph building), the embedding of talk and the
+        background: Whether maintenance (flush, graph building), jobs, the embedding of talk and the
             reading of notes run in background threads. Without, talk is embedded before the call
-            returns, and notes are read once, at opening.
+            returns, notes are read once, at opening, and `run_jobs` runs the jobs.
         tracing: Whether each operation is an OpenTelemetry span; needs the extra `tracing`.
         notes_folder: An Obsidian vault, as a folder; it is only read.
         notes_ignored: Folders of the vault to leave out, by name or by path inside it.

@@ -14,6 +14,7 @@ from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.distillation import compaction, extraction
 from hippocampe.distillation import digest as digest_step
+from hippocampe.engine import model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
@@ -25,6 +26,8 @@ from hippocampe.injection import before_turn
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.jobs import ledger
+from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
 from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
@@ -37,10 +40,13 @@ from hippocampe.types import (
     History,
     Imported,
     Injection,
+    JobRun,
+    JobState,
     Memory,
     Message,
     Metadata,
     Mode,
+    ModelUsage,
     Note,
     Order,
     Page,
@@ -90,10 +96,12 @@ class Hippocampe:
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
-                forget_step.expire,
                 self._turns.retrievals,
                 config.flush_seconds,
             )
+        self._runner = Runner(lambda: self._context)
+        if config.background and opened.owner is not None:
+            self._runner.start()
         if note_sync is not None:
             note_sync.start(
                 lambda step: self._write(step, UNSCOPED),
@@ -757,6 +765,7 @@ class Hippocampe:
             scope,
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        self._runner.wake()
         return turn_id
 
     def digest(self, *, scope: Scope) -> Distilled:
@@ -1004,7 +1013,134 @@ class Hippocampe:
             scope,
         )
 
+    # Background jobs
+
+    def jobs(
+        self,
+        *,
+        scope: Scope,
+        job: str | None = None,
+        states: Sequence[JobState] | None = None,
+        limit: int = 50,
+    ) -> list[JobRun]:
+        """The runs of background jobs of the space, newest first; done ones are kept for 30 days.
+
+        Args:
+            scope: The space.
+            job: Only runs of this job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay` or
+                `prune`.
+            states: Only runs in these states: `waiting`, `running`, `done`, `failed`, `parked`.
+            limit: At most this many, 1 to 1,000.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: ledger.jobs(context, scope=scope, job=job, states=states, limit=limit),
+            scope,
+        )
+
+    def run_jobs(self, *, scope: Scope) -> list[JobRun]:
+        """Queue the scheduled jobs that are due, and run all due jobs of the space now.
+
+        With `Config(background=True)`, a thread does the same. A job that fails does not raise: its
+        run says why and when it is retried.
+
+        Returns:
+            The runs, as they ended.
+        """
+        return self._write(
+            lambda context: self._runner.run_due(context, space=scope.space),
+            scope,
+        )
+
+    def retry_job(self, id: str, *, scope: Scope) -> JobRun:
+        """Make a failed or parked run due now, with all its attempts.
+
+        Raises:
+            NotFound: The space has no failed or parked run with this id.
+        """
+        run = self._write(lambda context: ledger.retry_job(context, id, scope=scope), scope)
+        self._runner.wake()
+        return run
+
+    # Language models
+
+    def names(self, user: str, *, scope: Scope) -> tuple[str, ...]:
+        """The name of a user and the other names that aliases give to it.
+
+        Raises:
+            InvalidInput: The name is not text.
+        """
+        return self._read(lambda context: lookup.names(context, user, scope=scope), scope)
+
+    def check_budget(self, *, scope: Scope) -> None:
+        """Raise `BudgetSpent` if language models have spent the daily budget of the space.
+
+        Raises:
+            BudgetSpent: They have; the setting `daily_budget` raises the limit.
+        """
+        self._read(lambda context: model_calls.check_budget(context, scope.space), scope)
+
+    def usage(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[ModelUsage]:
+        """The calls of language models made for the space, newest first.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: model_calls.usage(context, scope=scope, since=since, limit=limit), scope
+        )
+
+    def record_usage(
+        self,
+        *,
+        scope: Scope,
+        model: str,
+        purpose: str,
+        input_tokens: int,
+        output_tokens: int,
+        injected_tokens: int = 0,
+        price: float | None = None,
+    ) -> ModelUsage:
+        """Record the cost of a call of a language model that the host made.
+
+        Args:
+            scope: The space that pays.
+            model: The model that answered.
+            purpose: One word: `chat`.
+            input_tokens: Tokens of the request.
+            output_tokens: Tokens of the answer.
+            injected_tokens: Of the input tokens, those that injections added.
+            price: In US dollars, if it is known.
+
+        Raises:
+            InvalidInput: A label or a number cannot be used.
+        """
+        return self._write(
+            lambda context: model_calls.record_usage(
+                context,
+                scope=scope,
+                model=model,
+                purpose=purpose,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                injected_tokens=injected_tokens,
+                price=price,
+            ),
+            scope,
+        )
+
     # Upkeep
+
+    def now(self) -> datetime:
+        """The current time, by the clock that this memory was opened with; aware, in UTC."""
+        return self._context.now()
+
+    @property
+    def config(self) -> Config:
+        """The configuration that this memory was opened with."""
+        return self._context.config
 
     def stats(self, *, scope: Scope) -> Stats:
         """Counts of the space, and the state of the index."""
@@ -1141,6 +1277,7 @@ class Hippocampe:
         """Flush and release the data folder. Idempotent."""
         if self._note_sync is not None:
             self._note_sync.stop()
+        self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
         self._opened.close(self._context, self._turns)

@@ -301,5 +301,5 @@ class LanguageModel(Protocol):
         ...
 
     def close(self) -> None:
-        """Release all resources."""
+        """End the calls under way and release all resources. Idempotent."""
         ...

@@ -49,6 +49,7 @@ CATEGORIES: Mapping[str, frozenset[str]] = {
 MEMORY_COLLECTIONS = tuple(CATEGORIES)
 RECALL_COLLECTIONS = (*MEMORY_COLLECTIONS, "turn", "live", "note")
 ASSOCIATIONS = ("updates", "contradicts", "related_to", "caused_by", "part_of", "alias_of")
+JOBS = ("extract", "digest", "compact", "settle", "expire", "decay", "prune")
 
 MAX_CONTENT_CHARACTERS = 100_000
 MAX_MESSAGE_CHARACTERS = 1_000_000
@@ -336,7 +337,8 @@ class Stats:
     """Counts of one space, and the state of the whole index.
 
     `memories` counts current memories by collection, `categories` those of `self` and `goal` by
-    `collection/category`; `indexed` counts points by kind over all spaces. Since the data was opened:
+    `collection/category`, `jobs` runs of background jobs by state; `indexed` counts points by kind over
+    all spaces. Since the data was opened:
     `outages` counts how often each part that can be done without was lost, `retrievals_dropped` the
     injections that were not logged because too many waited.
     """
@@ -354,6 +356,7 @@ class Stats:
     indexed: Mapping[str, int]
     pending: int
     embedder: str
+    jobs: Mapping[str, int] = field(default_factory=dict[str, int])
     outages: Mapping[str, int] = field(default_factory=dict[str, int])
     retrievals_dropped: int = 0
 
@@ -395,7 +398,7 @@ class JobRun:
         space: The space that it works on.
         state: See `JobState`.
         payload: What it works on: ids, never content.
-        attempts: How often it was started.
+        attempts: How often it was started; attempts that found no language model do not count.
         due_at: When it may start.
         started_at: When it last started.
         ended_at: When it was done or parked.

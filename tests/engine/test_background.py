@@ -59,9 +59,10 @@ def test_an_unexpected_error_is_an_outage_without_its_text(
     ]
 
 
-def test_maintenance_goes_on(hippo: Hippocampe) -> None:
+def test_maintenance_goes_on(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
     expire = Twice()
-    maintenance = Maintenance(lambda: parts_of(hippo), expire, RetrievalBuffer(), 0.01)
+    monkeypatch.setattr("hippocampe.retrieval.log.expire", expire)
+    maintenance = Maintenance(lambda: parts_of(hippo), RetrievalBuffer(), 0.01)
     assert expire.worked.wait(30)
     maintenance.stop()
     assert parts_of(hippo).outages.counts == {"maintenance": 1}

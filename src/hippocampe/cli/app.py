@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hippocampe import __version__
-from hippocampe.cli import browse, memories, removal, talk, turns, upkeep
+from hippocampe.cli import browse, jobs, memories, removal, talk, turns, upkeep
 
 _NOTES = """\
 First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
@@ -46,7 +46,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, browse, talk, turns, removal, upkeep):
+for part in (memories, browse, talk, turns, removal, jobs, upkeep):
     app.add_typer(part.app)
 
 

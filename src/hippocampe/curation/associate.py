@@ -1,10 +1,12 @@
 """Associate memories by hand, walk their associations, and settle the review list."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from hippocampe.curation.lookup import require
 from hippocampe.curation.revise import MAX_REASON_CHARACTERS
 from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.ingest.memory_writes import update_memory
 from hippocampe.store import associations, memories
@@ -105,9 +107,14 @@ def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str 
             kept, lost = found[keep], found[other_id if keep == id else id]
             if not (kept.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
-            memories.supersede(change.connection, lost, keep, context.now())
-            change.unindex("memory", lost.id, lost.space)
-            edge = Association(keep, lost.id, "updates", "settled by hand", context.now())
-            associations.associate(change.connection, scope.space, edge, review=False)
-            if lost.key is not None and kept.key is None:
-                update_memory(change, replace(kept, key=lost.key, updated_at=context.now()))
+            replace_by(change, kept, lost, "settled by hand", context.now())
+
+
+def replace_by(change: UnitOfWork, kept: Memory, lost: Memory, reason: str, at: datetime) -> None:
+    """Let one current memory supersede another and take over its key, in a transaction."""
+    memories.supersede(change.connection, lost, kept.id, at)
+    change.unindex("memory", lost.id, lost.space)
+    edge = Association(kept.id, lost.id, "updates", reason, at)
+    associations.associate(change.connection, kept.space, edge, review=False)
+    if lost.key is not None and kept.key is None:
+        update_memory(change, replace(kept, key=lost.key, updated_at=at))

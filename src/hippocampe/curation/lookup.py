@@ -6,9 +6,10 @@ from datetime import datetime
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.text import fold
 from hippocampe.store import associations, memories, schema
 from hippocampe.types import History, Memory, Scope
-from hippocampe.validation import check_id, check_limit
+from hippocampe.validation import check_id, check_limit, check_text
 
 
 def get(context: Context, id: str, *, scope: Scope) -> Memory:
@@ -87,3 +88,14 @@ def history(context: Context, id: str, *, scope: Scope) -> History:
             require({}, id, scope)
         edges = associations.touching(connection, scope.space, [memory.id for memory in versions])
     return History(tuple(versions), tuple(edges))
+
+
+def names(context: Context, user: str, *, scope: Scope) -> tuple[str, ...]:
+    """The name of a user as given, then the names that aliases give to it.
+
+    Raises:
+        InvalidInput: The name is not text.
+    """
+    check_text("user", user)
+    others = context.aliases(scope.space).get(fold(user), ())
+    return (user, *others)

@@ -25,7 +25,15 @@ from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.retrieval.results import of_turn
 from hippocampe.store import associations, conversations, embeddings, memories
 from hippocampe.store.conversations import Turn
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Recollection, Scope, Unset
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    Association,
+    Memory,
+    Metadata,
+    Recollection,
+    Scope,
+    Unset,
+)
 from hippocampe.validation import (
     check_choice,
     check_collection,
@@ -240,13 +248,26 @@ def _reconcile(
             f"memory {judgement.duplicate.id!r} is current and states the same "
             f"({judgement.reason}): edit or delete that one first."
         )
+    edges = associations.touching(change.connection, memory.space, [memory.id])
+    if successor is not None and judgement.reason != "same key":
+        undone = [
+            edge
+            for edge in edges
+            if edge.source_id == successor.id and associations.is_for_a_person(edge)
+        ]
+        if undone:
+            # A model had decided, and somebody disagrees: a person decides between the two.
+            kept = tuple(old for old in judgement.replaced if old.id != successor.id)
+            judgement = replace(judgement, replaced=kept)
+            edges = [edge for edge in edges if not _relates(edge, successor)]
+            associations.unrelate(change.connection, [memory.id, successor.id])
     replaced = {old.id for old in judgement.replaced}
     related = {each.id: each for each in judgement.related}
     if successor is not None and successor.id not in replaced:
         known = related.get(successor.id)
-        reason = known.reason if known else "had superseded it"
+        reason = f"{associations.RESTORED}: {known.reason}" if known else associations.RESTORED
         related[successor.id] = Related(successor.id, reason, review=True)
-    for edge in associations.touching(change.connection, memory.space, [memory.id]):
+    for edge in edges:
         if edge.kind == "related_to":
             # Already linked: a person may have settled the pair.
             related.pop(edge.source_id, None)
@@ -254,3 +275,7 @@ def _reconcile(
         elif edge.kind == "updates" and edge.target_id in replaced:
             associations.remove(change.connection, edge)
     supersede_and_link(change, memory, replace(judgement, related=tuple(related.values())))
+
+
+def _relates(edge: Association, other: Memory) -> bool:
+    return edge.kind == "related_to" and other.id in (edge.source_id, edge.target_id)

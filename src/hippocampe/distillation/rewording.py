@@ -72,14 +72,19 @@ class Rewordings:
         ours, theirs = new.statement, old.statement
         if bool(ours.negations) != bool(theirs.negations) or ours.unclear != theirs.unclear:
             return False
-        if not new.words or new.literal - set(old.words):
-            return False
         # "A lends to B" has the words of "B lends to A".
         shared = [name for name in old.order if name in new.order]
         if len(shared) > 1 and shared != [name for name in new.order if name in shared]:
             return False
-        left = [word for word in new.words if word not in old.words]
-        return not left or self._are_synonyms(left, old.words)
+        return self.adds_nothing(new, old)
+
+    def adds_nothing(self, new: Wording, *olds: Wording) -> bool:
+        """Whether each word of `new` is in one of the others, or means the same as a word there."""
+        known = list(dict.fromkeys(word for old in olds for word in old.words))
+        if not new.words or new.literal.difference(known):
+            return False
+        left = [word for word in new.words if word not in known]
+        return not left or self._are_synonyms(left, known)
 
     def _are_synonyms(self, words: Sequence[str], others: Sequence[str]) -> bool:
         """Whether each of `words` means the same as one of `others`."""

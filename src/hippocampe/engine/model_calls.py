@@ -1,21 +1,24 @@
 """Calls of the background language model: budget, answer, record of the cost."""
 
 from datetime import datetime, time
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from uuid6 import uuid7
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
-from hippocampe.errors import BudgetSpent, ModelUnavailable
-from hippocampe.language.datetimes import as_zone
+from hippocampe.errors import BudgetSpent, InvalidInput, ModelUnavailable
+from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.store import usage as rows
-from hippocampe.types import ModelUsage, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, ModelUsage, Scope
+from hippocampe.validation import check_limit, clean_text
 
 T = TypeVar("T")
 
 BACKGROUND_SHARE = 0.8
 """Share of the daily budget that background calls may use; conversations have the rest."""
+MAX_PURPOSE_CHARACTERS = 40
+MAX_AMOUNT = 2**31
 
 
 def ask(
@@ -43,19 +46,15 @@ def ask(
         )
     check_budget(context, space, share=BACKGROUND_SHARE)
     answer = model.answer(instructions, prompt, output)
-    record(
+    record_usage(
         context,
-        ModelUsage(
-            id=str(uuid7()),
-            space=space,
-            model=answer.model,
-            purpose=purpose,
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            injected_tokens=0,
-            price=answer.price,
-            created_at=context.now(),
-        ),
+        scope=Scope(space=space),
+        model=answer.model,
+        purpose=purpose,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        injected_tokens=0,
+        price=answer.price,
     )
     return answer.value
 
@@ -76,7 +75,61 @@ def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
         )
 
 
-def record(context: Context, usage: ModelUsage) -> None:
-    """Record the cost of one call."""
+def record_usage(
+    context: Context,
+    *,
+    scope: Scope,
+    model: str,
+    purpose: str,
+    input_tokens: int,
+    output_tokens: int,
+    injected_tokens: int,
+    price: float | None,
+) -> ModelUsage:
+    """Record the cost of one call.
+
+    Raises:
+        InvalidInput: A label is empty or too long, or a number is negative.
+    """
+    for name, value in (
+        ("input_tokens", input_tokens),
+        ("output_tokens", output_tokens),
+        ("injected_tokens", injected_tokens),
+    ):
+        _check_amount(name, value)
+    if price is not None:
+        _check_amount("price", price, whole=False)
+    recorded = ModelUsage(
+        id=str(uuid7()),
+        space=scope.space,
+        model=clean_text(model, what="model", limit=MAX_LABEL_CHARACTERS),
+        purpose=clean_text(purpose, what="purpose", limit=MAX_PURPOSE_CHARACTERS),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        injected_tokens=injected_tokens,
+        price=price,
+        created_at=context.now(),
+    )
     with context.store.write(durable=False) as connection:
-        rows.add(connection, usage)
+        rows.add(connection, recorded)
+    return recorded
+
+
+def usage(
+    context: Context, *, scope: Scope, since: datetime | str | None, limit: int
+) -> list[ModelUsage]:
+    """The calls made for a space, newest first.
+
+    Raises:
+        InvalidInput: The time or the limit cannot be used.
+    """
+    check_limit(limit)
+    earliest = as_utc(since, name="since")
+    with context.store.read() as connection:
+        return rows.find(connection, scope.space, since=earliest, limit=limit)
+
+
+def _check_amount(name: str, value: object, *, whole: bool = True) -> None:
+    good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not good or not 0 <= cast("float", value) < MAX_AMOUNT:
+        raise InvalidInput(f"{name} must be a number from 0 to {MAX_AMOUNT:,}, not {value!r}.")

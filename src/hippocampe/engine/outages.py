@@ -68,23 +68,37 @@ class Outages:
         if recovered:
             log.info("%s works again", name)
 
-    def attempt(self, name: str, work: Callable[[], object]) -> None:
+    def attempt(
+        self,
+        name: str,
+        work: Callable[[], object],
+        *,
+        passing: tuple[type[Exception], ...] = (),
+    ) -> Exception | None:
         """Run one round of a background job; an error is noted as an outage and never ends the thread.
 
         Args:
             name: The job, as logged.
             work: The round.
+            passing: Errors that are the caller's business: raised, not noted.
+
+        Returns:
+            The error that was noted, or None.
         """
         try:
             work()
+        except passing:
+            raise
         except (HippocampeError, OSError) as exc:
             self.failed(name, exc)
+            return exc
         except Exception as exc:
             # Unexpected errors may quote user text, so only their type is logged.
             self.failed(name, type(exc).__name__)
             log.debug("%s failed", name, exc_info=exc)
-        else:
-            self.works(name)
+            return exc
+        self.works(name)
+        return None
 
     def refused(self) -> None:
         """Note a turn refused because of overload."""

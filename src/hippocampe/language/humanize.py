@@ -96,6 +96,23 @@ def clock_label(
     return format_datetime(there, clock, locale=language)
 
 
+def date_and_time(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
+    """Format an instant with its weekday: ``"sam. 17 janv. 2026, 22:19"``.
+
+    Args:
+        at: The instant to format; aware.
+        timezone: Zone of the reader.
+        language: Code of a language with data.
+
+    Raises:
+        InvalidInput: A datetime is naive, or the timezone is unknown.
+    """
+    from babel.dates import format_datetime
+
+    there = _local(as_utc(at, name="at"), as_zone(timezone))
+    return format_datetime(there, "EEE d MMM y, HH:mm", locale=language)
+
+
 def _local(at: datetime, zone: ZoneInfo) -> datetime:
     try:
         return at.astimezone(zone)

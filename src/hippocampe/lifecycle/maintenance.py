@@ -150,11 +150,10 @@ def _grow_graph(context: Context, kind: str) -> None:
 
 
 class Maintenance:
-    """The background thread: log and flush often, expire and grow graphs now and then.
+    """The background thread: log and flush often, trim the log and grow graphs now and then.
 
     Args:
-        parts: Where to find the parts that serve now.
-        expire: Hides what has expired.
+        context: Returns the context that serves now.
         buffer: Retrievals to log.
         seconds: Time between flushes.
     """
@@ -162,13 +161,11 @@ class Maintenance:
     def __init__(
         self,
         context: Callable[[], Context],
-        expire: Callable[[Context], object],
         buffer: RetrievalBuffer,
         seconds: float,
     ) -> None:
         self._context = context
         self._buffer = buffer
-        self._expire = expire
         self._seconds = seconds
         self._stop = threading.Event()
         self._thread = threading.Thread(
@@ -200,7 +197,6 @@ class Maintenance:
         try:
             flush(context, self._buffer)
             if whole:
-                self._expire(context)
                 retrieval_log.expire(context)
                 grow_graphs(context)
         except Retired:

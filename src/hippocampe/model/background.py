@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
-from typing import TypeVar
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
 
 from hippocampe.errors import ModelUnavailable
 from hippocampe.model.connection import connect, price_of, request_settings, translated
@@ -11,6 +13,7 @@ from hippocampe.protocols import Answer, LanguageModel
 T = TypeVar("T")
 
 MAX_OUTPUT_TOKENS = 8_000
+CLOSED = "the language model was closed: open the data folder again."
 
 
 def open_language_model(
@@ -40,8 +43,11 @@ class BackgroundModel:
 
     def answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
         """See `LanguageModel.answer`."""
-        call = self._answer(instructions, prompt, output)
-        return asyncio.run_coroutine_threadsafe(call, self._running_loop()).result()
+        started = self._start(self._answer(instructions, prompt, output))
+        try:
+            return started.result()
+        except CancelledError as exc:
+            raise ModelUnavailable(CLOSED) from exc
 
     async def _answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
         model = connect(self.name, self._fallback)
@@ -66,23 +72,26 @@ class BackgroundModel:
             price_of(result.all_messages()),
         )
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def _start(self, call: Coroutine[Any, Any, T]) -> Future[T]:
+        # One step with the check, so that closing cancels every call that was started.
         with self._starting:
             if self._closed:
-                raise ModelUnavailable("the language model was closed: open the data folder again.")
+                call.close()
+                raise ModelUnavailable(CLOSED)
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="hippocampe-model", daemon=True
                 )
                 self._thread.start()
-            return self._loop
+            return asyncio.run_coroutine_threadsafe(call, self._loop)
 
     def close(self) -> None:
-        """End the calls under way and release the connections."""
+        """End the calls under way and release the connections. Idempotent."""
         with self._starting:
             self._closed = True
             loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
         if loop is None or thread is None:
             return
         asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()

@@ -37,6 +37,11 @@ def connect(name: str, fallback: str | None = None) -> "Model":
 
     models: list[Model] = []
     for each in filter(None, (name, fallback)):
+        if not all(each.partition(":")):
+            raise InvalidInput(
+                f"the model {each!r} cannot be used: name the provider and the model, such as "
+                "openai:gpt-5-mini."
+            )
         try:
             models.append(infer_model(each))
         except ImportError as exc:

@@ -37,6 +37,13 @@ _ENDS = (
     .order_by(association.c.created_at)
 )
 
+BY_MODEL = "settled by model "
+"""The beginning of the reason of an edge that a language model decided."""
+LEFT_BY_MODEL = "left to a person by model "
+"""The beginning of the reason of a pair that a language model could not settle."""
+RESTORED = "had superseded it"
+"""The beginning of the reason of a pair that somebody made undecided by `restore`."""
+
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
 # Each subquery stops after PER_MEMORY index rows, so the other edges of a hub are not read.
@@ -70,6 +77,12 @@ def remove(connection: Connection, edge: Association) -> None:
         association.c.kind == edge.kind,
     )
     connection.execute(delete(association).where(same))
+
+
+def unrelate(connection: Connection, ids: Collection[str]) -> None:
+    """Remove the `related_to` edges between memories."""
+    ends = (association.c.source_id.in_(ids), association.c.target_id.in_(ids))
+    connection.execute(delete(association).where(*ends, association.c.kind == "related_to"))
 
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
@@ -109,6 +122,31 @@ def to_review(connection: Connection, space: str) -> list[Association]:
     return [
         _edge(row) for row in connection.execute(query.order_by(association.c.created_at.desc()))
     ]
+
+
+def is_for_a_person(edge: Association) -> bool:
+    """Whether the pair of an edge is not to be settled by a language model: it was asked, or undone."""
+    return (edge.reason or "").startswith((BY_MODEL, LEFT_BY_MODEL, RESTORED))
+
+
+def between(connection: Connection, space: str, id: str, other_id: str) -> list[Association]:
+    """The edges between two memories, in both directions, oldest first."""
+    ends = {id, other_id}
+    found = touching(connection, space, [id])
+    return [edge for edge in found if {edge.source_id, edge.target_id} == ends]
+
+
+def explain(connection: Connection, ids: Collection[str], reason: str, *, review: bool) -> None:
+    """Set the reason of the `related_to` edges between memories, and whether they are to review."""
+    connection.execute(
+        update(association)
+        .where(
+            association.c.source_id.in_(ids),
+            association.c.target_id.in_(ids),
+            association.c.kind == "related_to",
+        )
+        .values(reason=reason, review=review)
+    )
 
 
 def settle(connection: Connection, ids: Collection[str]) -> None:

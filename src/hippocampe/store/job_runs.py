@@ -1,14 +1,29 @@
 """Rows of the ledger of jobs. Each function takes a connection."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from uuid6 import uuid7
 
 from hippocampe.store.schema import job_run
 from hippocampe.types import JobRun, JobState
+
+READY: tuple[JobState, ...] = ("waiting", "failed")
+"""The states of runs that start once they are due."""
+FURTHEST = timedelta(days=1)
+"""More than any run is put off: one that is due later was put off by a clock that ran ahead."""
 
 
 def add(
@@ -35,15 +50,104 @@ def add(
     return id
 
 
-def due(connection: Connection, at: datetime, limit: int) -> list[JobRun]:
-    """Runs that may start now, the longest due first."""
-    query = (
-        select(job_run)
-        .where(job_run.c.state.in_(("waiting", "failed")), job_run.c.due_at <= at)
-        .order_by(job_run.c.due_at, job_run.c.id)
-        .limit(limit)
+def due(
+    connection: Connection, at: datetime, *, jobs: Collection[str], space: str | None = None
+) -> JobRun | None:
+    """The run that may start now and is due for longest.
+
+    A run that is due more than `FURTHEST` from now counts too: the clock was set back.
+
+    Args:
+        connection: The transaction.
+        at: Now.
+        jobs: Only runs of these jobs.
+        space: Only runs of this space.
+    """
+    now = or_(job_run.c.due_at <= at, job_run.c.due_at > at + FURTHEST)
+    query = select(job_run).where(job_run.c.state.in_(READY), now, job_run.c.job.in_(jobs))
+    if space is not None:
+        query = query.where(job_run.c.space == space)
+    row = connection.execute(query.order_by(job_run.c.due_at, job_run.c.id).limit(1)).first()
+    return None if row is None else _run(row)
+
+
+def claim(connection: Connection, id: str, at: datetime) -> bool:
+    """Mark a run as running, unless another claim came first; return whether this one won."""
+    ready = (job_run.c.id == id) & job_run.c.state.in_(READY)
+    claimed = connection.execute(
+        update(job_run)
+        .where(ready)
+        .values(state="running", attempts=job_run.c.attempts + 1, started_at=at)
     )
-    return [_run(row) for row in connection.execute(query)]
+    return claimed.rowcount == 1
+
+
+def get(connection: Connection, space: str, id: str) -> JobRun | None:
+    """A run of a space by id."""
+    query = select(job_run).where(job_run.c.id == id, job_run.c.space == space)
+    row = connection.execute(query).first()
+    return None if row is None else _run(row)
+
+
+def running(connection: Connection) -> list[JobRun]:
+    """The runs that are marked as running."""
+    return [
+        _run(row) for row in connection.execute(select(job_run).where(job_run.c.state == "running"))
+    ]
+
+
+def pending(connection: Connection, jobs: Collection[str]) -> set[tuple[str, str]]:
+    """The jobs and spaces that have a run which waits, runs or will be retried."""
+    query = select(job_run.c.job, job_run.c.space).distinct()
+    rows = connection.execute(
+        query.where(job_run.c.state.in_((*READY, "running")), job_run.c.job.in_(jobs))
+    )
+    return {(row.job, row.space) for row in rows}
+
+
+def last_ended(
+    connection: Connection,
+    job: str,
+    space: str,
+    *,
+    before: datetime | None = None,
+    done: bool = False,
+) -> datetime | None:
+    """When the last run of a job in a space was done or parked.
+
+    Args:
+        connection: The transaction.
+        job: The job.
+        space: The space.
+        before: Leave out runs that ended later.
+        done: Leave out parked runs.
+    """
+    query = select(func.max(job_run.c.ended_at)).where(
+        job_run.c.space == space, job_run.c.job == job
+    )
+    if before is not None:
+        query = query.where(job_run.c.ended_at <= before)
+    states = ("done",) if done else ("done", "parked")
+    return connection.execute(query.where(job_run.c.state.in_(states))).scalar()
+
+
+def put_off(connection: Connection, job: str, space: str | None, until: datetime) -> None:
+    """Let the runs of a job start no earlier than a time, in one space or in all."""
+    which = [job_run.c.job == job, job_run.c.state.in_(READY), job_run.c.due_at < until]
+    if space is not None:
+        which.append(job_run.c.space == space)
+    connection.execute(update(job_run).where(*which).values(due_at=until))
+
+
+def retry(connection: Connection, space: str, id: str, at: datetime) -> bool:
+    """Make a failed or parked run due, with all its attempts; return whether there is one."""
+    stopped = job_run.c.state.in_(("failed", "parked"))
+    retried = connection.execute(
+        update(job_run)
+        .where(job_run.c.id == id, job_run.c.space == space, stopped)
+        .values(state="waiting", attempts=0, due_at=at, ended_at=None)
+    )
+    return retried.rowcount == 1
 
 
 def find(
@@ -81,9 +185,16 @@ def is_done(connection: Connection, id: str) -> bool:
 
 
 def remove_done(connection: Connection, before: datetime) -> None:
-    """Delete runs that were done before a time."""
+    """Delete runs that were done before a time, but for the last of each job of a space."""
+    later = job_run.alias()
+    last = (
+        select(later.c.space, later.c.job, func.max(later.c.ended_at))
+        .where(later.c.state == "done")
+        .group_by(later.c.space, later.c.job)
+    )
+    row = tuple_(job_run.c.space, job_run.c.job, job_run.c.ended_at)
     old = (job_run.c.state == "done") & (job_run.c.ended_at < before)
-    connection.execute(delete(job_run).where(old))
+    connection.execute(delete(job_run).where(old, row.not_in(last)))
 
 
 def _run(row: Row[Any]) -> JobRun:

@@ -6,7 +6,7 @@ context are in `always_on`. Values derived by grammar are passed in: the store k
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -187,3 +187,36 @@ def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> No
         for start in range(0, len(ids), _TOUCH_BATCH):
             values = {"ids": ids[start : start + _TOUCH_BATCH], "more": more, "now": at}
             connection.execute(_TOUCH, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """A memory whose importance may decay, and when it was last stored, changed or recalled."""
+
+    id: str
+    importance: float
+    used_at: datetime
+
+
+def fading(connection: Connection, space: str) -> list[Fading]:
+    """The current memories that may lose importance: no identity, goal, todo or fact under a key."""
+    kept = or_(memory.c.type.in_(("identity", "goal", "todo")), memory.c.collection == "goal")
+    query = select(
+        memory.c.id,
+        memory.c.importance,
+        memory.c.created_at,
+        memory.c.updated_at,
+        memory.c.last_accessed_at,
+    ).where(memory.c.space == space, CURRENT, memory.c.key.is_(None), ~kept)
+    return [
+        Fading(id, importance, max(filter(None, used)))
+        for id, importance, *used in connection.execute(query)
+    ]
+
+
+def set_importance(connection: Connection, importances: Mapping[str, float]) -> None:
+    """Set the importance of memories by id; the time of their last change stays."""
+    one = update(memory).where(memory.c.id == bindparam("of"))
+    rows = [{"of": id, "to": importance} for id, importance in importances.items()]
+    if rows:
+        connection.execute(one.values(importance=bindparam("to")), rows)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from hippocampe.store.memories import living
-from hippocampe.store.schema import association, memory, message, turn
+from hippocampe.store.schema import association, job_run, memory, message, turn
 
 
 def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
@@ -22,6 +22,8 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
     by_collection: dict[str, int] = {}
     for collection, _, many in rows:
         by_collection[collection] = by_collection.get(collection, 0) + many
+    runs = select(job_run.c.state, func.count().label("many")).where(job_run.c.space == space)
+    states = connection.execute(runs.group_by(job_run.c.state))
     last = select(func.max(memory.c.updated_at)).where(memory.c.space == space)
     return {
         "memories": by_collection,
@@ -33,5 +35,6 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "turns": number(turn.c.forgotten_at.is_(None), of=turn),
         "live": number(message.c.live.is_(True), of=message),
         "reviews": number(association.c.review.is_(True), of=association),
+        "jobs": {row.state: row.many for row in states},
         "last_written": connection.execute(last).scalar(),
     }

@@ -1,0 +1,49 @@
+"""Runs of background jobs, and the calls of language models."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import entry, lines, local_time, table, text
+from hippocampe.types import JobRun, ModelUsage
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def runs(
+    found: Sequence[JobRun], timezone: str, *, none: str = "No job has run."
+) -> "RenderableType":
+    """A line per run: when, its state, what it did or why it failed."""
+    if not found:
+        return text(none)
+    rows = table("when", "job", "state", "outcome")
+    for run in found:
+        at = run.ended_at or run.due_at
+        rows.add_row(local_time(at, timezone), run.job, run.state, entry(_told(run), run.id))
+    return rows
+
+
+def _told(run: JobRun) -> str:
+    if run.error is None:
+        return run.outcome or ""
+    tries = "1 attempt" if run.attempts == 1 else f"{run.attempts} attempts"
+    return f"{run.error} ({tries})" if run.attempts else run.error
+
+
+def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
+    """A line per call, and the sum of the known prices."""
+    if not found:
+        return text("No language model was called.")
+    rows = table("when", "purpose", "in", "injected", "out", "$", "model")
+    for call in found:
+        rows.add_row(
+            local_time(call.created_at, timezone),
+            text(call.purpose),
+            f"{call.input_tokens:,}",
+            f"{call.injected_tokens:,}",
+            f"{call.output_tokens:,}",
+            "?" if call.price is None else f"{call.price:.4f}",
+            text(call.model),
+        )
+    spent = sum(call.price or 0 for call in found)
+    return lines(rows, text(f"{spent:.4f} US dollars in {len(found):,} calls"))

@@ -1,0 +1,359 @@
+"""Run the model on one message: tools, at most five requests, a final `respond`."""
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Any, cast
+
+from pydantic_ai import Agent, RunContext, ToolOutput
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    ToolCallPart,
+    ToolCallPartDelta,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.run import AgentRunResultEvent
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import RunUsage, UsageLimits
+from pydantic_core import from_json
+
+from hippocampe.companion import tools
+from hippocampe.companion.replies import TextStreamed, ToolCalled, ToolReturned
+from hippocampe.companion.sessions import DEFAULT_EXPRESSION, Exchange
+from hippocampe.companion.turn import Turn
+from hippocampe.language.humanize import date_and_time
+from hippocampe.language.i18n import translate
+from hippocampe.language.prompts import prompt
+from hippocampe.model.connection import request_settings, translated
+from hippocampe.types import Settings
+
+log = logging.getLogger("hippocampe")
+
+MAX_TURNS = 5
+"""Requests to the model for one message (seed: `maxTurns: 5`)."""
+MAX_OUTPUT_TOKENS = 2_000
+MAX_EXPRESSION_CHARACTERS = 40
+
+_SECTIONS = {
+    "agentic": ("format", "memory", "tools", "answer"),
+    "hybrid": ("format", "memory", "tools", "answer"),
+    "systematic": ("format", "memory", "systematic"),
+}
+
+
+@dataclass
+class Respond:
+    """The final answer in the modes with tools."""
+
+    expression: str
+    message: str
+
+
+@dataclass
+class Noticed:
+    """A fact in a systematic answer."""
+
+    content: str
+    subjects: list[str]
+    ttl: str | None = None
+
+
+@dataclass
+class RespondAndRemember:
+    """The final answer in systematic mode."""
+
+    message: str
+    memories: list[Noticed]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    `tool_results` are those of the host's tools, not of memory; `complete` is False for the best
+    answer so far.
+    """
+
+    expression: str
+    message: str
+    noticed: tuple[Noticed, ...]
+    usage: RunUsage
+    responses: tuple[ModelResponse, ...]
+    tool_results: tuple[str, ...]
+    complete: bool
+
+
+def instructions(mode: str, language: str) -> str:
+    """The prompt of a mode: the format, the tools and the rules, nothing of who the companion is."""
+    return "\n\n".join(prompt("hippocampe.companion", name, language) for name in _SECTIONS[mode])
+
+
+async def run(
+    model: Model,
+    turn: Turn,
+    said: str,
+    history: Sequence[ModelMessage],
+    *,
+    timeout: float,
+    toolsets: Sequence[AbstractToolset[Any]] = (),
+) -> AsyncGenerator[ToolCalled | ToolReturned | TextStreamed | Outcome]:
+    """Answer one message; the last item is an `Outcome`.
+
+    Args:
+        model: The model.
+        turn: Who speaks; its reminder goes into the requests only.
+        said: The message, in the format of the prompt.
+        history: The exchanges before it.
+        timeout: Seconds for one attempt at a request.
+        toolsets: Tools of the host.
+
+    Raises:
+        ModelUnavailable: The model cannot be reached.
+    """
+    mode, language = turn.settings.companion_mode, turn.settings.language
+    agent = _agent(mode, language)
+    written = _Written()
+    usage = RunUsage()
+    messages: list[ModelMessage] = []
+    complete, answer = False, None
+    with translated():
+        try:
+            async with agent.run_stream_events(
+                said,
+                model=model,
+                deps=turn,
+                message_history=list(history),
+                model_settings={**request_settings(timeout), "max_tokens": MAX_OUTPUT_TOKENS},
+                usage_limits=UsageLimits(request_limit=MAX_TURNS),
+                usage=usage,
+                toolsets=[] if mode == "systematic" else list(toolsets),
+                capabilities=[_Collect(messages)],
+            ) as events:
+                async for event in events:
+                    if isinstance(event, AgentRunResultEvent):
+                        complete, answer = True, event.result.output
+                    elif (shown := _shown(event, written)) is not None:
+                        yield shown
+        except (UsageLimitExceeded, UnexpectedModelBehavior) as exc:
+            log.warning(
+                "the model did not answer with respond within %d turns (%s): its best answer so "
+                "far is used",
+                MAX_TURNS,
+                type(exc).__name__,
+            )
+    responses = tuple(each for each in messages if isinstance(each, ModelResponse))
+    expression, message = DEFAULT_EXPRESSION, written.message or _last_text(responses)
+    noticed: tuple[Noticed, ...] = ()
+    if isinstance(answer, Respond):
+        expression, message = _expression(answer.expression), answer.message.strip()
+    elif isinstance(answer, RespondAndRemember):
+        message, noticed = answer.message.strip(), tuple(answer.memories)
+    if not message:
+        complete = False
+        message = translate("I could not find an answer in time. Could you ask again?", language)
+    yield Outcome(expression, message, noticed, usage, responses, _tool_results(messages), complete)
+
+
+@cache
+def _agent(mode: str, language: str) -> Agent[Turn, Any]:
+    output = RespondAndRemember if mode == "systematic" else Respond
+    return Agent(
+        deps_type=Turn,
+        output_type=ToolOutput(
+            output,
+            name="respond",
+            description=tools.descriptions(language)["respond"],
+            max_retries=MAX_TURNS - 1,
+        ),
+        instructions=instructions(mode, language),
+        toolsets=[] if mode == "systematic" else [tools.toolset(language)],
+        capabilities=[_Remind(), _Finish()],
+        retries=3,
+    )
+
+
+class _Remind(AbstractCapability[Turn]):
+    """Puts the reminder before the message, in the request only."""
+
+    async def before_model_request(
+        self, ctx: RunContext[Turn], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        reminded = put_before_message(request_context.messages, ctx.deps.reminder)
+        return replace(request_context, messages=reminded)
+
+
+class _Finish(AbstractCapability[Turn]):
+    """Leaves only `respond` to the last request, so that it ends in an answer."""
+
+    async def prepare_tools(
+        self, ctx: RunContext[Turn], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        return [] if ctx.run_step >= MAX_TURNS else tool_defs
+
+
+class _Collect(AbstractCapability[Turn]):
+    """Keeps the messages of a run, also of one that fails."""
+
+    def __init__(self, messages: list[ModelMessage]) -> None:
+        super().__init__()
+        self._messages = messages
+
+    async def after_model_request(
+        self,
+        ctx: RunContext[Turn],
+        *,
+        request_context: ModelRequestContext,
+        response: ModelResponse,
+    ) -> ModelResponse:
+        if request_context.messages:
+            self._messages.append(request_context.messages[-1])
+        self._messages.append(response)
+        return response
+
+
+def put_before_message(messages: Sequence[ModelMessage], reminder: str) -> list[ModelMessage]:
+    """Copy a list of messages and put a reminder before the last message of the user."""
+    copied = list(messages)
+    if not reminder:
+        return copied
+    for number in range(len(copied) - 1, -1, -1):
+        message = copied[number]
+        if not isinstance(message, ModelRequest):
+            continue
+        for position, part in enumerate(message.parts):
+            if isinstance(part, UserPromptPart):
+                parts = [*message.parts]
+                parts.insert(position, UserPromptPart(reminder))
+                copied[number] = replace(message, parts=parts)
+                return copied
+    return copied
+
+
+class _Written:
+    """The arguments of `respond` as they arrive."""
+
+    def __init__(self) -> None:
+        self._arguments = ""
+        self._index: int | None = None
+        self.message = ""
+        self._restart = False
+
+    def start(self, index: int, part: ToolCallPart) -> TextStreamed | None:
+        self._index, self._arguments = index, ""
+        self._restart = bool(self.message)
+        self.message = ""
+        return self.add(index, part.args)
+
+    def add(self, index: int, piece: str | dict[str, Any] | None) -> TextStreamed | None:
+        if index != self._index:
+            return None
+        if isinstance(piece, dict):
+            arguments: object = piece
+        else:
+            self._arguments += piece or ""
+            try:
+                arguments = from_json(self._arguments, allow_partial="trailing-strings")
+            except ValueError:
+                return None
+        message = (
+            cast("dict[str, Any]", arguments).get("message")
+            if isinstance(arguments, dict)
+            else None
+        )
+        if not isinstance(message, str) or not message.startswith(self.message):
+            return None
+        text, self.message = message[len(self.message) :], message
+        if not text:
+            return None
+        restart, self._restart = self._restart, False
+        return TextStreamed(text, restart)
+
+
+def _shown(
+    event: AgentStreamEvent, written: _Written
+) -> ToolCalled | ToolReturned | TextStreamed | None:
+    if isinstance(event, PartStartEvent):
+        if isinstance(event.part, ToolCallPart) and event.part.tool_name == "respond":
+            return written.start(event.index, event.part)
+    elif isinstance(event, PartDeltaEvent):
+        if isinstance(event.delta, ToolCallPartDelta):
+            return written.add(event.index, event.delta.args_delta)
+    elif isinstance(event, FunctionToolCallEvent):
+        try:
+            arguments = event.part.args_as_dict()
+        except ValueError:
+            arguments = {}
+        return ToolCalled(event.part.tool_name, arguments)
+    elif isinstance(event, FunctionToolResultEvent):
+        return ToolReturned(event.part.tool_name, event.part.model_response_str())
+    return None
+
+
+def _expression(said: str) -> str:
+    words = said.split()
+    return words[0].lower()[:MAX_EXPRESSION_CHARACTERS] if words else DEFAULT_EXPRESSION
+
+
+def _last_text(responses: Sequence[ModelResponse]) -> str:
+    for response in reversed(responses):
+        text = "\n".join(
+            part.content for part in response.parts if isinstance(part, TextPart)
+        ).strip()
+        if text:
+            return text
+    return ""
+
+
+def _tool_results(messages: Sequence[ModelMessage]) -> tuple[str, ...]:
+    """What the host's tools returned; what memory returned is not news."""
+    return tuple(
+        part.model_response_str()
+        for message in messages
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+        if isinstance(part, ToolReturnPart) and part.tool_name not in {*tools.NAMES, "respond"}
+    )
+
+
+def spoken(message: str, at: datetime, settings: Settings, user: str | None) -> str:
+    """A message in the format of the prompt."""
+    time = date_and_time(at, timezone=settings.timezone, language=settings.language)
+    return json.dumps({"from": user, "message": message, "time": time}, ensure_ascii=False)
+
+
+def history(
+    exchanges: Sequence[Exchange], settings: Settings, user: str | None
+) -> list[ModelMessage]:
+    """The earlier exchanges of a session, with their reminders, as the model saw them."""
+    messages: list[ModelMessage] = []
+    for number, exchange in enumerate(exchanges):
+        said = spoken(exchange.message, exchange.at, settings, user)
+        prompts = [UserPromptPart(text) for text in (exchange.reminder, said) if text]
+        arguments: dict[str, Any] = (
+            {"message": exchange.reply, "memories": []}
+            if settings.companion_mode == "systematic"
+            else {"expression": exchange.expression, "message": exchange.reply}
+        )
+        id = f"respond-{number}"
+        messages += [
+            ModelRequest(prompts),
+            ModelResponse([ToolCallPart("respond", arguments, tool_call_id=id)]),
+            ModelRequest([ToolReturnPart("respond", "Final result processed.", tool_call_id=id)]),
+        ]
+    return messages

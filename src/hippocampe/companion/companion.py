@@ -1,0 +1,331 @@
+"""The companion: an agent over one memory, for hosts in Python."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
+from contextlib import AsyncExitStack, aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.replies import Event, Reply, Usage
+from hippocampe.companion.sessions import Exchange, Session, Sessions
+from hippocampe.errors import HippocampeError, ModelUnavailable
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope
+from hippocampe.validation import clean_text
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from hippocampe.companion.agent import Outcome
+    from hippocampe.companion.turn import Turn
+
+log = logging.getLogger("hippocampe")
+T = TypeVar("T")
+
+
+class AsyncCompanion:
+    """An agent that remembers, for asynchronous hosts.
+
+    The messages of a user on a channel are answered one after the other, those of several users at
+    once. Use one instance in one event loop.
+
+    Args:
+        hippo: The open memory; the caller closes it.
+        model: The language model, as Pydantic AI names it, or one of its models. Default: that of
+            the `Config`.
+        fallback_model: Used when the model fails. Default: that of the `Config`.
+        toolsets: Further tools for the model, as Pydantic AI toolsets. Facts are extracted from
+            their results too.
+    """
+
+    def __init__(
+        self,
+        hippo: Hippocampe | AsyncHippocampe,
+        *,
+        model: "str | Model | None" = None,
+        fallback_model: str | None = None,
+        toolsets: "Sequence[AbstractToolset[Any]]" = (),
+    ) -> None:
+        self.hippo = hippo if isinstance(hippo, AsyncHippocampe) else AsyncHippocampe(hippo)
+        config = self.hippo.sync.config
+        self._model = model or config.model
+        self._fallback = fallback_model or config.fallback_model
+        self._timeout = config.model_timeout
+        self._toolsets = tuple(toolsets)
+        self._connected: Model | None = None
+        self._opened: AsyncExitStack | None = None
+        self._sessions = Sessions(self.hippo)
+
+    async def ask(
+        self,
+        message: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        space: str = "default",
+    ) -> Reply:
+        """Answer a message.
+
+        Args:
+            message: What the user says.
+            user: Who speaks.
+            channel: Where.
+            space: The isolation boundary.
+
+        Raises:
+            ModelUnavailable: No model is configured, or it cannot be reached. The message is kept.
+            BudgetSpent: The daily budget of the space is spent. The message is kept.
+            InvalidInput: The message is empty or a label cannot be used.
+        """
+        reply: Reply | None = None
+        async with aclosing(
+            self.stream(message, user=user, channel=channel, space=space)
+        ) as events:
+            async for event in events:
+                if isinstance(event, Reply):
+                    reply = event
+        assert reply is not None
+        return reply
+
+    async def stream(
+        self,
+        message: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        space: str = "default",
+    ) -> AsyncGenerator[Event]:
+        """Answer a message, and yield what happens on the way: tools, pieces of text, then the `Reply`.
+
+        The arguments and errors are those of `ask`. The exchange is stored before the `Reply` is
+        yielded; an answer that the caller stops reading is not stored, the message is.
+        """
+        scope = Scope(space=space, user=user, channel=channel)
+        message = clean_text(message, what="message", limit=MAX_MESSAGE_CHARACTERS)
+        session = self._sessions.of(scope)
+        session.waiting += 1
+        try:
+            async with session.turn:
+                answered = False
+                try:
+                    async with aclosing(self._answer(message, scope, session)) as events:
+                        async for event in events:
+                            answered = answered or isinstance(event, Reply)
+                            yield event
+                finally:
+                    if not answered:
+                        await asyncio.shield(self._keep(message, scope))
+        finally:
+            session.waiting -= 1
+
+    async def _keep(self, message: str, scope: Scope) -> None:
+        """Store a message that got no answer."""
+        try:
+            await self.hippo.after_turn(message, None, scope=scope)
+        except HippocampeError as exc:
+            log.warning("a message without an answer could not be stored: %s", exc)
+
+    async def _answer(self, message: str, scope: Scope, session: Session) -> AsyncGenerator[Event]:
+        model = await self._connect()
+        from hippocampe.companion import agent
+        from hippocampe.companion.reminder import remind
+        from hippocampe.companion.turn import Turn
+
+        await self.hippo.check_budget(scope=scope)
+        settings = await self.hippo.settings(scope=scope)
+        now = await self.hippo.now()
+        exchanges = await self._sessions.exchanges(session, scope, settings, now)
+        turn = Turn(self.hippo, scope, settings)
+        await remind(
+            turn, message, already=frozenset[str]().union(*(e.reminded for e in exchanges))
+        )
+        running = agent.run(
+            model,
+            turn,
+            agent.spoken(message, now, settings, scope.user),
+            agent.history(exchanges, settings, scope.user),
+            timeout=self._timeout,
+            toolsets=self._toolsets,
+        )
+        outcome: Outcome | None = None
+        async with aclosing(running) as events:
+            async for event in events:
+                if isinstance(event, agent.Outcome):
+                    outcome = event
+                else:
+                    yield event
+        assert outcome is not None
+        reply = await self._store(turn, message, outcome)
+        reminded = frozenset(item.id for item in turn.injected)
+        exchange = Exchange(now, message, reply.expression, reply.message, turn.reminder, reminded)
+        session.add(exchange, keep=settings.recent_messages)
+        yield reply
+
+    async def _store(self, turn: "Turn", message: str, outcome: "Outcome") -> Reply:
+        """Store the exchange, the facts of a systematic answer, and the cost."""
+        await self.hippo.after_turn(
+            message, outcome.message, scope=turn.scope, tool_results=outcome.tool_results
+        )
+        for noticed in outcome.noticed:
+            await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
+        usage = await self._record(turn, outcome)
+        return Reply(
+            outcome.expression,
+            outcome.message,
+            tuple(turn.touched),
+            turn.injected,
+            usage,
+            outcome.complete,
+        )
+
+    async def _record(self, turn: "Turn", outcome: "Outcome") -> Usage:
+        from hippocampe.model.connection import price_of
+
+        usage = outcome.usage
+        injected = turn.injected_tokens * usage.requests
+        price = price_of(list(outcome.responses))
+        names = [each.model_name for each in outcome.responses if each.model_name]
+        await self.hippo.record_usage(
+            scope=turn.scope,
+            model=names[-1] if names else str(self._model),
+            purpose="chat",
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            injected_tokens=injected,
+            price=price,
+        )
+        return Usage(usage.requests, usage.input_tokens, usage.output_tokens, injected, price)
+
+    async def _connect(self) -> "Model":
+        if self._connected is None:
+            if self._model is None:
+                raise ModelUnavailable(
+                    "the companion has no language model: set HIPPOCAMPE_MODEL, such as "
+                    "openai:gpt-5-mini, or give model=. Memory works without it."
+                )
+            model = self._model
+            if isinstance(model, str):
+                from hippocampe.model.connection import connect
+
+                model = connect(model, self._fallback)
+            self._opened = AsyncExitStack()
+            self._connected = await self._opened.enter_async_context(model)
+        return self._connected
+
+    async def close(self) -> None:
+        """Release the connections; the memory stays open."""
+        if self._opened is not None:
+            await self._opened.aclose()
+            self._opened = self._connected = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+async def _notice(turn: "Turn", content: str, subjects: Sequence[str], ttl: str | None) -> None:
+    try:
+        stored = await turn.hippo.remember(
+            content, scope=turn.scope, subjects=subjects, ttl=ttl, source="chat"
+        )
+    except HippocampeError as exc:
+        log.warning("a fact of the answer could not be stored: %s", type(exc).__name__)
+        return
+    turn.touched.append(stored.memory)
+
+
+class Companion:
+    """`AsyncCompanion` for synchronous hosts: the same arguments, results and errors. Thread-safe.
+
+    Close it, or use it as a context manager; the memory stays open.
+    """
+
+    def __init__(
+        self,
+        hippo: Hippocampe,
+        *,
+        model: "str | Model | None" = None,
+        fallback_model: str | None = None,
+        toolsets: "Sequence[AbstractToolset[Any]]" = (),
+    ) -> None:
+        self._companion = AsyncCompanion(
+            hippo, model=model, fallback_model=fallback_model, toolsets=toolsets
+        )
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="hippocampe-companion", daemon=True
+        )
+        self._thread.start()
+
+    def ask(
+        self,
+        message: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        space: str = "default",
+    ) -> Reply:
+        """Answer a message; see `AsyncCompanion.ask`."""
+        self._check_open()
+        return self._wait(self._companion.ask(message, user=user, channel=channel, space=space))
+
+    def stream(
+        self,
+        message: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        space: str = "default",
+    ) -> Generator[Event]:
+        """Answer a message, event by event; see `AsyncCompanion.stream`."""
+        self._check_open()
+        events = self._companion.stream(message, user=user, channel=channel, space=space)
+        try:
+            while True:
+                try:
+                    yield self._wait(anext(events))
+                except StopAsyncIteration:
+                    return
+        finally:
+            self._wait(events.aclose())
+
+    def _wait(self, work: Awaitable[T]) -> T:
+        async def awaited() -> T:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result()
+
+    def _check_open(self) -> None:
+        if self._loop.is_closed():
+            raise ModelUnavailable("this companion was closed: start another one.")
+
+    def close(self) -> None:
+        """Release the connections. Idempotent."""
+        if self._loop.is_closed():
+            return
+        self._wait(self._companion.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,94 @@
+"""What the companion is reminded of before it answers, by mode."""
+
+from collections.abc import Collection
+
+from hippocampe.companion.turn import Turn
+from hippocampe.injection import render, tokens
+from hippocampe.language.text import words
+from hippocampe.types import Injection, Recollection
+
+LIVE_SCORE = 0.1
+"""Relevance of live messages. They are few and of the day, and "ok" or "lol" stay below 0.06."""
+LIMITATION_SCORE = 0.31
+"""Cosine: a request restates the limitation rather than asking about it, so only meaning counts."""
+MAX_LIMITATIONS = 2
+MAX_CONNECTIONS = 3
+
+
+async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> None:
+    """Give a turn what is relevant to its message.
+
+    Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
+    a limitation recalls it, and goals of connection with the speaker are recalled.
+
+    Args:
+        turn: The turn.
+        message: What the user says.
+        already: Ids of the items that the model still sees.
+    """
+    injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
+    items = list(injection.items)
+    more = await _live(turn, message)
+    if turn.settings.companion_mode == "agentic":
+        items = [item for item in items if item.kind == "live"]
+    else:
+        more += [*await _limitations(turn, message), *await _connections(turn)]
+    known = {*already, *(item.id for item in items)}
+    items += [item for item in more if item.id not in known]
+    if items == list(injection.items):
+        turn.reminder, turn.injected = injection.text, injection.items
+        turn.injected_tokens = injection.tokens
+        return
+    rendered = render.render(
+        items,
+        language=turn.settings.language,
+        now=await turn.hippo.now(),
+        timezone=turn.settings.timezone,
+        budget=turn.settings.injection_token_budget,
+        count=tokens.count,
+    )
+    turn.reminder, turn.injected = rendered.text, rendered.shown
+    turn.injected_tokens = rendered.tokens
+
+
+async def _live(turn: Turn, message: str) -> list[Recollection]:
+    """The live messages that are relevant, best first."""
+    limit = turn.settings.live_limit
+    if not limit:
+        return []
+    return await turn.hippo.recall(
+        message, scope=turn.scope, limit=limit, collections=("live",), min_score=LIVE_SCORE
+    )
+
+
+async def _limitations(turn: Turn, message: str) -> list[Recollection]:
+    """Limitations that a request meets."""
+    return await turn.hippo.recall(
+        message,
+        scope=turn.own_scope,
+        limit=MAX_LIMITATIONS,
+        collections=("self",),
+        category="limitation",
+        mode="semantic",
+        min_score=LIMITATION_SCORE,
+    )
+
+
+async def _connections(turn: Turn) -> list[Recollection]:
+    """Goals of connection with the person who speaks, newest first."""
+    user = turn.scope.user
+    if user is None:
+        return []
+    page = await turn.hippo.memories(
+        scope=turn.own_scope, collection="goal", category="connection", limit=50
+    )
+    if not page.items:
+        return []
+    names = await turn.hippo.names(user, scope=turn.scope)
+    wanted = [" ".join(words(name)) for name in names]
+    found: list[Recollection] = []
+    for memory in page.items:
+        said = f" {' '.join(words(memory.content))} "
+        if any(f" {name} " in said for name in wanted):
+            found.append(Recollection(memory.id, "goal", memory.content, 1.0, memory))
+    return found[:MAX_CONNECTIONS]

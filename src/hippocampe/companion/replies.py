@@ -1,0 +1,74 @@
+"""What the companion gives back: events while it works, then a reply."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hippocampe.types import Memory, Recollection
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """The model called a tool."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """A tool returned its result, as the model reads it."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextStreamed:
+    """The next piece of the answer. With `restart`, it replaces all pieces before it."""
+
+    text: str
+    restart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer cost.
+
+    Attributes:
+        turns: Requests to the model.
+        input_tokens: Tokens of all requests.
+        output_tokens: Tokens of all answers.
+        injected_tokens: Of the input tokens, those that the injection added.
+        price: In US dollars; None if the price of the model is not known.
+    """
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    injected_tokens: int = 0
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to one message.
+
+    Attributes:
+        expression: One word for the face of the companion: `happy`.
+        message: What it says.
+        memories: The memories that it stored or deleted, in order.
+        injected: What it was reminded of before it answered, in order.
+        usage: What it cost.
+        complete: False if the model did not finish in time and this is its best answer so far.
+    """
+
+    expression: str
+    message: str
+    memories: tuple[Memory, ...] = ()
+    injected: tuple[Recollection, ...] = ()
+    usage: Usage = Usage()
+    complete: bool = True
+
+
+Event = ToolCalled | ToolReturned | TextStreamed | Reply
+"""Of one answer: any number of the first three, then one `Reply`."""

@@ -1,0 +1,95 @@
+"""Conversations under way: one per user, closed after some minutes without a message."""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.types import Message, Scope, Settings
+
+DEFAULT_EXPRESSION = "neutral"
+MAX_SESSIONS = 1_000
+"""Sessions kept in RAM; others are restored from the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message and its answer.
+
+    `reminder` is what the model was reminded of, `reminded` the ids of its items. It stays in the
+    requests of the session, because items are not given again while the model still sees them; it is
+    never stored.
+    """
+
+    at: datetime
+    message: str
+    expression: str
+    reply: str
+    reminder: str = ""
+    reminded: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Session:
+    """The conversation of one user; hold `turn` while answering."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    exchanges: list[Exchange] | None = None
+    """None until they are read from the store."""
+    waiting: int = 0
+
+    def add(self, exchange: Exchange, *, keep: int) -> None:
+        """Append an exchange; only the latest stay."""
+        self.exchanges = [*(self.exchanges or ()), exchange][-keep:]
+
+
+class Sessions:
+    """The sessions of one companion. Used by one event loop."""
+
+    def __init__(self, hippo: AsyncHippocampe) -> None:
+        self._hippo = hippo
+        self._sessions: OrderedDict[Scope, Session] = OrderedDict()
+
+    def of(self, scope: Scope) -> Session:
+        """The session of a user on a channel."""
+        session = self._sessions.setdefault(scope, Session())
+        self._sessions.move_to_end(scope)
+        if len(self._sessions) > MAX_SESSIONS:
+            for other, each in list(self._sessions.items())[:-MAX_SESSIONS]:
+                if not each.turn.locked() and not each.waiting:
+                    del self._sessions[other]
+        return session
+
+    async def exchanges(
+        self, session: Session, scope: Scope, settings: Settings, now: datetime
+    ) -> list[Exchange]:
+        """The exchanges of the session, oldest first; none once it has timed out.
+
+        After a restart they are read from the store.
+        """
+        if session.exchanges is None:
+            session.exchanges = await self._stored(scope, settings)
+        timeout = timedelta(minutes=settings.session_timeout_minutes)
+        last = session.exchanges[-1].at if session.exchanges else None
+        # A clock that was moved back must not keep a session for ever.
+        if last is None or not timedelta() <= abs(now - last) < timeout:
+            session.exchanges = []
+        return session.exchanges
+
+    async def _stored(self, scope: Scope, settings: Settings) -> list[Exchange]:
+        messages = await self._hippo.messages(
+            scope=scope, limit=2 * settings.recent_messages, working=True
+        )
+        timeout = timedelta(minutes=settings.session_timeout_minutes)
+        found: list[Exchange] = []
+        said: Message | None = None
+        for message in messages:
+            if message.role == "user":
+                said = message if message.author == scope.user else None
+            elif message.role == "assistant" and said is not None:
+                if found and said.at - found[-1].at >= timeout:
+                    found.clear()
+                found.append(Exchange(said.at, said.content, DEFAULT_EXPRESSION, message.content))
+                said = None
+        return found

@@ -1,0 +1,81 @@
+"""Jobs without a language model: hide what has expired, let importance decay, prune."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from hippocampe.curation.revise import hide
+from hippocampe.engine import settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.durability import count_accesses
+from hippocampe.store import job_runs, memories
+from hippocampe.types import Scope
+
+UNUSED = timedelta(days=90)
+"""Time without access after which an unimportant memory is pruned."""
+BATCH = 1_000
+
+
+def decay(context: Context, *, space: str, run_id: str) -> int:
+    """Lower the importance of memories that nobody used; return how many.
+
+    Importance halves every `decay_half_life_days` without access. Each run only counts the time
+    since the last one, so that a restart or a second run lowers nothing twice. Identities, goals,
+    todos and memories with a key keep their importance.
+
+    Args:
+        context: The open memory.
+        space: The space.
+        run_id: The run in the ledger, which ends in the transaction of the changes.
+    """
+    half_life = timedelta(
+        days=settings.read(context, scope=Scope(space=space)).decay_half_life_days
+    )
+    if not half_life:
+        return 0
+    count_accesses(context)
+    with context.change() as change:
+        now = context.now()
+        last = job_runs.last_ended(change.connection, "decay", space, done=True)
+        lowered: dict[str, float] = {}
+        for faded in memories.fading(change.connection, space):
+            since = max(filter(None, (faded.used_at, last)))
+            if since < now:
+                lowered[faded.id] = faded.importance * 0.5 ** ((now - since) / half_life)
+        memories.set_importance(change.connection, lowered)
+        job_runs.finish(change.connection, run_id, f"{len(lowered)} lowered", now)
+    return len(lowered)
+
+
+def prune(context: Context, *, space: str) -> int:
+    """Forget memories below the importance `prune_below` that nobody used for 90 days.
+
+    `restore` brings them back. The exceptions are those of `decay`.
+    """
+    least = settings.read(context, scope=Scope(space=space)).prune_below
+    if not least:
+        return 0
+    count_accesses(context)
+    now = context.now()
+    with context.store.read() as connection:
+        found = [
+            faded.id
+            for faded in memories.fading(connection, space)
+            if faded.importance < least and faded.used_at < now - UNUSED
+        ]
+    return sum(_forget(context, space, ids, least) for ids in _batches(found))
+
+
+def _batches(ids: list[str]) -> Iterable[list[str]]:
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+
+
+def _forget(context: Context, space: str, ids: list[str], least: float) -> int:
+    reason = f"pruned: importance below {least:g}, not used for {UNUSED.days} days"
+    with context.change() as change:
+        now = context.now()
+        kept = memories.get(change.connection, space, ids).values()
+        # Someone may have changed one since it was found.
+        pruned = [memory for memory in kept if memory.current and memory.updated_at < now - UNUSED]
+        for memory in pruned:
+            hide(change, memory, now, reason)
+    return len(pruned)

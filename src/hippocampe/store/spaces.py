@@ -1,0 +1,61 @@
+"""Which spaces have work for a scheduled job. Each function takes a connection."""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, String, select, text
+
+from hippocampe.store import memories
+from hippocampe.store.schema import Instant, memory, setting
+
+# A search in the index for each space, instead of a scan of all rows of all spaces.
+_WITH_LIVE = text("""
+    WITH RECURSIVE known(space) AS (
+        SELECT min(space) FROM message
+        UNION ALL
+        SELECT (SELECT min(space) FROM message WHERE space > known.space)
+        FROM known WHERE known.space IS NOT NULL
+    )
+    -- The sign keeps SQLite from walking the index of times, past all that is no longer live.
+    SELECT space, (
+        SELECT min(+at) FROM message WHERE message.space = known.space AND message.live
+    ) AS oldest
+    FROM known WHERE oldest IS NOT NULL
+""").columns(space=String, oldest=Instant)
+_TO_REVIEW = text("""
+    WITH RECURSIVE known(space) AS (
+        SELECT min(space) FROM association
+        UNION ALL
+        SELECT (SELECT min(space) FROM association WHERE space > known.space)
+        FROM known WHERE known.space IS NOT NULL
+    )
+    SELECT space FROM known WHERE EXISTS (
+        SELECT 1 FROM association
+        JOIN memory AS source ON source.id = association.source_id
+        JOIN memory AS target ON target.id = association.target_id
+        WHERE association.space = known.space AND association.review
+        AND source.forgotten_at IS NULL AND source.superseded_by IS NULL
+        AND target.forgotten_at IS NULL AND target.superseded_by IS NULL
+    )
+""")
+
+
+def with_live(connection: Connection) -> dict[str, datetime]:
+    """The spaces with live messages, each with the time of its oldest one."""
+    return {row.space: row.oldest for row in connection.execute(_WITH_LIVE)}
+
+
+def to_review(connection: Connection) -> list[str]:
+    """The spaces with a pair of current memories to review."""
+    return [row.space for row in connection.execute(_TO_REVIEW)]
+
+
+def with_expired(connection: Connection, now: datetime) -> list[str]:
+    """The spaces with memories that have expired and are not hidden yet."""
+    expired = [memories.CURRENT, memory.c.expires_at <= now]
+    return list(connection.execute(select(memory.c.space).distinct().where(*expired)).scalars())
+
+
+def that_set(connection: Connection, name: str) -> list[str]:
+    """The spaces that have chosen a value of a setting."""
+    query = select(setting.c.space).where(setting.c.name == name)
+    return list(connection.execute(query).scalars())

@@ -1,0 +1,67 @@
+"""The prompts say how memory works and nothing of who the companion is."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from hippocampe import Settings
+from hippocampe.companion import agent, tools
+from hippocampe.language.i18n import LANGUAGES
+
+MODES = ("agentic", "systematic", "hybrid")
+IDENTITY = {
+    "fr": r"\btu (es|vis|viens|t'appelles|aimes|habites)\b(?! pas sûr)|\bton nom\b|\bta personnalité\b|"
+    r"\b(créature|robot|assistant|assistante|compagnon|amie?|curieu\w*|enjoué\w*|timide|gentille?)\b",
+    "en": r"\byou (are|were|live|like|love)\b|\byour (name|personality|character|creator)\b|"
+    r"\b(creature|robot|assistant|companion|friend\w*|curious|playful|shy|kind|helpful)\b",
+}
+ALLOWED = ("where you are", "what you like", "où tu es, d'où tu viens", "ce que tu aimes")
+"""What the categories of `self` mean: questions, not answers."""
+
+
+def texts(language: str) -> dict[str, str]:
+    folder = files("hippocampe.companion") / "prompts" / language
+    return {each.name: each.read_text(encoding="utf-8") for each in folder.iterdir()}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_prompt_says_who_the_companion_is(language: str) -> None:
+    for name, text in texts(language).items():
+        for allowed in ALLOWED:
+            text = text.replace(allowed, "")
+        assert not re.search(IDENTITY[language], text, re.IGNORECASE), name
+        for known in (*Settings().companion_names, "hippocampe"):
+            assert known not in text.lower().replace("<hippocampe-memory>", ""), name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "said", ["Tu es une créature curieuse.", "You are a helpful assistant.", "Your name is Eko."]
+)
+def test_the_check_finds_identities(language: str, said: str) -> None:
+    assert re.search("|".join(IDENTITY.values()), said, re.IGNORECASE)
+
+
+def test_both_languages_have_the_same_prompts() -> None:
+    assert texts("fr").keys() == texts("en").keys()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_tool_is_described(language: str) -> None:
+    assert tools.descriptions(language).keys() == tools.NAMES | {"respond"}
+    assert len(tools.NAMES) == 10
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompt_names_every_tool_but_the_rarest(language: str) -> None:
+    text = agent.instructions("hybrid", language)
+    named = set(re.findall(r"`(\w+)`", text))
+    assert tools.NAMES - {"delete_memory"} <= named
+    assert "respond" in named
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("mode", MODES)
+def test_prompts_are_short(language: str, mode: str) -> None:
+    assert 200 < len(agent.instructions(mode, language)) < 2_500

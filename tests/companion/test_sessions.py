@@ -1,0 +1,188 @@
+"""Sessions: one per user, fifteen minutes, in order per user, at once across users."""
+
+import asyncio
+import json
+import threading
+from datetime import timedelta
+
+import pytest
+
+from conftest import MODEL, FakeClock, Meet, Opener
+from hippocampe import Hippocampe, Scope
+from hippocampe.companion import AsyncCompanion, Companion
+from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
+
+DEV = Scope(user="dev", channel="lobby")
+
+
+def echo(request: ModelRequest) -> Answer:
+    return Answer(calls=(Call("respond", {"expression": "happy", "message": "oui"}),))
+
+
+def said(server: ModelServer) -> list[str]:
+    """What the users said in the last request, without reminders."""
+    texts = [each.text for each in server.requests[-1].messages if each.role == "user"]
+    return [
+        json.loads(line)["message"]
+        for text in texts
+        for line in text.splitlines()
+        if line.startswith("{")
+    ]
+
+
+@pytest.fixture
+def server(server: ModelServer) -> ModelServer:
+    server.brain = echo
+    return server
+
+
+def ask(companion: Companion, message: str, user: str = "dev", channel: str = "lobby") -> None:
+    companion.ask(message, user=user, channel=channel)
+
+
+def test_a_session_has_a_history(companion: Companion, server: ModelServer) -> None:
+    ask(companion, "un")
+    ask(companion, "deux")
+    assert said(server) == ["un", "deux"]
+
+
+def test_it_closes_after_fifteen_minutes(
+    companion: Companion, server: ModelServer, clock: FakeClock
+) -> None:
+    ask(companion, "un")
+    clock.advance(minutes=14)
+    ask(companion, "deux")
+    clock.advance(minutes=14)
+    ask(companion, "trois")
+    assert said(server) == ["un", "deux", "trois"]
+    clock.advance(minutes=16)
+    ask(companion, "quatre")
+    assert said(server) == ["quatre"]
+
+
+def test_the_setting_counts(
+    hippo: Hippocampe, companion: Companion, server: ModelServer, clock: FakeClock
+) -> None:
+    hippo.update_settings(scope=DEV, session_timeout_minutes=60)
+    ask(companion, "un")
+    clock.advance(minutes=59)
+    ask(companion, "deux")
+    assert said(server) == ["un", "deux"]
+
+
+def test_each_user_has_one(companion: Companion, server: ModelServer) -> None:
+    ask(companion, "un", user="ana")
+    ask(companion, "deux", user="bob")
+    assert said(server) == ["deux"]
+    ask(companion, "trois", user="ana")
+    assert said(server) == ["un", "trois"]
+
+
+def test_spaces_never_meet(companion: Companion, server: ModelServer) -> None:
+    companion.ask("un", user="ana", channel="lobby", space="here")
+    companion.ask("deux", user="ana", channel="lobby", space="there")
+    assert said(server) == ["deux"]
+
+
+def test_a_restart_restores_it(
+    hippo: Hippocampe,
+    meet: Meet,
+    open_hippo: Opener,
+    server: ModelServer,
+    clock: FakeClock,
+) -> None:
+    first = meet()
+    ask(first, "un")
+    ask(first, "deux", user="bob")
+    ask(first, "trois")
+    first.close()
+    hippo.close()
+    again = open_hippo()
+    clock.advance(minutes=10)
+    ask(meet(again), "quatre")
+    assert said(server) == ["un", "trois", "quatre"]
+
+
+def test_a_late_restart_does_not(
+    hippo: Hippocampe, meet: Meet, server: ModelServer, clock: FakeClock
+) -> None:
+    ask(meet(), "un")
+    clock.advance(minutes=16)
+    ask(meet(), "deux")
+    assert said(server) == ["deux"]
+
+
+def test_it_keeps_the_recent_messages(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    hippo.update_settings(scope=DEV, recent_messages=3)
+    for number in range(6):
+        ask(companion, f"numéro {number}")
+    assert said(server) == [f"numéro {number}" for number in (2, 3, 4, 5)]
+
+
+def test_users_are_served_at_once_and_each_in_order(hippo: Hippocampe, server: ModelServer) -> None:
+    """Two users wait for each other in the model: this ends only if they are served together."""
+    together = threading.Barrier(2, timeout=20)
+    order: list[str] = []
+
+    def brain(request: ModelRequest) -> Answer:
+        order.append(json.loads(request.asked)["message"])
+        if "ensemble" in request.asked:
+            together.wait()
+        return echo(request)
+
+    server.brain = brain
+
+    async def talk() -> None:
+        async with AsyncCompanion(hippo, model=MODEL) as companion:
+            await asyncio.gather(
+                *(companion.ask(f"{user} ensemble", user=user) for user in ("ana", "bob"))
+            )
+            order.clear()
+            await asyncio.gather(
+                *(companion.ask(f"message {number}", user="ana") for number in range(5))
+            )
+
+    asyncio.run(talk())
+    assert order == [f"message {number}" for number in range(5)]
+
+
+def test_many_users_at_once(hippo: Hippocampe, server: ModelServer) -> None:
+    async def talk() -> None:
+        async with AsyncCompanion(hippo, model=MODEL) as companion:
+            for _ in range(2):
+                await asyncio.gather(
+                    *(
+                        companion.ask(f"je suis u{number}", user=f"u{number}", channel="lobby")
+                        for number in range(10)
+                    )
+                )
+
+    asyncio.run(talk())
+    messages = hippo.messages(scope=DEV, limit=100)
+    assert len(messages) == 40
+    for request in server.requests:
+        speakers = {
+            f"u{number}" for number in range(10) if f'"from": "u{number}"' in str(request.messages)
+        }
+        assert len(speakers) == 1
+
+
+def test_a_closed_companion_says_so(companion: Companion) -> None:
+    companion.close()
+    companion.close()
+    with pytest.raises(Exception, match="closed"):
+        ask(companion, "un")
+
+
+def test_a_clock_moved_back_closes_nothing_recent(
+    companion: Companion, server: ModelServer, clock: FakeClock
+) -> None:
+    ask(companion, "un")
+    clock.now -= timedelta(minutes=5)
+    ask(companion, "deux")
+    assert said(server) == ["un", "deux"]
+    clock.now -= timedelta(hours=5)
+    ask(companion, "trois")
+    assert said(server) == ["trois"]
