@@ -6,7 +6,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -194,7 +194,14 @@ def test_a_week_of_a_busy_room(
 ) -> None:
     server.brain = brain = Brain()
     clock.now = MONDAY
-    hippo = open_hippo(**OPTIONS)
+
+    def opened() -> Hippocampe:
+        hippo = open_hippo(**OPTIONS)
+        # Talk is embedded in batches, as in a host; jobs only run when told.
+        hippo._context.config = replace(hippo._context.config, background=True)
+        return hippo
+
+    hippo = opened()
     hippo.update_settings(scope=HERE, live_rooms=ROOMS)
     ids: dict[str, str] = {}
     said, digested, failed = the_week(), 0, 0
@@ -213,7 +220,7 @@ def test_a_week_of_a_busy_room(
         if at - MONDAY == KILL_AT:
             hippo.close()
             killed_in_the_middle(brain, folder, at)
-            hippo = open_hippo(**OPTIONS)
+            hippo = opened()
             assert 0 < live(hippo) < before
         brain.down = (at - MONDAY).days == OUTAGE_DAY
         runs = [run for run in hippo.run_jobs(scope=HERE) if run.job == "digest"]
@@ -223,7 +230,7 @@ def test_a_week_of_a_busy_room(
         assert (live(hippo) == 0) == (not brain.down)
         if at.hour == RESTART_HOUR:
             hippo.close()
-            hippo = open_hippo(**OPTIONS)
+            hippo = opened()
     assert (said, failed, digested) == ([], 6, MESSAGES)
     assert server.errors == []
     # Each message was read once; those of parts that hold only small talk, not at all.
