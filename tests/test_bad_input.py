@@ -222,6 +222,8 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "before_turn": (("Bonjour",), {}),
     "after_turn": (("Bonjour", "Salut"), {}),
     "extract": ((MISSING,), {}),
+    "digest": ((), {}),
+    "compact": ((), {}),
     "messages": ((), {}),
     "search_text": (("Bonjour",), {}),
     "notes": ((), {}),
