@@ -112,19 +112,16 @@ class AsyncCompanion:
         message = clean_text(message, what="message", limit=MAX_MESSAGE_CHARACTERS)
         session = self._sessions.of(scope)
         session.waiting += 1
+        answered = False
         try:
-            async with session.turn:
-                answered = False
-                try:
-                    async with aclosing(self._answer(message, scope, session)) as events:
-                        async for event in events:
-                            answered = answered or isinstance(event, Reply)
-                            yield event
-                finally:
-                    if not answered:
-                        await asyncio.shield(self._keep(message, scope))
+            async with session.turn, aclosing(self._answer(message, scope, session)) as events:
+                async for event in events:
+                    answered = answered or isinstance(event, Reply)
+                    yield event
         finally:
             session.waiting -= 1
+            if not answered:
+                await asyncio.shield(self._keep(message, scope))
 
     async def _keep(self, message: str, scope: Scope) -> None:
         """Store a message that got no answer."""
@@ -186,6 +183,7 @@ class AsyncCompanion:
             turn.injected,
             usage,
             outcome.complete,
+            turn.injection,
         )
 
     async def _record(
