@@ -9,6 +9,7 @@ from hippocampe.cli import terminal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 
 class Screen:
@@ -56,10 +57,10 @@ class Screen:
         ) as live:
             yield live.stop
 
-    def above(self, shown: "RenderableType") -> None:
-        """Print a line while an answer is awaited; on its own line if one has begun."""
+    def above(self, line: "Text") -> None:
+        """Print one line while an answer is awaited, cut at the width of the terminal."""
         self.end()
-        self._console.print(shown)
+        self._console.print(line, no_wrap=True, overflow="ellipsis")
 
     def stream(self, speaker: str, text: str, restart: bool) -> None:
         """Write the next piece of an answer. Does nothing but on a terminal."""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from pydantic_ai.messages import ModelResponse
+
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.types import Injection, Memory, Recollection, Scope, Settings
 
@@ -19,6 +21,8 @@ class Turn:
         injected_tokens: The tokens of the reminder.
         injection: What `before_turn` gave, with its trace.
         touched: Memories that were stored or deleted.
+        responses: What the model answered, request by request.
+        results: What the tools of the host returned.
     """
 
     hippo: AsyncHippocampe
@@ -29,6 +33,8 @@ class Turn:
     injected_tokens: int = 0
     injection: Injection | None = None
     touched: list[Memory] = field(default_factory=list[Memory])
+    responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
+    results: list[str] = field(default_factory=list[str])
 
     @property
     def own_scope(self) -> Scope:

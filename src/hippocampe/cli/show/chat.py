@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _MAX_ARGUMENT = 60
+_IDS = ("id", "replaces")
+"""Arguments that tell a reader nothing."""
 
 
 def tool(event: ToolCalled) -> "Text":
     """One line for a call of a tool."""
-    given = ", ".join(_argument(value) for value in event.arguments.values() if value)
-    line = text(f"  {sign('·')} {event.name} {given}".rstrip(), "dim")
-    line.no_wrap, line.overflow = True, "ellipsis"
-    return line
+    given = ", ".join(
+        _argument(value) for name, value in event.arguments.items() if value and name not in _IDS
+    )
+    return text(f"  {sign('·')} {event.name} {given}".rstrip(), "dim")
 
 
 def _argument(value: Any) -> str:
