@@ -198,6 +198,8 @@ async def _unless(
         await asyncio.wait({task}, timeout=grace)
     task.cancel()
     await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
 
 
 @contextmanager
