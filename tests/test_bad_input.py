@@ -197,6 +197,7 @@ def test_a_scope_has_names_that_can_be_read(labels: dict[str, Any]) -> None:
 
 WRONG = (None, 5, 1.5, b"a", ["a"], {"a": 1}, object())
 """Values of which each argument below refuses all that are not among its own."""
+CALLED = {"model": "gpt-5-mini", "purpose": "chat", "input_tokens": 9, "output_tokens": 3}
 VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "remember": (("Owen a un voilier",), {}),
     "remember_many": (([{"content": "Owen a un voilier"}],), {}),
@@ -230,6 +231,13 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "settings": ((), {}),
     "update_settings": ((), {"recent_hours": 3}),
     "retrievals": ((), {}),
+    "extract": ((MISSING,), {}),
+    "digest": ((), {}),
+    "compact": ((), {}),
+    "names": (("alex",), {}),
+    "check_budget": ((), {}),
+    "record_usage": ((), CALLED),
+    "now": ((), {}),
     "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
     "run_jobs": ((), {}),
     "retry_job": ((MISSING,), {}),
@@ -245,13 +253,13 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "open": (("data",), {}),
 }
 """Every verb, with arguments of the right types."""
-WITHOUT_SCOPE = {"spaces", "verify", "reindex", "backup", "flush", "close", "open"}
+WITHOUT_SCOPE = {"now", "spaces", "verify", "reindex", "backup", "flush", "close", "open"}
 TAKES_ANYTHING = {"before_turn"}
 """Verbs that serve a host whatever it hands over."""
 
 
 def test_every_verb_is_tried() -> None:
-    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"read_only"}
+    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"read_only", "config"}
     assert verbs == VERBS.keys()
 
 

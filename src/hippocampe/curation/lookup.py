@@ -97,5 +97,6 @@ def names(context: Context, user: str, *, scope: Scope) -> tuple[str, ...]:
         InvalidInput: The name is not text.
     """
     check_text("user", user)
+    check_id(user, name="user")
     others = context.aliases(scope.space).get(fold(user), ())
     return (user, *others)
