@@ -70,8 +70,9 @@ def child(folder: Path, seed: int) -> None:
             id = hippo.after_turn(content, "Bien noté.", scope=SCOPE)
             _say(kind="turn", id=id, content=content)
         elif action == "live":
-            id = hippo.observe(content, scope=SCOPE).id
-            _say(kind="live", id=id, content=content)
+            overheard = hippo.observe(content, scope=SCOPE)
+            assert overheard is not None
+            _say(kind="live", id=overheard.id, content=content)
         elif kept:
             id = choose.choice(sorted(kept))
             kept.remove(id)

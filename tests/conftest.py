@@ -104,6 +104,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield server
 
 
+@pytest.fixture
+def with_model(server: ModelServer, open_hippo: Opener) -> Hippocampe:
+    """The test's folder, opened with the scripted model."""
+    return open_hippo(model=MODEL, model_timeout=5.0)
+
+
 Meet = Callable[..., "Companion"]
 
 

@@ -381,6 +381,7 @@ def test_memory_filters_leave_talk_out(hippo: Hippocampe, scope: Scope) -> None:
 @pytest.fixture
 def rooms(hippo: Hippocampe, clock: FakeClock) -> Hippocampe:
     """The same said by two people in two rooms, as memories, turns and live messages."""
+    hippo.update_settings(scope=Scope(), live_rooms=["kitchen", "garden"])
     for user in ("ana", "bob"):
         for channel in ("kitchen", "garden"):
             where = Scope(user=user, channel=channel)

@@ -3,12 +3,13 @@
 The messages stay in the store, where full text and their turns find them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from hippocampe.distillation import talk
 from hippocampe.distillation.extractive import extract_sentences, first_sentences
+from hippocampe.distillation.proposals import read_subjects
 from hippocampe.distillation.talk import Part
 from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
@@ -24,7 +25,7 @@ from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.store import conversations, job_runs, schema
-from hippocampe.types import MAX_LABEL_CHARACTERS, Compacted, Message, Scope, Settings
+from hippocampe.types import Compacted, Message, Scope, Settings
 
 SUMMARY_CHARACTERS = 2_000
 """Characters of a summary, of its decisions and of its open questions, at most."""
@@ -37,9 +38,9 @@ class Answer:
     """What the model answers to a part."""
 
     summary: str
-    people: list[str] = field(default_factory=list[str])
-    decisions: list[str] = field(default_factory=list[str])
-    open_questions: list[str] = field(default_factory=list[str])
+    people: list[str] | str | None = None
+    decisions: list[str] | str | None = None
+    open_questions: list[str] | str | None = None
 
 
 def compact(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
@@ -148,9 +149,11 @@ def _headed(body: str, first: Message, last: Message, chosen: Settings) -> str:
     """A summary with its channel and its days."""
     zone = as_zone(chosen.timezone)
     days = dict.fromkeys(each.at.astimezone(zone).strftime("%Y-%m-%d") for each in (first, last))
-    header = "Summary of {room} ({days}): {text}" if first.channel else "Summary ({days}): {text}"
-    written = translate(header, chosen.language)
-    return written.format(room=first.channel, days=" – ".join(days), text=body)
+    if first.channel:
+        header = translate("Summary of {room} ({days}): {text}", chosen.language)
+    else:
+        header = translate("Summary ({days}): {text}", chosen.language)
+    return header.format(room=first.channel, days=" – ".join(days), text=body)
 
 
 def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, list[str]]:
@@ -170,17 +173,21 @@ def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, 
     if is_small_talk(answer.summary):
         raise InvalidAnswer("the model wrote an empty summary: try again, or use a larger model.")
     lines = [answer.summary.strip()]
-    for label, items in (
-        ("Decisions: {text}", answer.decisions),
-        ("Open questions: {text}", answer.open_questions),
-    ):
-        if kept := [each.strip() for each in items if each.strip()]:
-            lines.append(translate(label, chosen.language).format(text=" ; ".join(kept)))
+    if decisions := _listed(answer.decisions):
+        lines.append(translate("Decisions: {text}", chosen.language).format(text=decisions))
+    if questions := _listed(answer.open_questions):
+        lines.append(translate("Open questions: {text}", chosen.language).format(text=questions))
     body = "\n".join(first_sentences(line, SUMMARY_CHARACTERS) for line in lines)
     said = "\n".join(message.content for message in messages)
     named = [
         name
-        for name in map(str.strip, answer.people)
-        if 0 < len(name) <= MAX_LABEL_CHARACTERS and mentions(said, [name])
+        for name in read_subjects(answer.people)
+        # A model may add people of its own.
+        if mentions(said, [name])
     ]
     return body, named
+
+
+def _listed(items: list[str] | str | None) -> str:
+    each = [items] if isinstance(items, str) else items or []
+    return " ; ".join(filter(None, map(str.strip, each)))

@@ -185,11 +185,6 @@ def finish(connection: Connection, id: str, outcome: str, at: datetime) -> None:
     change(connection, id, state="done", outcome=outcome, error=None, ended_at=at)
 
 
-def is_done(connection: Connection, id: str) -> bool:
-    """Whether a run is done already."""
-    return connection.execute(select(job_run.c.state).where(job_run.c.id == id)).scalar() == "done"
-
-
 def remove_done(connection: Connection, before: datetime) -> None:
     """Delete runs that were done before a time, but for the last of each job of a space."""
     later = job_run.alias()
