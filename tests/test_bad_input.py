@@ -244,10 +244,6 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "before_turn": (("Bonjour",), {}),
     "after_turn": (("Bonjour", "Salut"), {}),
     "extract": ((MISSING,), {}),
-    "names": (("alex",), {}),
-    "check_budget": ((), {}),
-    "record_usage": ((), CALL),
-    "now": ((), {}),
     "digest": ((), {}),
     "compact": ((), {}),
     "messages": ((), {}),
@@ -259,6 +255,10 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "settings": ((), {}),
     "update_settings": ((), {"recent_hours": 3}),
     "retrievals": ((), {}),
+    "names": (("alex",), {}),
+    "check_budget": ((), {}),
+    "record_usage": ((), CALL),
+    "now": ((), {}),
     "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
     "run_jobs": ((), {}),
     "retry_job": ((MISSING,), {}),
@@ -280,7 +280,7 @@ TAKES_ANYTHING = {"before_turn"}
 
 
 def test_every_verb_is_tried() -> None:
-    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"config", "read_only"}
+    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"read_only", "config"}
     assert verbs == VERBS.keys()
 
 
