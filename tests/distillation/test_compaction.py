@@ -224,6 +224,24 @@ def test_nothing_that_was_erased_meanwhile_is_summarised(
     assert hippo.verify(absent=["Zéphyrine"]).ok
 
 
+def test_erasing_a_speaker_erases_the_summaries_of_what_they_said(
+    server: ModelServer, with_model: Hippocampe, clock: FakeClock
+) -> None:
+    hippo = with_model
+    hippo.update_settings(scope=HERE, recent_messages=2)
+    talk(hippo, clock, FRENCH[:1], Scope(user="bob", channel="desk"))
+    talk(hippo, clock, FRENCH)
+    talk(hippo, clock, FRENCH, Scope(user="ana", channel="hall"))
+    for room, text in (("desk", "Le secret de la barque."), ("hall", "Ana vend la maison.")):
+        summarise(server, text)
+        hippo.compact(scope=Scope(channel=room))
+    receipt = hippo.erase(scope=HERE, user="bob")
+    assert receipt.counts["summary"] == 1
+    assert hippo.verify(absent=["barque"]).ok
+    (left,) = hippo.recall("la maison", scope=HERE, collections=["summary"])
+    assert "Ana vend la maison." in left.content
+
+
 def test_two_at_once_make_one_summary(
     server: ModelServer, with_model: Hippocampe, clock: FakeClock
 ) -> None:
