@@ -236,7 +236,7 @@ def test_erasing_a_speaker_erases_the_summaries_of_what_they_said(
         summarise(server, text)
         hippo.compact(scope=Scope(channel=room))
     receipt = hippo.erase(scope=HERE, user="bob")
-    assert receipt.counts["summary"] == 1
+    assert receipt.counts["memory"] == 1
     assert hippo.verify(absent=["barque"]).ok
     (left,) = hippo.recall("la maison", scope=HERE, collections=["summary"])
     assert "Ana vend la maison." in left.content
