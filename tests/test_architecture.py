@@ -44,8 +44,8 @@ ALLOWED: dict[str, str] = {
     "companion": "errors types config language validation model injection hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config system language embed engine ingest curation jobs lifecycle hippocampe companion"
-    " demo",
+    "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"
+    " companion demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

@@ -74,7 +74,7 @@ def test_sixteen_threads_lose_and_double_nothing(open_hippo: Opener) -> None:
         )
     )
     assert all(kept[content] == 1 for content in said)
-    assert hippo.stats(scope=everyone).memories == {"memory": len(said) + 2}
+    assert hippo.stats(scope=everyone).memories["memory"] == len(said) + 2
     assert list(hippo.facts(scope=everyone)) == ["compteur"]
     assert hippo.get(shared.id, scope=everyone).access_count >= reinforced["phare"]
     assert hippo.verify().ok

@@ -1,13 +1,14 @@
 """The program: its commands, `--help` and the entry point."""
 
 import io
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from hippocampe import __version__
-from hippocampe.cli import browse, jobs, memories, removal, talk, turns, upkeep
+from hippocampe.cli import browse, companion, jobs, memories, removal, talk, turns, upkeep
 
 _NOTES = """\
 First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
@@ -46,7 +47,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, browse, talk, turns, removal, jobs, upkeep):
+for part in (memories, browse, talk, turns, companion, removal, jobs, upkeep):
     app.add_typer(part.app)
 
 
@@ -56,4 +57,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Windows code pages cannot encode every character.
             stream.reconfigure(errors="replace")
+    # Pydantic AI prints a banner to terminals.
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     app(prog_name="hippocampe")

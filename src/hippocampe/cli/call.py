@@ -43,7 +43,7 @@ WHERE = "Where"
 class Call:
     """One invocation of a command: its shared options and the data they open."""
 
-    json: bool
+    json: bool = False
     folder: Path | None = None
     embedder: str | None = None
     space: str = "default"

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hippocampe.cli.show.layout import counted
-from hippocampe.config import Config
+from hippocampe.config import MODELS, Config
 from hippocampe.errors import HippocampeError
 from hippocampe.lifecycle.lock import read_card
 
@@ -49,6 +49,7 @@ def examine(config: Config, about_to: Callable[[str], None]) -> list[Check]:
         ("folder", lambda: _folder(config.folder)),
         ("disk", lambda: _disk(config.folder)),
         ("data", lambda: _data(config)),
+        ("language model", lambda: _language_model(config)),
     ):
         about_to(name)
         ok, seen = look()
@@ -97,6 +98,24 @@ def _full_text() -> tuple[bool, str]:
     finally:
         connection.close()
     return True, f"SQLite {sqlite3.sqlite_version} with FTS5"
+
+
+def _language_model(config: Config) -> tuple[bool, str]:
+    """Whether the packages and keys of the models are there; nothing is sent to them."""
+    if not any(getattr(config, name) for name in MODELS):
+        return True, f"none set, which only the companion needs: set {MODELS['model']}"
+    from hippocampe.model.connection import connect
+
+    named: list[str] = []
+    for name in MODELS:
+        if (model := getattr(config, name)) is None:
+            continue
+        try:
+            connect(model)
+        except HippocampeError as exc:
+            return False, f"{name.replace('_', ' ')}: {exc}"
+        named.append(f"{name.replace('_', ' ')} {model}")
+    return True, f"{', '.join(named)}: package and key are there; not called"
 
 
 def _existing(folder: Path) -> Path:

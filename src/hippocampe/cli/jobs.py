@@ -16,7 +16,7 @@ PANEL = "Background jobs"
 app.add_typer(jobs_app, name="jobs", rich_help_panel=PANEL)
 
 
-@command(jobs_app, "list", examples=["jobs", "jobs list --state parked --state failed"])
+@command(jobs_app, "list", examples=["jobs list --state parked --state failed"])
 def list_jobs(
     call: Call,
     *,
@@ -53,7 +53,7 @@ def run_jobs(call: Call) -> None:
     call.answer(ended, lambda: show.runs(ended, call.config.timezone, none="Nothing is due."))
 
 
-@command(jobs_app, "retry", examples=["jobs retry ID", "jobs run"])
+@command(jobs_app, "retry", examples=["jobs retry ID"])
 def retry_job(
     call: Call,
     id: Annotated[str, typer.Argument(metavar="ID", help="The id of a failed or parked run.")],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-_PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "..."}
+_PLAIN = {"✓": "ok", "✗": "--", "→": "->", "·": "-", "…": "...", "›": ">", "−": "-"}
 """Replacements for signs that the encoding of the terminal lacks."""
 
 
@@ -38,7 +38,8 @@ def sign(wanted: str) -> str:
     return wanted
 
 
-def _console(*, stderr: bool = False) -> "Console":
+def console(*, stderr: bool = False) -> "Console":
+    """A console that takes text as it is."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
@@ -46,13 +47,13 @@ def _console(*, stderr: bool = False) -> "Console":
 
 def out(shown: "RenderableType", *, stderr: bool = False) -> None:
     """Print with Rich."""
-    _console(stderr=stderr).print(shown)
+    console(stderr=stderr).print(shown)
 
 
 def error(message: str) -> None:
     """Print one line on stderr."""
     line = " ".join(escaped(message).split())
-    _console(stderr=True).print(f"error: {line}", soft_wrap=True)
+    console(stderr=True).print(f"error: {line}", soft_wrap=True)
 
 
 def plain(value: Any) -> Any:
@@ -79,14 +80,14 @@ def as_json(value: object) -> None:
 @contextmanager
 def progress() -> "Generator[Callable[[str, int, int], None]]":
     """Progress bars on stderr, one per task; none if stderr is not a terminal."""
-    console = _console(stderr=True)
-    if not console.is_terminal or console.is_dumb_terminal:
+    stderr = console(stderr=True)
+    if not stderr.is_terminal or stderr.is_dumb_terminal:
         yield lambda what, done, total: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+    with Progress(*columns, TimeElapsedColumn(), console=stderr, transient=True) as bars:
         tasks: dict[str, Any] = {}
 
         def report(what: str, done: int, total: int) -> None:

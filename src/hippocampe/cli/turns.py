@@ -9,6 +9,7 @@ import typer
 
 from hippocampe.cli import options
 from hippocampe.cli.call import Call, ListFirst, command, read_content
+from hippocampe.cli.show import talk as show_talk
 from hippocampe.cli.show import turns as show
 from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Settings
@@ -78,6 +79,14 @@ def after_turn(
     at: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="Time of the exchange, ISO 8601.")
     ] = None,
+    tool_result: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tool-result",
+            metavar="TEXT",
+            help="What a tool returned to the assistant; repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Store an exchange: a message and its reply."""
     if message == reply == "-":
@@ -89,9 +98,25 @@ def after_turn(
         reply = None if reply is None else read_content(reply)
     with call.open() as hippo:
         turn = hippo.after_turn(
-            message, reply, scope=call.scope, assistant=assistant, at=call.moment(at)
+            message,
+            reply,
+            scope=call.scope,
+            assistant=assistant,
+            at=call.moment(at),
+            tool_results=tool_result or (),
         )
     call.answer({"turn": turn}, lambda: f"stored as turn {turn}")
+
+
+@command(app, "extract", panel=PANEL)
+def extract(
+    call: Call,
+    turn: Annotated[str, typer.Argument(metavar="TURN", help="The id that after-turn showed.")],
+) -> None:
+    """Extract what is worth remembering from an exchange now, with the language model."""
+    with call.open() as hippo:
+        done = hippo.extract(turn, scope=call.scope)
+    call.answer(done, lambda: show_talk.extracted(done))
 
 
 def _read_exchange() -> tuple[str, str | None]:

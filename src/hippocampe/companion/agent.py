@@ -34,6 +34,7 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import from_json
 
 from hippocampe.companion import tools
+from hippocampe.companion.finishing import Finish
 from hippocampe.companion.replies import TextStreamed, ToolCalled, ToolReturned
 from hippocampe.companion.sessions import DEFAULT_EXPRESSION, Exchange
 from hippocampe.companion.turn import Turn
@@ -86,16 +87,13 @@ class RespondAndRemember:
 class Outcome:
     """How a run ended.
 
-    `tool_results` are those of the host's tools, not of memory; `complete` is False for the best
-    answer so far.
+    `complete` is False for the best answer so far.
     """
 
     expression: str
     message: str
     noticed: tuple[Noticed, ...]
     usage: RunUsage
-    responses: tuple[ModelResponse, ...]
-    tool_results: tuple[str, ...]
     complete: bool
 
 
@@ -130,7 +128,6 @@ async def run(
     agent = _agent(mode, language)
     written = _Written()
     usage = RunUsage()
-    messages: list[ModelMessage] = []
     complete, answer = False, None
     with translated():
         try:
@@ -143,7 +140,6 @@ async def run(
                 usage_limits=UsageLimits(request_limit=MAX_TURNS),
                 usage=usage,
                 toolsets=[] if mode == "systematic" else list(toolsets),
-                capabilities=[_Collect(messages)],
             ) as events:
                 async for event in events:
                     if isinstance(event, AgentRunResultEvent):
@@ -157,8 +153,7 @@ async def run(
                 MAX_TURNS,
                 type(exc).__name__,
             )
-    responses = tuple(each for each in messages if isinstance(each, ModelResponse))
-    expression, message = DEFAULT_EXPRESSION, written.message or _last_text(responses)
+    expression, message = DEFAULT_EXPRESSION, written.message or _last_text(turn.responses)
     noticed: tuple[Noticed, ...] = ()
     if isinstance(answer, Respond):
         expression, message = _expression(answer.expression), answer.message.strip()
@@ -167,7 +162,7 @@ async def run(
     if not message:
         complete = False
         message = translate("I could not find an answer in time. Could you ask again?", language)
-    yield Outcome(expression, message, noticed, usage, responses, _tool_results(messages), complete)
+    yield Outcome(expression, message, noticed, usage, complete)
 
 
 @cache
@@ -183,36 +178,19 @@ def _agent(mode: str, language: str) -> Agent[Turn, Any]:
         ),
         instructions=instructions(mode, language),
         toolsets=[] if mode == "systematic" else [tools.toolset(language)],
-        capabilities=[_Remind(), _Finish()],
+        capabilities=[_Attend(), Finish(MAX_TURNS)],
         retries=3,
     )
 
 
-class _Remind(AbstractCapability[Turn]):
-    """Puts the reminder before the message, in the request only."""
+class _Attend(AbstractCapability[Turn]):
+    """Puts the reminder before the message, in the request only; notes answers and tool results."""
 
     async def before_model_request(
         self, ctx: RunContext[Turn], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         reminded = put_before_message(request_context.messages, ctx.deps.reminder)
         return replace(request_context, messages=reminded)
-
-
-class _Finish(AbstractCapability[Turn]):
-    """Leaves only `respond` to the last request, so that it ends in an answer."""
-
-    async def prepare_tools(
-        self, ctx: RunContext[Turn], tool_defs: list[ToolDefinition]
-    ) -> list[ToolDefinition]:
-        return [] if ctx.run_step >= MAX_TURNS else tool_defs
-
-
-class _Collect(AbstractCapability[Turn]):
-    """Keeps the messages of a run, also of one that fails."""
-
-    def __init__(self, messages: list[ModelMessage]) -> None:
-        super().__init__()
-        self._messages = messages
 
     async def after_model_request(
         self,
@@ -221,10 +199,20 @@ class _Collect(AbstractCapability[Turn]):
         request_context: ModelRequestContext,
         response: ModelResponse,
     ) -> ModelResponse:
-        if request_context.messages:
-            self._messages.append(request_context.messages[-1])
-        self._messages.append(response)
+        ctx.deps.responses.append(response)
         return response
+
+    async def after_tool_execute(
+        self,
+        ctx: RunContext[Turn],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        result: Any,
+    ) -> Any:
+        tools.note_result(ctx.deps, call.tool_name, result)
+        return result
 
 
 def put_before_message(messages: Sequence[ModelMessage], reminder: str) -> list[ModelMessage]:
@@ -318,17 +306,6 @@ def _last_text(responses: Sequence[ModelResponse]) -> str:
         if text:
             return text
     return ""
-
-
-def _tool_results(messages: Sequence[ModelMessage]) -> tuple[str, ...]:
-    """What the host's tools returned; what memory returned is not news."""
-    return tuple(
-        part.model_response_str()
-        for message in messages
-        if isinstance(message, ModelRequest)
-        for part in message.parts
-        if isinstance(part, ToolReturnPart) and part.tool_name not in {*tools.NAMES, "respond"}
-    )
 
 
 def spoken(message: str, at: datetime, settings: Settings, user: str | None) -> str:

@@ -17,10 +17,13 @@ from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope
 from hippocampe.validation import clean_text
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
+    from pydantic_ai.usage import RunUsage
 
     from hippocampe.companion.agent import Outcome
+    from hippocampe.companion.deep_recall import DeepRecall
     from hippocampe.companion.turn import Turn
 
 log = logging.getLogger("hippocampe")
@@ -58,6 +61,7 @@ class AsyncCompanion:
         self._toolsets = tuple(toolsets)
         self._connected: Model | None = None
         self._opened: AsyncExitStack | None = None
+        self._connecting = asyncio.Lock()
         self._sessions = Sessions(self.hippo)
 
     async def ask(
@@ -108,19 +112,16 @@ class AsyncCompanion:
         message = clean_text(message, what="message", limit=MAX_MESSAGE_CHARACTERS)
         session = self._sessions.of(scope)
         session.waiting += 1
+        answered = False
         try:
-            async with session.turn:
-                answered = False
-                try:
-                    async with aclosing(self._answer(message, scope, session)) as events:
-                        async for event in events:
-                            answered = answered or isinstance(event, Reply)
-                            yield event
-                finally:
-                    if not answered:
-                        await asyncio.shield(self._keep(message, scope))
+            async with session.turn, aclosing(self._answer(message, scope, session)) as events:
+                async for event in events:
+                    answered = answered or isinstance(event, Reply)
+                    yield event
         finally:
             session.waiting -= 1
+            if not answered:
+                await asyncio.shield(self._keep(message, scope))
 
     async def _keep(self, message: str, scope: Scope) -> None:
         """Store a message that got no answer."""
@@ -168,11 +169,13 @@ class AsyncCompanion:
     async def _store(self, turn: "Turn", message: str, outcome: "Outcome") -> Reply:
         """Store the exchange, the facts of a systematic answer, and the cost."""
         await self.hippo.after_turn(
-            message, outcome.message, scope=turn.scope, tool_results=outcome.tool_results
+            message, outcome.message, scope=turn.scope, tool_results=turn.results
         )
         for noticed in outcome.noticed:
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
-        usage = await self._record(turn, outcome)
+        usage = await self._record(
+            turn.scope, "chat", outcome.usage, turn.responses, turn.injected_tokens
+        )
         return Reply(
             outcome.expression,
             outcome.message,
@@ -180,19 +183,27 @@ class AsyncCompanion:
             turn.injected,
             usage,
             outcome.complete,
+            turn.injection,
         )
 
-    async def _record(self, turn: "Turn", outcome: "Outcome") -> Usage:
+    async def _record(
+        self,
+        scope: Scope,
+        purpose: str,
+        usage: "RunUsage",
+        responses: "Sequence[ModelResponse]",
+        injected: int = 0,
+    ) -> Usage:
+        """Record the cost of a run; `injected` is the number of tokens added to each request."""
         from hippocampe.model.connection import price_of
 
-        usage = outcome.usage
-        injected = turn.injected_tokens * usage.requests
-        price = price_of(list(outcome.responses))
-        names = [each.model_name for each in outcome.responses if each.model_name]
+        injected *= usage.requests
+        price = price_of(responses)
+        names = [each.model_name for each in responses if each.model_name]
         await self.hippo.record_usage(
-            scope=turn.scope,
+            scope=scope,
             model=names[-1] if names else str(self._model),
-            purpose="chat",
+            purpose=purpose,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             injected_tokens=injected,
@@ -200,21 +211,55 @@ class AsyncCompanion:
         )
         return Usage(usage.requests, usage.input_tokens, usage.output_tokens, injected, price)
 
-    async def _connect(self) -> "Model":
-        if self._connected is None:
-            if self._model is None:
-                raise ModelUnavailable(
-                    "the companion has no language model: set HIPPOCAMPE_MODEL, such as "
-                    "openai:gpt-5-mini, or give model=. Memory works without it."
-                )
-            model = self._model
-            if isinstance(model, str):
-                from hippocampe.model.connection import connect
+    async def deep_recall(
+        self,
+        question: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        space: str = "default",
+    ) -> "DeepRecall":
+        """Search memory in several steps with the model, for a question that one search does not answer.
 
-                model = connect(model, self._fallback)
-            self._opened = AsyncExitStack()
-            self._connected = await self._opened.enter_async_context(model)
-        return self._connected
+        Nothing is stored. It takes seconds; `recall` takes milliseconds.
+
+        Args:
+            question: What is wanted.
+            user: Who asks.
+            channel: Where.
+            space: The isolation boundary.
+
+        Raises:
+            ModelUnavailable: No model is configured, or it cannot be reached.
+            BudgetSpent: The daily budget of the space is spent.
+            InvalidInput: The question is empty or a label cannot be used.
+        """
+        scope = Scope(space=space, user=user, channel=channel)
+        question = clean_text(question, what="question", limit=MAX_MESSAGE_CHARACTERS)
+        model = await self._connect()
+        from hippocampe.companion.deep_recall import recall_deeply
+
+        await self.hippo.check_budget(scope=scope)
+        branch = await recall_deeply(model, self.hippo, question, scope, timeout=self._timeout)
+        await self._record(scope, "deep_recall", branch.usage, branch.responses)
+        return branch.result
+
+    async def _connect(self) -> "Model":
+        async with self._connecting:
+            if self._connected is None:
+                model = self._model
+                if model is None:
+                    raise ModelUnavailable(
+                        "the companion has no language model: set HIPPOCAMPE_MODEL, such as "
+                        "openai:gpt-5-mini, or give model=. Memory works without it."
+                    )
+                if isinstance(model, str):
+                    from hippocampe.model.connection import connect
+
+                    model = connect(model, self._fallback)
+                self._opened = AsyncExitStack()
+                self._connected = await self._opened.enter_async_context(model)
+            return self._connected
 
     async def close(self) -> None:
         """Release the connections; the memory stays open."""
@@ -299,6 +344,20 @@ class Companion:
                     return
         finally:
             self._wait(events.aclose())
+
+    def deep_recall(
+        self,
+        question: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        space: str = "default",
+    ) -> "DeepRecall":
+        """Search memory in several steps with the model; see `AsyncCompanion.deep_recall`."""
+        self._check_open()
+        return self._wait(
+            self._companion.deep_recall(question, user=user, channel=channel, space=space)
+        )
 
     def _wait(self, work: Awaitable[T]) -> T:
         async def awaited() -> T:

@@ -27,6 +27,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
         already: Ids of the items that the model still sees.
     """
     injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
+    turn.injection = injection
     items = list(injection.items)
     more = await _live(turn, message)
     if turn.settings.companion_mode == "agentic":

@@ -1,9 +1,9 @@
 """What the companion gives back: events while it works, then a reply."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from hippocampe.types import Memory, Recollection
+from hippocampe.types import Injection, Memory, Recollection
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class Reply:
         injected: What it was reminded of before it answered, in order.
         usage: What it cost.
         complete: False if the model did not finish in time and this is its best answer so far.
+        injection: What `before_turn` gave for the message; its trace says why.
     """
 
     expression: str
@@ -68,6 +69,7 @@ class Reply:
     injected: tuple[Recollection, ...] = ()
     usage: Usage = Usage()
     complete: bool = True
+    injection: Injection | None = field(default=None, compare=False, repr=False)
 
 
 Event = ToolCalled | ToolReturned | TextStreamed | Reply

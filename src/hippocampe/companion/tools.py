@@ -174,6 +174,12 @@ def _asks_again(
     return asking
 
 
+def note_result(turn: Turn, name: str, result: object) -> None:
+    """Keep what a tool of the host returned; what memory returned is not news."""
+    if name not in NAMES and (text := result if isinstance(result, str) else str(result)):
+        turn.results.append(text)
+
+
 async def _delete(turn: Turn, id: str, reason: str, collection: str) -> str:
     scope = turn.scope if collection == "memory" else turn.own_scope
     memory = await turn.hippo.get(id, scope=scope)
@@ -203,12 +209,13 @@ async def _settled_by(turn: Turn, capability: Memory) -> list[Memory]:
 
 def _stored(turn: Turn, stored: Remembered) -> str:
     turn.touched.append(stored.memory)
+    language = _language(turn)
     said = {
-        "inserted": "Stored (id: {id}).",
-        "updated": "Stored (id: {id}). It replaces what was known before.",
-        "reinforced": "This was known already (id: {id}).",
-    }[stored.action]
-    return translate(said, _language(turn)).format(id=stored.memory.id)
+        "inserted": translate("Stored (id: {id}).", language),
+        "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
+        "reinforced": translate("This was known already (id: {id}).", language),
+    }
+    return said[stored.action].format(id=stored.memory.id)
 
 
 def _memories(found: Sequence[Recollection]) -> list[Memory]:

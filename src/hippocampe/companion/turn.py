@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from pydantic_ai.messages import ModelResponse
+
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.types import Memory, Recollection, Scope, Settings
+from hippocampe.types import Injection, Memory, Recollection, Scope, Settings
 
 
 @dataclass(slots=True)
@@ -17,7 +19,10 @@ class Turn:
         reminder: The text put in front of the message, in the request only.
         injected: The items of the reminder.
         injected_tokens: The tokens of the reminder.
+        injection: What `before_turn` gave, with its trace.
         touched: Memories that were stored or deleted.
+        responses: What the model answered, request by request.
+        results: What the tools of the host returned.
     """
 
     hippo: AsyncHippocampe
@@ -26,7 +31,10 @@ class Turn:
     reminder: str = ""
     injected: tuple[Recollection, ...] = ()
     injected_tokens: int = 0
+    injection: Injection | None = None
     touched: list[Memory] = field(default_factory=list[Memory])
+    responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
+    results: list[str] = field(default_factory=list[str])
 
     @property
     def own_scope(self) -> Scope:

@@ -48,8 +48,10 @@ from hippocampe.store.conversations import Turn
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     Distilled,
+    JobState,
     Memory,
     Message,
+    Recollection,
     Remembered,
     Scope,
 )
@@ -59,6 +61,9 @@ MAX_STATEMENTS = 20
 """Statements of one answer that are read: one exchange says less."""
 MAX_COMPARED = 5
 """Memories that a statement is compared with by meaning."""
+NOT_RUNNING: tuple[JobState, ...] = ("waiting", "failed", "parked")
+MAX_RUNS = 1_000
+"""Runs in which a call by hand looks for that of its turn, newest first."""
 FORGOTTEN_BEFORE = timedelta(hours=1)
 """A memory forgotten this long before an exchange, or since, is not stored again from it: the exchange
 may be the one that asked to forget."""
@@ -71,7 +76,8 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
         context: The open memory.
         turn_id: The turn of the exchange.
         space: The space.
-        run_id: The run of the ledger to finish with it; None for a call by hand.
+        run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
+            run of the turn.
 
     Raises:
         NotFound: Without `run_id`: the space has no such turn, or it was forgotten.
@@ -86,6 +92,7 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
                 f"space {space!r} has no turn {turn_id!r}, or it was forgotten: take the id from after_turn."
             )
         return _finish(context, run_id, "the turn is gone")
+    run_id = run_id or _waiting_run(context, turn)
     messages = messages_of(context, turn)
     chosen = settings.read(context, scope=Scope(space))
     names = [*chosen.companion_names, *(each.author for each in messages if each.author)]
@@ -111,6 +118,15 @@ def _find_turn(context: Context, turn_id: str, space: str) -> Turn | None:
     return turn if turn is not None and turn.forgotten_at is None else None
 
 
+def _waiting_run(context: Context, turn: Turn) -> str | None:
+    """The run that waits to extract a turn, which a call by hand makes unnecessary."""
+    with context.store.read() as connection:
+        waiting = job_runs.find(
+            connection, turn.space, job="extract", states=NOT_RUNNING, limit=MAX_RUNS
+        )
+    return next((run.id for run in waiting if run.payload.get("turn") == turn.id), None)
+
+
 def _finish(context: Context, run_id: str | None, outcome: str, read: int = 0) -> Distilled:
     """End without a statement."""
     if run_id is not None:
@@ -131,7 +147,8 @@ def _store(
     with context.change() as change:
         # While the model was asked, the turn may have been erased, or another runner was faster.
         now = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
-        done = run_id is not None and job_runs.is_done(change.connection, run_id)
+        run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
+        done = run is not None and run.state == "done"
         if now is not None and now.forgotten_at is None and not done:
             for draft, prepared in zip(drafts, embedded, strict=True):
                 result = _store_one(context, change, draft, prepared)
@@ -233,17 +250,17 @@ def _is_said_by_assistant_only(content: str, exchange: Exchange) -> bool:
 
 
 def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:
-    """The statements that do not reword a memory, a forgotten memory or one another."""
-    space = exchange.turn.space
-    rewordings = Rewordings(context, space, exchange.names)
+    """The statements that do not reword a memory, a note, a forgotten memory or one another."""
+    rewordings = Rewordings(context, exchange.turn.space, exchange.names)
     gone = _just_forgotten(context, exchange)
     kept: list[Draft] = []
     for draft in drafts:
-        new = draft.memory
-        compared = [*gone, *(each.memory for each in kept)]
+        new, wording = draft.memory, rewordings.read(draft.memory.content)
+        compared, noted = [*gone, *(each.memory for each in kept)], list[str]()
         if not draft.replaces:
-            compared += _nearest(context, exchange, new)
-        wording = rewordings.read(new.content)
+            near = _nearest(context, new)
+            compared += [*exchange.known.values(), *(each.memory for each in near if each.memory)]
+            noted = [line for each in near if not each.memory for line in each.content.splitlines()]
         known = (
             old
             for old in compared
@@ -252,18 +269,22 @@ def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> 
         )
         old = next(known, None)
         if old is None:
-            kept.append(draft)
+            if not any(rewordings.says_the_same(wording, rewordings.read(each)) for each in noted):
+                kept.append(draft)
         elif old.current and old.expires_at is not None:
             # A passing state that goes on: in its own words, the later end wins.
             kept.append(replace(draft, memory=replace(new, content=old.content)))
     return kept
 
 
-def _nearest(context: Context, exchange: Exchange, new: Memory) -> list[Memory]:
-    request = RecallRequest(Scope(new.space, user=new.user), limit=MAX_COMPARED)
-    found = recall.search(context, new.content, request)
-    near = [item.memory for item in found if item.memory is not None]
-    return [*near, *exchange.known.values()]
+def _nearest(context: Context, new: Memory) -> list[Recollection]:
+    """The memories and the pieces of notes that are closest to a statement."""
+    found: list[Recollection] = []
+    for collection in ("memory", "note"):
+        scope = Scope(new.space, user=new.user)
+        request = RecallRequest(scope, limit=MAX_COMPARED, collections=(collection,))
+        found += recall.search(context, new.content, request)
+    return found
 
 
 def _just_forgotten(context: Context, exchange: Exchange) -> list[Memory]:

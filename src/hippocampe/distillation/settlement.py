@@ -108,6 +108,11 @@ def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -
     return settled
 
 
+def is_due(context: Context, *, space: str) -> bool:
+    """Whether there are pairs that no model has judged yet."""
+    return bool(_pairs(context, space))
+
+
 def _pairs(context: Context, space: str) -> list[Pair]:
     """The pairs to ask about, each once."""
     reviews = associate.reviews(context, scope=Scope(space))

@@ -200,13 +200,12 @@ class Runner:
     def _release(self, context: Context, run: JobRun) -> None:
         """Undo a claim."""
         with context.store.write() as connection:
-            job_runs.change(connection, run.id, state="waiting", attempts=run.attempts)
+            job_runs.leave(connection, run.id, state="waiting", attempts=run.attempts)
 
     def _succeed(self, context: Context, run: JobRun, outcome: str) -> None:
         with context.store.write() as connection:
-            ended = job_runs.get(connection, run.space, run.id)
-            if ended is not None and ended.state == "running":
-                job_runs.finish(connection, run.id, outcome, context.now())
+            done = {"state": "done", "outcome": outcome, "error": None}
+            job_runs.leave(connection, run.id, **done, ended_at=context.now())
         for space in (None, run.space):
             if (run.job, space) in self._outages:
                 _, name = self._outages.pop((run.job, space))
@@ -217,10 +216,10 @@ class Runner:
         now = context.now()
         with context.store.write() as connection:
             if run.attempts + 1 >= MAX_ATTEMPTS:
-                job_runs.change(connection, run.id, state="parked", error=said, ended_at=now)
+                job_runs.leave(connection, run.id, state="parked", error=said, ended_at=now)
             else:
                 due_at = now + BACK_OFF[run.attempts]
-                job_runs.change(connection, run.id, state="failed", error=said, due_at=due_at)
+                job_runs.leave(connection, run.id, state="failed", error=said, due_at=due_at)
 
     def _put_off(self, context: Context, run: JobRun, error: HippocampeError) -> None:
         """Retry a run later, and with it all that would meet the same outage."""
@@ -232,7 +231,7 @@ class Runner:
         first, most = OUTAGE_SECONDS
         until = context.now() + timedelta(seconds=min(first * 2 ** min(before, 10), most))
         with context.store.write() as connection:
-            job_runs.change(
+            job_runs.leave(
                 connection,
                 run.id,
                 state="failed",

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
+from hippocampe.distillation import settlement
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
@@ -64,7 +65,7 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
             yield "digest", space
     if context.language_model is not None:
         for space in spaces.to_review(connection):
-            if passed("settle", space, SETTLE_EVERY):
+            if passed("settle", space, SETTLE_EVERY) and settlement.is_due(context, space=space):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):
@@ -84,7 +85,7 @@ def is_digest_due(chosen: Settings, *, since: datetime, now: datetime, starting:
 
     Args:
         chosen: Its settings.
-        since: When its last digest ended; without one, the time of its oldest live message.
+        since: When its last digest ended; without one, when its oldest live message was stored.
         now: The present.
         starting: Whether this is the first look since the start.
     """

@@ -52,6 +52,7 @@ class BackgroundModel:
     async def _answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
         model = connect(self.name, self._fallback)
         from pydantic_ai import Agent, ToolOutput
+        from pydantic_ai.messages import ModelResponse
 
         agent = Agent(
             model,
@@ -64,12 +65,13 @@ class BackgroundModel:
             async with agent:  # closes its connections
                 result = await agent.run(prompt)
         usage = result.usage
+        responses = [each for each in result.all_messages() if isinstance(each, ModelResponse)]
         return Answer(
             result.output,
             result.response.model_name or self.name,
             usage.input_tokens,
             usage.output_tokens,
-            price_of(result.all_messages()),
+            price_of(responses),
         )
 
     def _start(self, call: Coroutine[Any, Any, T]) -> Future[T]:

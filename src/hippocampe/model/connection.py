@@ -1,13 +1,13 @@
 """Connect to the models of a configuration, and translate the errors of providers."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidAnswer, InvalidInput, ModelUnavailable
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
@@ -107,18 +107,15 @@ def translated() -> Generator[None]:
         raise ModelUnavailable(f"the model cannot be used: {exc}") from exc
 
 
-def price_of(messages: "list[ModelMessage]") -> float | None:
-    """The price of the answers in some messages, in US dollars; None if one is not known.
+def price_of(responses: "Sequence[ModelResponse]") -> float | None:
+    """The price of some answers in US dollars; None if that of one is not known.
 
     Prices are those of `genai-prices` at its release.
     """
-    from pydantic_ai.messages import ModelResponse
-
     total = 0.0
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            try:
-                total += float(message.cost().total_price)
-            except (LookupError, ValueError, AssertionError):
-                return None
+    for response in responses:
+        try:
+            total += float(response.cost().total_price)
+        except (LookupError, ValueError, AssertionError):
+            return None
     return total

@@ -174,14 +174,15 @@ def change(connection: Connection, id: str, **values: Any) -> None:
     connection.execute(update(job_run).where(job_run.c.id == id).values(**values))
 
 
+def leave(connection: Connection, id: str, **values: Any) -> None:
+    """Set columns of a run, unless it has ended already."""
+    running = (job_run.c.id == id) & (job_run.c.state == "running")
+    connection.execute(update(job_run).where(running).values(**values))
+
+
 def finish(connection: Connection, id: str, outcome: str, at: datetime) -> None:
     """Mark a run as done, in the transaction that writes what it made."""
     change(connection, id, state="done", outcome=outcome, error=None, ended_at=at)
-
-
-def is_done(connection: Connection, id: str) -> bool:
-    """Whether a run is done already."""
-    return connection.execute(select(job_run.c.state).where(job_run.c.id == id)).scalar() == "done"
 
 
 def remove_done(connection: Connection, before: datetime) -> None:

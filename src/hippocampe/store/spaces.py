@@ -17,7 +17,7 @@ _WITH_LIVE = text("""
     )
     -- The sign keeps SQLite from walking the index of times, past all that is no longer live.
     SELECT space, (
-        SELECT min(+at) FROM message WHERE message.space = known.space AND message.live
+        SELECT min(+created_at) FROM message WHERE message.space = known.space AND live = 1
     ) AS oldest
     FROM known WHERE oldest IS NOT NULL
 """).columns(space=String, oldest=Instant)
@@ -32,7 +32,7 @@ _TO_REVIEW = text("""
         SELECT 1 FROM association
         JOIN memory AS source ON source.id = association.source_id
         JOIN memory AS target ON target.id = association.target_id
-        WHERE association.space = known.space AND association.review
+        WHERE association.space = known.space AND review = 1
         AND source.forgotten_at IS NULL AND source.superseded_by IS NULL
         AND target.forgotten_at IS NULL AND target.superseded_by IS NULL
     )
@@ -40,7 +40,7 @@ _TO_REVIEW = text("""
 
 
 def with_live(connection: Connection) -> dict[str, datetime]:
-    """The spaces with live messages, each with the time of its oldest one."""
+    """The spaces with live messages, each with the time when its oldest one was stored."""
     return {row.space: row.oldest for row in connection.execute(_WITH_LIVE)}
 
 

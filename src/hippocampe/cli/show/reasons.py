@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 
+from hippocampe.language.detect import Language
+from hippocampe.language.i18n import translate
 from hippocampe.types import Recollection
 
 REASONS = {
@@ -45,7 +47,7 @@ _SHOWN = 0.05
 _REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 
 
-def reasons(item: Recollection, limit: int = 3) -> str:
+def reasons(item: Recollection, limit: int = 3, *, language: Language = "en") -> str:
     """The strongest reasons for an item, each with its contribution to the log-odds.
 
     Returns:
@@ -56,10 +58,39 @@ def reasons(item: Recollection, limit: int = 3) -> str:
         if signal.name in _REASON_OF:
             sums[_REASON_OF[signal.name]] += signal.contribution
     strongest = sorted(sums.items(), key=lambda each: -each[1])[:limit]
-    shown = [f"{reason} (+{total:.1f})" for reason, total in strongest if total >= _SHOWN]
+    spelled = _spelled(language)
+    shown = [f"{spelled[reason]} (+{total:.1f})" for reason, total in strongest if total >= _SHOWN]
+    why, but = translate("why:", language), translate("but", language)
     shown += [
-        f"but {OBJECTIONS[signal.name]} ({signal.contribution:.1f})"
+        f"{but} {spelled[OBJECTIONS[signal.name]]} ({signal.contribution:.1f})"
         for signal in item.why
         if signal.name in OBJECTIONS and signal.contribution
     ]
-    return "why: " + "; ".join(shown) if shown else ""
+    return f"{why} {'; '.join(shown)}" if shown else ""
+
+
+def _spelled(language: Language) -> dict[str, str]:
+    """Every reason and objection, in a language."""
+    return {
+        "matching words, in the text or around it": translate(
+            "matching words, in the text or around it", language
+        ),
+        "close in meaning": translate("close in meaning", language),
+        "the same words": translate("the same words", language),
+        "about the same topic": translate("about the same topic", language),
+        "better than the other candidates": translate("better than the other candidates", language),
+        "a matching conversation": translate("a matching conversation", language),
+        "the answer to a similar question": translate("the answer to a similar question", language),
+        "said by the person in the question": translate(
+            "said by the person in the question", language
+        ),
+        "states a date": translate("states a date", language),
+        "states a number": translate("states a number", language),
+        "states a place": translate("states a place", language),
+        "from the time in the question": translate("from the time in the question", language),
+        "important": translate("important", language),
+        "often recalled": translate("often recalled", language),
+        "someone else says it of themselves": translate(
+            "someone else says it of themselves", language
+        ),
+    }

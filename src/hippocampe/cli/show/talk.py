@@ -44,8 +44,19 @@ def digested(done: Distilled) -> "RenderableType":
     if not done.messages:
         return text("There is nothing to digest.")
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
-    shown = [f"{each.action}: {each.memory.content}" for each in done.remembered]
-    return lines(text(f"{count(done.messages, 'message')} digested, {made}"), *map(text, shown))
+    return lines(text(f"{count(done.messages, 'message')} digested, {made}"), *_remembered(done))
+
+
+def extracted(done: Distilled) -> "RenderableType":
+    """What an extraction made of an exchange."""
+    if not done.remembered:
+        return text("There is nothing to remember.")
+    made = count(len(done.remembered), "statement")
+    return lines(text(f"{count(done.messages, 'message')} read, {made}"), *_remembered(done))
+
+
+def _remembered(done: Distilled) -> "list[RenderableType]":
+    return [text(f"{each.action}: {each.memory.content}") for each in done.remembered]
 
 
 def compacted(done: Compacted) -> "RenderableType":

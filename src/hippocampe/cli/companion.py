@@ -1,0 +1,129 @@
+"""Commands of the companion: chat, the worker, and what it knows about itself."""
+
+import asyncio
+import getpass
+import logging
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.show import companion as show
+from hippocampe.config import Config
+from hippocampe.errors import ModelUnavailable
+
+app = typer.Typer()
+self_app = typer.Typer(help="What the companion knows about itself: list, load.", cls=ListFirst)
+app.add_typer(self_app, name="self", rich_help_panel="Companion")
+PANEL = "Companion"
+CHANNEL = "chat"
+COMPANION_MODES = ("agentic", "hybrid", "systematic")
+
+
+@command(
+    app,
+    "chat",
+    panel=PANEL,
+    shared=("folder", "embedder", "space", "user", "channel"),
+    examples=["chat", "chat --user nina --space work --mode agentic"],
+)
+def chat(
+    call: Call,
+    *,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            "--mode",
+            help=f"Set companion_mode of the space: {', '.join(COMPANION_MODES)}.",
+            autocompletion=lambda: list(COMPANION_MODES),
+        ),
+    ] = None,
+) -> None:
+    """Talk with the companion. Needs HIPPOCAMPE_MODEL and the key of its provider."""
+    from hippocampe.cli.chat import Chat
+    from hippocampe.model.connection import connect
+
+    config = _config(call)
+    if config.model is None:
+        raise ModelUnavailable(
+            "no language model is set: set HIPPOCAMPE_MODEL, such as openai:gpt-5-mini, and the key "
+            "of its provider, such as OPENAI_API_KEY."
+        )
+    # Warnings of background jobs would mix with the conversation; `jobs` shows them.
+    logging.getLogger("hippocampe").addHandler(logging.NullHandler())
+    model = connect(config.model, config.fallback_model)
+    speaker = replace(call, user=call.user or getpass.getuser(), channel=call.channel or CHANNEL)
+    with call.open(config) as hippo:
+        if mode is not None:
+            hippo.update_settings(scope=speaker.scope, companion_mode=mode)
+        Chat(hippo, model, speaker.scope).run()
+
+
+@command(app, "worker", panel=PANEL, shared=("folder", "embedder"))
+def worker(call: Call) -> None:
+    """Answer requests as JSON lines on standard input and output, for hosts in other languages."""
+    from hippocampe.companion.worker import serve
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    # Only the protocol is written to standard output; what a library prints goes to stderr.
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    with call.open(_config(call)) as hippo:
+        asyncio.run(serve(hippo, 0, answers))
+
+
+def _config(call: Call) -> Config:
+    """The configuration of a process that stays: with jobs in the background."""
+    return replace(call.config, background=True)
+
+
+@command(self_app, "list", examples=["self", "self list --days 14", "self list --weeks 8 --json"])
+def list_self(
+    call: Call,
+    *,
+    days: Annotated[
+        int, typer.Option("--days", min=0, max=366, help="Also count them over this many days.")
+    ] = 0,
+    weeks: Annotated[
+        int, typer.Option("--weeks", min=0, max=366, help="Also count them over this many weeks.")
+    ] = 0,
+) -> None:
+    """Show the statements of self and goal by category, with their counts."""
+    from hippocampe.companion import self_knowledge
+
+    if days and weeks:
+        raise typer.BadParameter("give either --days or --weeks.")
+    with call.read() as hippo:
+        statements = self_knowledge.own_statements(hippo, space=call.space, state="all")
+        timezone = hippo.settings(scope=call.scope).timezone
+        now = hippo.now()
+    groups = self_knowledge.by_category(each for each in statements if each.current)
+    times = self_knowledge.period_ends(now, timezone, "week" if weeks else "day", weeks or days)
+    counts = self_knowledge.counts_over_time(statements, times) if times else {}
+    call.answer(
+        {
+            "statements": {"/".join(kind): group for kind, group in groups.items()},
+            "times": times,
+            "counts": {"/".join(kind): each for kind, each in counts.items()},
+        },
+        lambda: show.own_statements(groups, times, counts, timezone),
+    )
+
+
+@command(self_app, "load", examples=["self load self.toml"])
+def load(
+    call: Call,
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A TOML file with [[self]] and [[goal]].")
+    ],
+) -> None:
+    """Plant the first statements of self and goal. A space is seeded once."""
+    from hippocampe.companion import seed
+
+    with call.open() as hippo:
+        done = seed.load(hippo, path, space=call.space)
+    call.answer(done, lambda: show.seeded(done, call.config.timezone))

@@ -1,0 +1,201 @@
+"""Long-term memory for any Pydantic AI agent: `Agent(..., capabilities=[LongTermMemory(hippo)])`."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.reminder import remind
+from hippocampe.companion.tools import note_result, toolset
+from hippocampe.companion.turn import Turn
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.prompts import prompt
+from hippocampe.model.connection import price_of
+from hippocampe.types import Scope, Settings
+
+MAX_REMINDERS = 1_000
+"""Earlier reminders that are kept, so that the model still sees them in the history of the host."""
+
+
+class LongTermMemory(AbstractCapability[Any]):
+    """Reminds an agent before each run, gives it memory tools, and stores the exchange after it.
+
+    The reminder is part of the requests only: it is in no message that the host gets back.
+
+    Args:
+        hippo: The open memory; the caller closes it.
+        scope: Who speaks and where, or a function of the run context that says so.
+        tools: Whether the model gets the tools that search, store and delete memories.
+        store: Whether the exchange is stored after the run.
+    """
+
+    def __init__(
+        self,
+        hippo: Hippocampe | AsyncHippocampe,
+        *,
+        scope: Scope | Callable[[RunContext[Any]], Scope] | None = None,
+        tools: bool = True,
+        store: bool = True,
+    ) -> None:
+        super().__init__()
+        self.hippo = hippo if isinstance(hippo, AsyncHippocampe) else AsyncHippocampe(hippo)
+        self._scope = Scope() if scope is None else scope
+        self._tools = tools
+        self._store = store
+        self._reminders = OrderedDict[str, str]()
+
+    async def for_run(self, ctx: RunContext[Any]) -> "AbstractCapability[Any]":
+        """Prepare one run: its scope, its settings, its reminder."""
+        scope = self._scope(ctx) if callable(self._scope) else self._scope
+        settings = await self.hippo.settings(scope=scope)
+        said = _said(ctx.prompt)
+        turn = Turn(self.hippo, scope, settings)
+        if said:
+            await remind(turn, said)
+        return _Run(turn, said, self._reminders, tools=self._tools, store=self._store)
+
+
+class _Run(AbstractCapability[Any]):
+    """One run of an agent with memory."""
+
+    def __init__(
+        self, turn: Turn, said: str, reminders: OrderedDict[str, str], *, tools: bool, store: bool
+    ) -> None:
+        super().__init__()
+        self._turn = turn
+        self._said = said
+        self._reminders = reminders
+        self._tools = tools
+        self._store = store
+
+    def get_instructions(self) -> str:
+        """How to read reminders and when to use the tools."""
+        return instructions(self._turn.settings, tools=self._tools)
+
+    def get_toolset(self) -> AbstractToolset[Any] | None:
+        """The tools, bound to the scope of this run."""
+        if not self._tools:
+            return None
+        return _OfTurn(toolset(self._turn.settings.language), self._turn)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Put reminders before the messages that they belong to, in the request only."""
+        if self._turn.reminder and (part := _last_prompt(request_context.messages)) is not None:
+            self._reminders[_key(part)] = self._turn.reminder
+            self._reminders.move_to_end(_key(part))
+            while len(self._reminders) > MAX_REMINDERS:
+                self._reminders.popitem(last=False)
+        messages = [self._reminded(each) for each in request_context.messages]
+        return replace(request_context, messages=messages)
+
+    def _reminded(self, message: ModelMessage) -> ModelMessage:
+        if not isinstance(message, ModelRequest):
+            return message
+        parts: list[Any] = []
+        for part in message.parts:
+            if isinstance(part, UserPromptPart) and (said := self._reminders.get(_key(part))):
+                parts.append(UserPromptPart(said, timestamp=part.timestamp))
+            parts.append(part)
+        return message if len(parts) == len(message.parts) else replace(message, parts=parts)
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Note the answer, for the cost of the run."""
+        self._turn.responses.append(response)
+        return response
+
+    async def after_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        result: Any,
+    ) -> Any:
+        """Note what a tool of the host returned: facts are extracted from it."""
+        note_result(self._turn, call.tool_name, result)
+        return result
+
+    async def after_run(
+        self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
+    ) -> AgentRunResult[Any]:
+        """Store the exchange and its cost."""
+        turn, output = self._turn, result.output
+        if self._store and self._said:
+            reply = output.strip() if isinstance(output, str) else ""
+            await turn.hippo.after_turn(
+                self._said, reply or None, scope=turn.scope, tool_results=turn.results
+            )
+        names = [each.model_name for each in turn.responses if each.model_name]
+        if names:
+            await turn.hippo.record_usage(
+                scope=turn.scope,
+                model=names[-1],
+                purpose="agent",
+                input_tokens=sum(each.usage.input_tokens for each in turn.responses),
+                output_tokens=sum(each.usage.output_tokens for each in turn.responses),
+                injected_tokens=turn.injected_tokens * len(turn.responses),
+                price=price_of(turn.responses),
+            )
+        return result
+
+
+class _OfTurn(WrapperToolset[Any]):
+    """Runs the tools for a turn, whatever the dependencies of the host's agent are."""
+
+    def __init__(self, wrapped: AbstractToolset[Any], turn: Turn) -> None:
+        super().__init__(wrapped)
+        self._turn = turn
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        return await super().call_tool(name, tool_args, replace(ctx, deps=self._turn), tool)
+
+
+def instructions(settings: Settings, *, tools: bool) -> str:
+    """What an agent with memory is told."""
+    names = ("memory", "tools") if tools else ("memory",)
+    return "\n\n".join(prompt("hippocampe.companion", name, settings.language) for name in names)
+
+
+def _said(content: object) -> str:
+    """The text of a prompt; images and files are not remembered."""
+    if isinstance(content, str):
+        return content.strip()
+    if isinstance(content, Sequence):
+        parts = cast("Sequence[object]", content)
+        return "\n".join(each for each in parts if isinstance(each, str)).strip()
+    return ""
+
+
+def _last_prompt(messages: Sequence[ModelMessage]) -> UserPromptPart | None:
+    for message in reversed(messages):
+        if isinstance(message, ModelRequest):
+            for part in reversed(message.parts):
+                if isinstance(part, UserPromptPart):
+                    return part
+    return None
+
+
+def _key(part: UserPromptPart) -> str:
+    return f"{part.timestamp.isoformat()} {_said(part.content)}"

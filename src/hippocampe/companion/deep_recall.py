@@ -1,0 +1,208 @@
+"""Deep recall: a model searches memory in several steps and keeps what answers, with reasons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
+from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.models import Model
+from pydantic_ai.usage import RunUsage, UsageLimits
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.finishing import Finish
+from hippocampe.errors import InvalidInput
+from hippocampe.language.humanize import clock_label
+from hippocampe.language.prompts import prompt
+from hippocampe.model.connection import request_settings, translated
+from hippocampe.types import Message, Recollection, Scope, Settings
+
+MAX_STEPS = 6
+"""Requests to the model for one question."""
+MAX_FOUND = 10
+MAX_LINE_CHARACTERS = 600
+MAX_OUTPUT_TOKENS = 2_000
+
+Where = Literal["facts", "talk", "notes"]
+_COLLECTIONS: dict[Where, tuple[str, ...]] = {
+    "facts": ("memory", "self", "goal", "summary"),
+    "talk": ("turn", "live"),
+    "notes": ("note",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """A result of a deep recall, with the reason why it was kept."""
+
+    recollection: Recollection
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeepRecall:
+    """The results of a deep recall, most useful first.
+
+    `summary` is a short answer that rests on them, empty if there is none; `searches` are the queries
+    that were made; `complete` is False if the model did not finish within its steps.
+    """
+
+    items: tuple[Curated, ...]
+    summary: str
+    searches: tuple[str, ...]
+    complete: bool = True
+
+
+@dataclass
+class Kept:
+    """One result to keep: its short id, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass
+class Keep:
+    """The final answer of the branch."""
+
+    kept: list[Kept]
+    summary: str
+
+
+@dataclass(slots=True)
+class _Branch:
+    hippo: AsyncHippocampe
+    scope: Scope
+    settings: Settings
+    seen: dict[str, Recollection] = field(default_factory=dict[str, Recollection])
+    ids: dict[str, str] = field(default_factory=dict[str, str])
+    searches: list[str] = field(default_factory=list[str])
+
+    async def show(self, found: Sequence[Recollection]) -> str:
+        """List results under short ids, which models copy without mistakes."""
+        now = await self.hippo.now()
+        lines: list[str] = []
+        for each in found:
+            short = self.ids.setdefault(each.id, f"r{len(self.ids) + 1}")
+            self.seen[short] = each
+            at = (
+                clock_label(each.at, self.settings.timezone, self.settings.language, now=now)
+                if each.at
+                else ""
+            )
+            said = " ".join(each.content.split())[:MAX_LINE_CHARACTERS]
+            lines.append(f"- {short} [{each.kind}] {at} {each.author or ''}: {said}")
+        return "\n".join(lines) or "-"
+
+
+async def search(context: RunContext[_Branch], query: str, where: Where = "facts") -> str:
+    """Search by meaning and words: at most ten results, best first.
+
+    Args:
+        query: A question or a few words.
+        where: `facts`, `talk` (past exchanges) or `notes`.
+    """
+    branch = context.deps
+    branch.searches.append(query)
+    try:
+        found = await branch.hippo.recall(
+            query, scope=branch.scope, limit=MAX_FOUND, collections=_COLLECTIONS[where]
+        )
+    except InvalidInput as exc:
+        raise ModelRetry(str(exc)) from exc
+    return await branch.show(found)
+
+
+async def search_words(context: RunContext[_Branch], words: str) -> str:
+    """Find messages that hold all of these words, newest first. Quotes mean a phrase.
+
+    Args:
+        words: One or more exact words.
+    """
+    branch = context.deps
+    branch.searches.append(words)
+    scope = Scope(space=branch.scope.space, user=branch.scope.user)
+    try:
+        found = await branch.hippo.search_text(words, scope=scope, limit=MAX_FOUND)
+    except InvalidInput as exc:
+        raise ModelRetry(str(exc)) from exc
+    return await branch.show([_recollection(each) for each in found])
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """How a deep recall ended, with its cost."""
+
+    result: DeepRecall
+    usage: RunUsage
+    responses: tuple[ModelResponse, ...]
+
+
+async def recall_deeply(
+    model: Model, hippo: AsyncHippocampe, question: str, scope: Scope, *, timeout: float
+) -> Branch:
+    """Search for a question in several steps.
+
+    Args:
+        model: The model.
+        hippo: The memory.
+        question: What is wanted.
+        scope: The space, and the user who asks.
+        timeout: Seconds for one attempt at a request.
+
+    Raises:
+        ModelUnavailable: The model cannot be reached.
+    """
+    settings = await hippo.settings(scope=scope)
+    branch = _Branch(hippo, scope, settings)
+    usage = RunUsage()
+    kept, responses, complete = Keep([], ""), list[ModelResponse](), True
+    with translated():
+        try:
+            result = await _agent(settings.language).run(
+                question,
+                model=model,
+                deps=branch,
+                model_settings={**request_settings(timeout), "max_tokens": MAX_OUTPUT_TOKENS},
+                usage_limits=UsageLimits(request_limit=MAX_STEPS),
+                usage=usage,
+            )
+            kept = result.output
+            responses = [each for each in result.all_messages() if isinstance(each, ModelResponse)]
+        except (UsageLimitExceeded, UnexpectedModelBehavior):
+            complete = False
+    items = {
+        each.id: Curated(branch.seen[each.id], each.reason.strip())
+        for each in kept.kept
+        if each.id in branch.seen
+    }
+    found = DeepRecall(
+        tuple(items.values()), kept.summary.strip(), tuple(branch.searches), complete
+    )
+    return Branch(found, usage, tuple(responses))
+
+
+@cache
+def _agent(language: str) -> Agent[_Branch, Keep]:
+    return Agent(
+        deps_type=_Branch,
+        output_type=ToolOutput(Keep, name="keep", max_retries=2),
+        instructions=prompt("hippocampe.companion", "deep_recall", language),
+        tools=[search, search_words],
+        capabilities=[Finish(MAX_STEPS)],
+        retries=2,
+    )
+
+
+def _recollection(message: Message) -> Recollection:
+    return Recollection(
+        message.id,
+        "live" if message.live else "message",
+        message.content,
+        1.0,
+        channel=message.channel,
+        author=message.author,
+        at=message.at,
+    )

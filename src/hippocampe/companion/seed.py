@@ -1,0 +1,120 @@
+"""Plant the first statements of `self` and `goal` from a file, once per space."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from hippocampe.companion.self_knowledge import own_statements
+from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.types import CATEGORIES, Memory, Scope
+from hippocampe.validation import clean_text
+
+SOURCE = "seed"
+"""The `source` of planted statements."""
+COLLECTIONS = ("self", "goal")
+KEYS = ("category", "content", "subjects", "importance")
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """The result of loading a seed file.
+
+    Attributes:
+        planted: The statements that were stored; none if the space was seeded before.
+        before: When it was seeded before.
+    """
+
+    planted: tuple[Memory, ...] = ()
+    before: datetime | None = None
+
+
+def load(hippo: Hippocampe, path: str | PathLike[str], *, space: str = "default") -> Seeded:
+    """Plant the statements of a seed file, unless the space was seeded before.
+
+    A space counts as seeded even if the statements were changed, deleted or have expired since.
+    Nothing is stored if an entry cannot be used.
+
+    Args:
+        hippo: The open memory.
+        path: A TOML file with tables `[[self]]` and `[[goal]]`, each with `category`, `content` and,
+            optionally, `subjects` and `importance`.
+        space: The space.
+
+    Raises:
+        UnreadableFile: The file cannot be read, or is not TOML.
+        InvalidInput: An entry cannot be used; the message has its number.
+    """
+    items = list(_items(_parsed(Path(path))))
+    if not items:
+        raise InvalidInput("the seed file has no statement: write tables [[self]] or [[goal]].")
+    scope = Scope(space=space)
+    before = [
+        memory.created_at
+        for memory in own_statements(hippo, space=space, state="all")
+        if memory.source == SOURCE
+    ]
+    if before:
+        return Seeded(before=min(before))
+    done = hippo.remember_many(items, scope=scope)
+    return Seeded(tuple(each.memory for each in done))
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UnreadableFile(f"cannot read {path}: {exc}. Give a TOML file in UTF-8.") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise UnreadableFile(f"{path} is not TOML: {exc}. Correct it.") from exc
+
+
+def _items(tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for collection, entries in tables.items():
+        if collection not in COLLECTIONS or not isinstance(entries, list):
+            raise InvalidInput(
+                f"the seed file has {collection[:40]!r}: use only tables [[self]] and [[goal]]. "
+                "Nothing was stored."
+            )
+        for number, entry in enumerate(cast("list[object]", entries), 1):
+            try:
+                yield _item(collection, entry)
+            except InvalidInput as exc:
+                raise InvalidInput(
+                    f"[[{collection}]] number {number}: {exc} Nothing was stored."
+                ) from exc
+
+
+def _item(collection: str, entry: object) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise InvalidInput(f"it is not a table: write [[{collection}]] above its keys.")
+    given = cast("dict[str, Any]", entry)
+    for name in given:
+        if name not in KEYS:
+            raise InvalidInput(f"the key {name[:40]!r} is unknown: use {', '.join(KEYS)}.")
+    categories = CATEGORIES[collection]
+    if given.get("category") not in categories:
+        raise InvalidInput(f"category must be one of {', '.join(sorted(categories))}.")
+    _check(given)
+    kind = {"type": "goal"} if collection == "goal" else {}
+    return {**given, **kind, "collection": collection, "source": SOURCE}
+
+
+def _check(given: dict[str, Any]) -> None:
+    clean_text(given.get("content", ""))
+    subjects: object = given.get("subjects", [])
+    if not isinstance(subjects, list) or not all(
+        isinstance(each, str) for each in cast("list[object]", subjects)
+    ):
+        raise InvalidInput('subjects must be a list of texts, such as ["organizer"].')
+    importance: object = given.get("importance", 0.0)
+    if (
+        isinstance(importance, bool)
+        or not isinstance(importance, int | float)
+        or not 0 <= importance <= 1
+    ):
+        raise InvalidInput("importance must be a number from 0 to 1.")
