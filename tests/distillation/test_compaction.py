@@ -224,6 +224,21 @@ def test_nothing_that_was_erased_meanwhile_is_summarised(
     assert hippo.verify(absent=["Zéphyrine"]).ok
 
 
+def test_what_was_forgotten_is_not_summarised(
+    server: ModelServer, with_model: Hippocampe, clock: FakeClock
+) -> None:
+    hippo = with_model
+    hippo.update_settings(scope=HERE, recent_messages=2)
+    talk(hippo, clock, [("Zéphyrine a une barque à Concarneau", "Joli."), *FRENCH])
+    assert len(working(hippo)) == 14
+    hippo.forget("Zéphyrine", scope=HERE)
+    assert len(working(hippo)) == 12
+    summarise(server)
+    done = hippo.compact(scope=DESK)
+    assert done.messages == 10
+    assert "Zéphyrine" not in server.requests[0].asked
+
+
 def test_erasing_a_speaker_erases_the_summaries_of_what_they_said(
     server: ModelServer, with_model: Hippocampe, clock: FakeClock
 ) -> None:

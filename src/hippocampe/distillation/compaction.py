@@ -24,7 +24,7 @@ from hippocampe.language.i18n import translate
 from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.store import conversations, job_runs, schema
+from hippocampe.store import conversations, job_runs
 from hippocampe.types import Compacted, Message, Scope, Settings
 
 SUMMARY_CHARACTERS = 2_000
@@ -94,7 +94,7 @@ def _compact_part(
         prepared = embed_drafts(context, drafts) if drafts else []
         with context.change() as change:
             if _still_working(change.connection, messages) != messages:
-                # Some were erased meanwhile: no summary may quote them.
+                # Some were erased or forgotten meanwhile: no summary may quote them.
                 continue
             for draft, embedded in zip(drafts, prepared, strict=True):
                 insert_memory(change, draft.memory, draft.names, embedded)
@@ -108,10 +108,10 @@ def _compact_part(
 
 
 def _still_working(connection: Connection, part: Part) -> Part:
+    if not part:
+        return ()
     ids = [message.id for message in part]
-    found = conversations.find_messages(
-        connection, schema.message.c.id.in_(ids), schema.message.c.working.is_(True)
-    )
+    found = conversations.working(connection, part[0].space, part[0].channel or "", ids)
     return tuple(found)
 
 

@@ -314,7 +314,7 @@ def messages(
         until=as_utc(until, name="until"),
     )
     if check_flag("working", working):
-        conditions.append(schema.message.c.working.is_(True))
+        conditions += conversations.in_working_history()
     with context.store.read() as connection:
         found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
     return found[::-1]

@@ -389,17 +389,30 @@ def set_working(connection: Connection, ids: Collection[str], working: bool) -> 
 
 def working_count(connection: Connection, space: str, channel: str) -> int:
     """Count the messages in the working history of a channel."""
-    query = select(func.count()).select_from(message).where(*_in_work(space, channel))
+    of_channel = (message.c.space == space, message.c.channel == channel)
+    query = select(func.count()).select_from(message).where(*of_channel, *in_working_history())
     return connection.execute(query).scalar_one()
 
 
-def working(connection: Connection, space: str, channel: str) -> list[Message]:
-    """The working history of a channel, oldest first; the empty channel has messages without one."""
-    return find_messages(connection, *_in_work(space, channel))
+def working(
+    connection: Connection, space: str, channel: str, ids: Collection[str] | None = None
+) -> list[Message]:
+    """The working history of a channel, oldest first: all, or the messages of some ids.
+
+    The empty channel has messages without one.
+    """
+    conditions = [message.c.space == space, message.c.channel == channel, *in_working_history()]
+    if ids is not None:
+        conditions.append(message.c.id.in_(list(ids)))
+    return find_messages(connection, *conditions)
 
 
-def _in_work(space: str, channel: str) -> list[ColumnElement[bool]]:
-    return [message.c.space == space, message.c.channel == channel, message.c.working.is_(True)]
+def in_working_history() -> list[ColumnElement[bool]]:
+    """The conditions for messages in a working history; those of forgotten turns are not."""
+    forgotten = select(turn.c.id).where(
+        turn.c.id == message.c.turn_id, turn.c.forgotten_at.is_not(None)
+    )
+    return [message.c.working.is_(True), ~forgotten.exists()]
 
 
 def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
