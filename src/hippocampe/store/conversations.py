@@ -17,7 +17,6 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
-    func,
     insert,
     or_,
     select,
@@ -379,40 +378,6 @@ def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
     """Set whether messages are live."""
     query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
     connection.execute(query.values(live=live), {"ids": list(ids)})
-
-
-def set_working(connection: Connection, ids: Collection[str], working: bool) -> None:
-    """Set whether messages are in the working history."""
-    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
-    connection.execute(query.values(working=working), {"ids": list(ids)})
-
-
-def working_count(connection: Connection, space: str, channel: str) -> int:
-    """Count the messages in the working history of a channel."""
-    of_channel = (message.c.space == space, message.c.channel == channel)
-    query = select(func.count()).select_from(message).where(*of_channel, *in_working_history())
-    return connection.execute(query).scalar_one()
-
-
-def working(
-    connection: Connection, space: str, channel: str, ids: Collection[str] | None = None
-) -> list[Message]:
-    """The working history of a channel, oldest first: all, or the messages of some ids.
-
-    The empty channel has messages without one.
-    """
-    conditions = [message.c.space == space, message.c.channel == channel, *in_working_history()]
-    if ids is not None:
-        conditions.append(message.c.id.in_(list(ids)))
-    return find_messages(connection, *conditions)
-
-
-def in_working_history() -> list[ColumnElement[bool]]:
-    """The conditions for messages in a working history; those of forgotten turns are not."""
-    forgotten = select(turn.c.id).where(
-        turn.c.id == message.c.turn_id, turn.c.forgotten_at.is_not(None)
-    )
-    return [message.c.working.is_(True), ~forgotten.exists()]
 
 
 def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
