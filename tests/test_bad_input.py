@@ -28,6 +28,7 @@ def first(verb: str, **more: Any) -> Act:
     return lambda hippo: getattr(hippo, verb)(hippo.recent(scope=HERE)[0].id, scope=HERE, **more)
 
 
+CALL: dict[str, Any] = {"model": "m", "purpose": "chat", "input_tokens": 1, "output_tokens": 1}
 REFUSED: dict[str, tuple[Act, str]] = {
     "no content": (remember(""), "content is empty"),
     "blank content": (remember(" \n\t "), "content is empty"),
@@ -106,6 +107,27 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "unknown state": (lambda h: h.jobs(scope=HERE, states=["lost"]), "choose from waiting"),
     "states is text": (lambda h: h.jobs(scope=HERE, states="parked"), "list"),
     "jobs limit": (lambda h: h.jobs(scope=HERE, limit=0), "1 to 1000"),
+    "usage tokens": (
+        lambda h: h.record_usage(scope=HERE, **(CALL | {"input_tokens": -1})),
+        "from 0",
+    ),
+    "usage tokens flag": (
+        lambda h: h.record_usage(scope=HERE, **(CALL | {"output_tokens": True})),
+        "from 0",
+    ),
+    "usage tokens fraction": (
+        lambda h: h.record_usage(scope=HERE, **(CALL | {"injected_tokens": 1.5})),
+        "from 0",
+    ),
+    "usage price": (
+        lambda h: h.record_usage(scope=HERE, price=float("nan"), **CALL),
+        "from 0",
+    ),
+    "usage model": (
+        lambda h: h.record_usage(scope=HERE, **(CALL | {"model": " "})),
+        "model is empty",
+    ),
+    "names": (lambda h: h.names(5, scope=HERE), "must be text"),
     "usage limit": (lambda h: h.usage(scope=HERE, limit=0), "1 to 1000"),
     "usage since": (lambda h: h.usage(scope=HERE, since=datetime(2026, 1, 1)), "timezone"),
     "absent is text": (lambda h: h.verify(absent="Owen"), "list"),
@@ -233,6 +255,10 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "settings": ((), {}),
     "update_settings": ((), {"recent_hours": 3}),
     "retrievals": ((), {}),
+    "names": (("alex",), {}),
+    "check_budget": ((), {}),
+    "record_usage": ((), CALL),
+    "now": ((), {}),
     "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
     "run_jobs": ((), {}),
     "retry_job": ((MISSING,), {}),
@@ -248,13 +274,13 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "open": (("data",), {}),
 }
 """Every verb, with arguments of the right types."""
-WITHOUT_SCOPE = {"spaces", "verify", "reindex", "backup", "flush", "close", "open"}
+WITHOUT_SCOPE = {"now", "spaces", "verify", "reindex", "backup", "flush", "close", "open"}
 TAKES_ANYTHING = {"before_turn"}
 """Verbs that serve a host whatever it hands over."""
 
 
 def test_every_verb_is_tried() -> None:
-    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"read_only"}
+    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"read_only", "config"}
     assert verbs == VERBS.keys()
 
 

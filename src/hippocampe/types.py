@@ -265,7 +265,7 @@ class ReceiptItem:
         matched: Why it is in the receipt. For `forget`: `meaning`, `words`, `key`. For `erase`: `id`,
             `user`, `space`; `tag`, `alias`, `key`, `source`, `metadata`, `path`, `heading`, `name` (in the
             text); `version` (of a memory that matched), `turn` (a message of a turn that matched),
-            `message` (a turn with a message that matched). For `expire`: `expired`.
+            `message` (a turn or a summary with a message that matched). For `expire`: `expired`.
         memory: The memory, for `forget` and `expire`.
     """
 

@@ -568,6 +568,30 @@ class TestTalk:
     def test_live(self, run: Run) -> None:
         run("observe", "le tuba est en solde", "--user", "zoé", "--channel", "lobby")
         assert run("recall", "tuba", "--json").json[0]["kind"] == "live"
+        digested = run("digest", "--json").json
+        assert (digested["messages"], digested["turns"]) == (1, 1)
+        assert run("recall", "tuba", "--json").json[0]["kind"] == "turn"
+        assert "nothing to digest" in run("digest").out
+
+    def test_what_is_not_observed_is_not_kept(self, run: Run) -> None:
+        refused = run("observe", "le tuba est en solde", "--channel", "cave")
+        assert (refused.code, "not kept" in refused.out) == (0, True)
+        named = run("observe", "eko, le tuba ?", "--channel", "lobby", "--json")
+        assert (named.code, named.json) == (0, None)
+        assert run("messages", "--json").json == []
+
+    def test_compaction(self, run: Run) -> None:
+        run("settings", "set", "recent_messages", "1")
+        for number in range(3):
+            run("after-turn", f"le tuba {number} sonne faux", "ok", "--channel", "lobby")
+        assert len(run("messages", "--working", "--json").json) == 6
+        shown = run("compact", "--channel", "lobby").out
+        assert "5 messages, 1 summary" in shown
+        assert "Résumé de lobby" in shown
+        assert len(run("messages", "--working", "--json").json) == 1
+        assert run("compact", "--channel", "lobby", "--json").json["summaries"] == []
+        refused = run("compact", "--json")
+        assert (refused.code, refused.json["kind"]) == (1, "InvalidInput")
 
     def test_export_and_back(self, run: Run, tmp_path: Path) -> None:
         run("remember", "Zoé joue du tuba")

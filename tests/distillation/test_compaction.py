@@ -224,6 +224,39 @@ def test_nothing_that_was_erased_meanwhile_is_summarised(
     assert hippo.verify(absent=["Zéphyrine"]).ok
 
 
+def test_what_was_forgotten_is_not_summarised(
+    server: ModelServer, with_model: Hippocampe, clock: FakeClock
+) -> None:
+    hippo = with_model
+    hippo.update_settings(scope=HERE, recent_messages=2)
+    talk(hippo, clock, [("Zéphyrine a une barque à Concarneau", "Joli."), *FRENCH])
+    assert len(working(hippo)) == 14
+    hippo.forget("Zéphyrine", scope=HERE)
+    assert len(working(hippo)) == 12
+    summarise(server)
+    done = hippo.compact(scope=DESK)
+    assert done.messages == 10
+    assert "Zéphyrine" not in server.requests[0].asked
+
+
+def test_erasing_a_speaker_erases_the_summaries_of_what_they_said(
+    server: ModelServer, with_model: Hippocampe, clock: FakeClock
+) -> None:
+    hippo = with_model
+    hippo.update_settings(scope=HERE, recent_messages=2)
+    talk(hippo, clock, FRENCH[:1], Scope(user="bob", channel="desk"))
+    talk(hippo, clock, FRENCH)
+    talk(hippo, clock, FRENCH, Scope(user="ana", channel="hall"))
+    for room, text in (("desk", "Le secret de la barque."), ("hall", "Ana vend la maison.")):
+        summarise(server, text)
+        hippo.compact(scope=Scope(channel=room))
+    receipt = hippo.erase(scope=HERE, user="bob")
+    assert receipt.counts["memory"] == 1
+    assert hippo.verify(absent=["barque"]).ok
+    (left,) = hippo.recall("la maison", scope=HERE, collections=["summary"])
+    assert "Ana vend la maison." in left.content
+
+
 def test_two_at_once_make_one_summary(
     server: ModelServer, with_model: Hippocampe, clock: FakeClock
 ) -> None:

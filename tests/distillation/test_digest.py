@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -273,8 +273,8 @@ def test_without_a_model_live_messages_become_turns(hippo: Hippocampe, clock: Fa
 FAILURES: dict[str, tuple[Callable[[ModelServer], None], type[Exception]]] = {
     "refused": (lambda server: server.fail(401), ModelUnavailable),
     "bad request": (lambda server: server.fail(400), ModelUnavailable),
-    "prose": (lambda server: [server.say("I'd rather not.") for _ in range(2)], InvalidAnswer),
-    "no json": (lambda server: [server.garble("answer") for _ in range(2)], InvalidAnswer),
+    "prose": (lambda server: [server.say("I'd rather not.") for _ in range(6)], InvalidAnswer),
+    "no json": (lambda server: [server.garble("answer") for _ in range(6)], InvalidAnswer),
 }
 
 
@@ -341,6 +341,17 @@ def test_an_answer_that_is_too_long_is_asked_for_in_halves(
     assert live(with_model) == 0
 
 
+def test_a_model_that_never_answers_is_not_asked_for_every_part(
+    server: ModelServer, with_model: Hippocampe
+) -> None:
+    told(with_model, *[("ana", f"la plante {number} {'pousse ' * 150}") for number in range(100)])
+    server.brain = lambda request: Answer("I cannot.")
+    with pytest.raises(InvalidAnswer):
+        with_model.digest(scope=HERE)
+    assert live(with_model) == 100
+    assert len(server.requests) <= 2 * 7
+
+
 def test_a_part_that_cannot_be_digested_does_not_stop_the_others(
     server: ModelServer, with_model: Hippocampe
 ) -> None:
@@ -359,21 +370,19 @@ def test_a_part_that_cannot_be_digested_does_not_stop_the_others(
 def test_the_budget_stops_a_digest_before_it_starts(
     server: ModelServer, with_model: Hippocampe
 ) -> None:
-    from hippocampe.engine import model_calls
-    from hippocampe.types import ModelUsage
-
     hippo = with_model
     hippo.update_settings(scope=HERE, daily_budget=1.0)
-    usage = ModelUsage("u1", "default", "m", "chat", 1, 1, 0, 0.9, hippo._context.now())
-    model_calls.record(hippo._context, usage)
+    hippo.record_usage(
+        scope=HERE, model="m", purpose="chat", input_tokens=1, output_tokens=1, price=0.9
+    )
     told(hippo, ("ana", "j'ai une tortue"))
     with pytest.raises(BudgetSpent):
         hippo.digest(scope=HERE)
     assert (live(hippo), server.requests) == (1, [])
 
 
-def during(server: ModelServer, act: Callable[[], object], *answers: Sequence[Any]) -> None:
-    """Act while the first request is under way; then nothing is stated."""
+def during(server: ModelServer, act: Callable[[], object]) -> None:
+    """Act while the first request is under way; each message shown is stated."""
     acted: list[bool] = []
 
     def brain(request: ModelRequest) -> Answer:

@@ -9,7 +9,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import fold
 from hippocampe.store import associations, memories, schema
 from hippocampe.types import History, Memory, Scope
-from hippocampe.validation import check_id, check_limit, check_text
+from hippocampe.validation import check_id, check_limit
 
 
 def get(context: Context, id: str, *, scope: Scope) -> Memory:
@@ -96,6 +96,6 @@ def names(context: Context, user: str, *, scope: Scope) -> tuple[str, ...]:
     Raises:
         InvalidInput: The name is not text.
     """
-    check_text("user", user)
+    check_id(user, name="user")
     others = context.aliases(scope.space).get(fold(user), ())
     return (user, *others)

@@ -24,7 +24,7 @@ from hippocampe.language.i18n import translate
 from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.store import conversations, job_runs, schema
+from hippocampe.store import job_runs, working_history
 from hippocampe.types import Compacted, Message, Scope, Settings
 
 SUMMARY_CHARACTERS = 2_000
@@ -78,9 +78,9 @@ def compact(context: Context, *, space: str, channel: str, run_id: str | None = 
 def _oldest(context: Context, space: str, channel: str, recent: int) -> list[Message]:
     """The messages of a channel that leave its working history now."""
     with context.store.read() as connection:
-        if conversations.working_count(connection, space, channel) <= 2 * recent:
+        if working_history.count(connection, space, channel) <= 2 * recent:
             return []
-        return conversations.working(connection, space, channel)[:-recent]
+        return working_history.messages(connection, space, channel)[:-recent]
 
 
 def _compact_part(
@@ -94,12 +94,12 @@ def _compact_part(
         prepared = embed_drafts(context, drafts) if drafts else []
         with context.change() as change:
             if _still_working(change.connection, messages) != messages:
-                # Some were erased meanwhile: no summary may quote them.
+                # Some were erased or forgotten meanwhile: no summary may quote them.
                 continue
             for draft, embedded in zip(drafts, prepared, strict=True):
                 insert_memory(change, draft.memory, draft.names, embedded)
             ids = [message.id for message in messages]
-            conversations.set_working(change.connection, ids, False)
+            working_history.leave(change.connection, ids)
             summaries = (*done.summaries, *(draft.memory for draft in drafts))
             done = Compacted(done.messages + len(messages), summaries)
             if run_id is not None:
@@ -108,10 +108,10 @@ def _compact_part(
 
 
 def _still_working(connection: Connection, part: Part) -> Part:
+    if not part:
+        return ()
     ids = [message.id for message in part]
-    found = conversations.find_messages(
-        connection, schema.message.c.id.in_(ids), schema.message.c.working.is_(True)
-    )
+    found = working_history.messages(connection, part[0].space, part[0].channel or "", ids)
     return tuple(found)
 
 

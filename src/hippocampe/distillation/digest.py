@@ -31,6 +31,8 @@ from hippocampe.protocols import Filter
 from hippocampe.store import conversations, embeddings, job_runs, memories, statements
 from hippocampe.types import Distilled, Memory, Message, Scope
 
+MAX_FAILURES = 4
+"""Parts without a usable answer after which a digest ends; each cost several calls."""
 KNOWN_PER_MESSAGE = 3
 MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
@@ -74,7 +76,8 @@ class _Run:
     run_id: str | None
     waiting: deque[Part]
     done: Distilled = field(default_factory=Distilled)
-    failure: InvalidAnswer | None = None
+    failures: list[InvalidAnswer] = field(default_factory=list[InvalidAnswer])
+    _halves: set[Part] = field(default_factory=set[Part])
 
     def go(self) -> None:
         """Digest all parts.
@@ -91,16 +94,24 @@ class _Run:
                 self._digest(part)
             except InvalidAnswer as exc:
                 self._put_aside(part, exc)
-        if self.failure is not None:
-            raise self.failure
+        if self.failures:
+            raise self.failures[0]
 
     def _put_aside(self, part: Part, failure: InvalidAnswer) -> None:
-        """Try the halves of a part: its answer may have been too long. They are not halved again."""
+        """Try the halves of a part: its answer may have been too long. They are not halved again.
+
+        Raises:
+            InvalidAnswer: Several parts failed: the model cannot do it.
+        """
         half = len(part) // 2
-        if half and len(part) > talk.PART_MESSAGES // 2:
-            self.waiting.extendleft((part[half:], part[:half]))
-        else:
-            self.failure = failure
+        if half and part not in self._halves:
+            halves = (part[half:], part[:half])
+            self._halves.update(halves)
+            self.waiting.extendleft(halves)
+            return
+        self.failures.append(failure)
+        if len(self.failures) == MAX_FAILURES:
+            raise failure
 
     def _digest(self, part: Part) -> None:
         while True:
@@ -124,7 +135,7 @@ class _Run:
                     remembered=(*self.done.remembered, *remembered),
                     turns=self.done.turns + (len(messages) if turns else 0),
                 )
-                if not self.waiting and self.failure is None:
+                if not self.waiting and not self.failures:
                     self._finish(change, done)
             self.done = done
             return

@@ -18,7 +18,7 @@ from hippocampe.index.documents import (
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold
-from hippocampe.store import conversations, job_runs, schema
+from hippocampe.store import conversations, job_runs, schema, working_history
 from hippocampe.store.conversations import Turn
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope, Settings
 from hippocampe.validation import (
@@ -215,7 +215,7 @@ def after_turn(
 
 def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent: int) -> None:
     """Queue the compaction of a channel whose working history is twice as long as it may stay."""
-    if conversations.working_count(connection, turn.space, turn.channel) <= 2 * recent:
+    if working_history.count(connection, turn.space, turn.channel) <= 2 * recent:
         return
     payload = {"channel": turn.channel}
     states = ("waiting", "failed")
@@ -314,7 +314,7 @@ def messages(
         until=as_utc(until, name="until"),
     )
     if check_flag("working", working):
-        conditions.append(schema.message.c.working.is_(True))
+        conditions += working_history.included()
     with context.store.read() as connection:
         found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
     return found[::-1]

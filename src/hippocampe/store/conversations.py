@@ -17,7 +17,6 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
-    func,
     insert,
     or_,
     select,
@@ -379,27 +378,6 @@ def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
     """Set whether messages are live."""
     query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
     connection.execute(query.values(live=live), {"ids": list(ids)})
-
-
-def set_working(connection: Connection, ids: Collection[str], working: bool) -> None:
-    """Set whether messages are in the working history."""
-    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
-    connection.execute(query.values(working=working), {"ids": list(ids)})
-
-
-def working_count(connection: Connection, space: str, channel: str) -> int:
-    """Count the messages in the working history of a channel."""
-    query = select(func.count()).select_from(message).where(*_in_work(space, channel))
-    return connection.execute(query).scalar_one()
-
-
-def working(connection: Connection, space: str, channel: str) -> list[Message]:
-    """The working history of a channel, oldest first; the empty channel has messages without one."""
-    return find_messages(connection, *_in_work(space, channel))
-
-
-def _in_work(space: str, channel: str) -> list[ColumnElement[bool]]:
-    return [message.c.space == space, message.c.channel == channel, message.c.working.is_(True)]
 
 
 def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:

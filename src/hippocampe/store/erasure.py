@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, Protocol
 
 import numpy as np
-from sqlalchemy import Column, Connection, Table, delete, insert, or_, update
+from sqlalchemy import Column, Connection, Table, delete, func, insert, or_, true, update
 from sqlalchemy import select as select_rows
 
 from hippocampe.store import conversations, embeddings, memories
@@ -122,7 +122,7 @@ def select(
     """Select the rows of an erasure, by exactly one of id, user, subject and whole space.
 
     Related rows are included: other versions of a memory, the turn of a message, the messages of a
-    turn.
+    turn, the summaries of a message.
     """
     if whole_space:
         return _with_value(connection, space, "space", space)
@@ -227,6 +227,13 @@ def _add_related(connection: Connection, space: str, found: Selection) -> None:
     for chunk in _chunks(found.turns):
         for id in _ids(connection, message, message.c.turn_id.in_(chunk)):
             found.messages.setdefault(id, {"turn"})
+    # A summary may quote each of its messages.
+    quoted = func.json_each(memory.c.evidence).table_valued("value")
+    for chunk in _chunks(found.messages):
+        quoting = (memory.c.space == space, memory.c.collection == "summary")
+        query = select_rows(memory.c.id).join(quoted, true())
+        for id in connection.execute(query.where(*quoting, quoted.c.value.in_(chunk))).scalars():
+            found.memories.setdefault(id, {"message"})
 
 
 def describe(connection: Connection, selection: Selection) -> list[ReceiptItem]:

@@ -1,0 +1,46 @@
+"""Rows of the working history of a channel: exchanges that are not compacted yet.
+
+Each function takes a connection.
+"""
+
+from collections.abc import Collection
+
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select, update
+
+from hippocampe.store.conversations import find_messages
+from hippocampe.store.schema import message, turn
+from hippocampe.types import Message
+
+
+def leave(connection: Connection, ids: Collection[str]) -> None:
+    """Take messages out of their working history."""
+    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
+    connection.execute(query.values(working=False), {"ids": list(ids)})
+
+
+def count(connection: Connection, space: str, channel: str) -> int:
+    """Count the messages in the working history of a channel."""
+    of_channel = (message.c.space == space, message.c.channel == channel)
+    query = select(func.count()).select_from(message).where(*of_channel, *included())
+    return connection.execute(query).scalar_one()
+
+
+def messages(
+    connection: Connection, space: str, channel: str, ids: Collection[str] | None = None
+) -> list[Message]:
+    """The working history of a channel, oldest first: all, or the messages of some ids.
+
+    The empty channel has messages without one.
+    """
+    conditions = [message.c.space == space, message.c.channel == channel, *included()]
+    if ids is not None:
+        conditions.append(message.c.id.in_(list(ids)))
+    return find_messages(connection, *conditions)
+
+
+def included() -> list[ColumnElement[bool]]:
+    """The conditions for messages in a working history; those of forgotten turns are not."""
+    forgotten = select(turn.c.id).where(
+        turn.c.id == message.c.turn_id, turn.c.forgotten_at.is_not(None)
+    )
+    return [message.c.working.is_(True), ~forgotten.exists()]
