@@ -25,7 +25,7 @@ from hippocampe.errors import InvalidInput, NotFound
 SPACES = ("un", "deux")
 PEOPLE = st.sampled_from(["David", "Camille", "Mickael"])
 PLACES = st.sampled_from(["Pau", "Ordizan", "Toulouse"])
-EVERYWHERE = ("memory", "turn", "live")
+EVERYWHERE = ("memory", "summary", "turn", "live")
 
 
 class Machine(RuleBasedStateMachine):
@@ -40,6 +40,10 @@ class Machine(RuleBasedStateMachine):
         self.ids: dict[str, list[str]] = {space: [] for space in SPACES}
         self.erased: set[str] = set()
         self.hippo = self.opened()
+        for space in SPACES:
+            # So that a few exchanges are compacted, and memories fade while the clock moves.
+            chosen = {"recent_messages": 1, "decay_half_life_days": 1, "prune_below": 0.1}
+            self.hippo.update_settings(scope=Scope(space=space), **chosen)
 
     def opened(self) -> Hippocampe:
         config = Config(folder=self.folder, embedder="hashed:16", background=False)
@@ -74,9 +78,26 @@ class Machine(RuleBasedStateMachine):
 
     @rule(space=st.sampled_from(SPACES), where=PLACES)
     def talk(self, space: str, where: str) -> None:
-        scope = Scope(space=space, user="dev")
+        scope = Scope(space=space, user="dev", channel="lobby")
         self.hippo.after_turn(f"on va à {where} ({space}) ?", "oui", scope=scope)
-        self.hippo.observe(f"vus à {where} ({space})", scope=scope)
+        assert self.hippo.observe(f"vus à {where} ({space})", scope=scope)
+
+    @rule(space=st.sampled_from(SPACES))
+    def digest(self, space: str) -> None:
+        done = self.hippo.digest(scope=Scope(space=space))
+        assert done.turns == done.messages
+        assert not self.hippo.stats(scope=Scope(space=space)).live
+
+    @rule(space=st.sampled_from(SPACES))
+    def compact(self, space: str) -> None:
+        done = self.hippo.compact(scope=Scope(space=space, channel="lobby"))
+        assert all(f"({space})" in each.content for each in done.summaries)
+        assert bool(done.messages) == bool(done.summaries)
+
+    @rule(space=st.sampled_from(SPACES))
+    def run_jobs(self, space: str) -> None:
+        for run in self.hippo.run_jobs(scope=Scope(space=space)):
+            assert (run.space, run.state) == (space, "done")
 
     @rule(
         space=st.sampled_from(SPACES), data=st.data(), verb=st.sampled_from(["delete", "restore"])

@@ -268,10 +268,11 @@ class NoteSource(Protocol):
 class Answer(Generic[T]):
     """A structured answer of a language model, with its cost.
 
-    `model` is the one that answered; `price` is in US dollars, None if it is not known.
+    `value` is None if no attempt had the requested form; `model` is the one that answered; `price` is
+    in US dollars, None if it is not known.
     """
 
-    value: T
+    value: T | None
     model: str
     input_tokens: int
     output_tokens: int
@@ -289,6 +290,8 @@ class LanguageModel(Protocol):
     def answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
         """Answer once, with retries and the fallback model.
 
+        An answer without the requested form costs as much, so it is returned too, without a value.
+
         Args:
             instructions: What to do, in the language of the space.
             prompt: The text to work on.
@@ -296,7 +299,6 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailable: No model gave an answer in time.
-            InvalidAnswer: The answer does not fit `output`, also after a retry.
         """
         ...
 

@@ -381,6 +381,33 @@ def test_the_budget_stops_a_digest_before_it_starts(
     assert (live(hippo), server.requests) == (1, [])
 
 
+def test_erasing_a_person_erases_what_several_people_told(
+    server: ModelServer, with_model: Hippocampe
+) -> None:
+    hippo = with_model
+    told(hippo, ("ana", "on vend la maison"), ("bob", "oui, en mars"), ("zoe", "j'ai une tortue"))
+    propose(
+        server,
+        statement("Ana et Bob vendent leur maison en mars", "m1", "m2"),
+        statement("Zoe a une tortue", "m3"),
+    )
+    hippo.digest(scope=HERE)
+    hippo.erase(scope=HERE, user="bob")
+    assert contents(hippo) == {"Zoe a une tortue"}
+    assert hippo.verify(absent=["vendent"]).ok
+
+
+def test_a_correction_does_not_replace_what_is_about_somebody_else(
+    server: ModelServer, with_model: Hippocampe
+) -> None:
+    hippo = with_model
+    hippo.remember("Paul habite à Ordizan", scope=HERE)
+    told(hippo, ("zoe", "Marc habite à Toulouse maintenant"))
+    propose(server, statement("Marc habite à Toulouse", replaces=["k1"]))
+    hippo.digest(scope=HERE)
+    assert contents(hippo) == {"Paul habite à Ordizan", "Marc habite à Toulouse"}
+
+
 def during(server: ModelServer, act: Callable[[], object]) -> None:
     """Act while the first request is under way; each message shown is stated."""
     acted: list[bool] = []

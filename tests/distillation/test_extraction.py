@@ -47,6 +47,13 @@ def contents(hippo: Hippocampe, scope: Scope = HERE) -> set[str]:
     return {memory.content for memory in hippo.recent(100, scope=scope)}
 
 
+def lifetime(memory: Memory) -> timedelta:
+    """From when it was said, to the second: the clock moves a little at each look."""
+    assert memory.occurred_at is not None
+    assert memory.expires_at is not None
+    return timedelta(seconds=round((memory.expires_at - memory.occurred_at).total_seconds()))
+
+
 def runs(hippo: Hippocampe, space: str = "default") -> list[JobRun]:
     with hippo._context.store.read() as connection:
         return job_runs.find(connection, space, limit=100)
@@ -165,9 +172,36 @@ def test_odd_values_are_repaired_or_dropped_one_by_one(
     assert set(found) == {"David vit à Pau", "Nina est malade", "Zoé a un chat", "Max rit"}
     david, nina, zoe = (found[name] for name in list(found)[:3])
     assert (david.type, david.importance, david.subjects) == ("fact", 0.6, ("david", "pau"))
-    assert nina.expires_at == nina.created_at + timedelta(days=7)
+    assert lifetime(nina) == timedelta(days=7)
     assert (zoe.importance, zoe.subjects, zoe.expires_at) == (0.6, ("zoé",), None)
-    assert found["Max rit"].expires_at == found["Max rit"].created_at + timedelta(days=3)
+    assert lifetime(found["Max rit"]) == timedelta(days=3)
+
+
+def test_an_exchange_of_yesterday_is_dated_yesterday(
+    server: ModelServer, hippo: Hippocampe, clock: FakeClock
+) -> None:
+    turn = hippo.after_turn("Nina est malade et Paul est à Pau", "Aïe.", scope=HERE)
+    clock.advance(days=2)
+    propose(
+        server,
+        statement("Nina est malade", type="observation", ttl="7d"),
+        statement("Paul est à Pau", type="observation", ttl="1d"),
+    )
+    [stored] = hippo.extract(turn, scope=HERE).remembered
+    memory = stored.memory
+    assert memory.content == "Nina est malade"
+    assert memory.occurred_at == hippo.messages(scope=HERE)[0].at
+    assert lifetime(memory) == timedelta(days=7)
+
+
+def test_the_memories_on_the_speaker_are_counted(server: ModelServer, hippo: Hippocampe) -> None:
+    hippo.remember("dev a un vélo rouge", scope=HERE, subjects=["dev"])
+    turn = hippo.after_turn("J'habite à Pau", "Belle ville.", scope=HERE)
+    propose(server)
+    hippo.extract(turn, scope=HERE)
+    density = server.requests[0].asked.split("<density>\n")[1]
+    assert density.startswith("dev: 1\n")
+    assert "user:" not in density
 
 
 def test_secrets_are_masked(server: ModelServer, hippo: Hippocampe) -> None:

@@ -15,6 +15,7 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
 from hippocampe.ingest import archive
+from hippocampe.types import Memory
 
 AT = "2025-06-01T18:00:00+02:00"
 
@@ -209,7 +210,9 @@ def tell(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
         hippo.remember(each, scope=scope).memory for each in ("Il neige", "Le col est fermé")
     )
     hippo.associate(two.id, one.id, "caused_by", scope=scope, reason="trop de neige")
-    hippo.after_turn("Le col est ouvert ?", "Non, fermé.", scope=scope)
+    hippo.after_turn("Le col est ouvert ?", "Non.", scope=scope, tool_results=["col : fermé"])
+    asked = hippo.messages(scope=scope)[0]
+    hippo.remember("Max demande où aller", scope=scope, evidence=[asked.id])
     clock.advance(minutes=3)
     hippo.after_turn("Dommage", None, scope=scope)
     hippo.observe("on part demain", scope=scope, external_id="w1")
@@ -220,12 +223,25 @@ def whole(hippo: Hippocampe, scope: Scope) -> Any:
     memories = hippo.recent(100, scope=scope)
     histories = [hippo.history(memory.id, scope=scope) for memory in memories]
     names = {v.id: v.content for h in histories for v in h.versions}
+    names |= {message.id: message.content for message in hippo.messages(scope=scope)}
+
+    def quoted(memory: Memory) -> tuple[str, ...]:
+        return tuple(names.get(each, each) for each in memory.evidence)
+
     return {
         "facts": {key: memory.content for key, memory in hippo.facts(scope=scope).items()},
-        "memories": [replace(memory, id="", space="") for memory in memories],
+        "memories": [
+            replace(memory, id="", space="", evidence=quoted(memory)) for memory in memories
+        ],
         "versions": [
             [
-                replace(v, id="", space="", superseded_by=names.get(v.superseded_by or ""))
+                replace(
+                    v,
+                    id="",
+                    space="",
+                    superseded_by=names.get(v.superseded_by or ""),
+                    evidence=quoted(v),
+                )
                 for v in h.versions
             ]
             for h in histories

@@ -19,7 +19,6 @@ from hippocampe.engine import backlog, model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
-from hippocampe.index.documents import fold_subjects
 from hippocampe.ingest.conversation import make_turn
 from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.remember import embed_drafts
@@ -28,7 +27,7 @@ from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.protocols import Filter
-from hippocampe.store import conversations, embeddings, job_runs, memories, statements
+from hippocampe.store import conversations, embeddings, job_runs, memories
 from hippocampe.types import Distilled, Memory, Message, Scope
 
 MAX_FAILURES = 4
@@ -36,8 +35,6 @@ MAX_FAILURES = 4
 KNOWN_PER_MESSAGE = 3
 MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
-MAX_SUBJECTS = 30
-"""Subjects whose memories are counted, authors first."""
 
 
 def digest(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
@@ -147,17 +144,18 @@ class _Run:
     def _stated(self, messages: Part) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
         context, chosen = self.context, settings.read(self.context, scope=Scope(space=self.space))
-        authors = (message.author for message in messages)
+        authors = [message.author for message in messages if message.author]
+        subjects = [*authors, *(name for each in messages for name in subjects_of(each.content))]
         overheard = Overheard(
             talk.by_short_id("m", messages),
             talk.by_short_id("k", _known(context, self.space, messages)),
-            list(dict.fromkeys((*chosen.companion_names, *filter(None, authors)))),
+            list(dict.fromkeys((*chosen.companion_names, *authors))),
         )
         shown = {
             "room": [quote_label(messages[0].channel or "")],
             "messages": talk.lines(overheard.messages, chosen.timezone),
             "known": [f"[{id}] {quote(each.content)}" for id, each in overheard.known.items()],
-            "density": _density(context, self.space, messages),
+            "density": talk.density(context, self.space, subjects),
         }
         answer = model_calls.ask(
             context,
@@ -213,13 +211,3 @@ def _known(context: Context, space: str, messages: Sequence[Message]) -> list[Me
         nearest = sorted(cosines, key=lambda id: -cosines[id])[:MAX_KNOWN]
         found = memories.get(connection, space, nearest)
     return [found[id] for id in nearest if id in found and found[id].current]
-
-
-def _density(context: Context, space: str, messages: Sequence[Message]) -> list[str]:
-    """How many current memories there are on each author and name of messages."""
-    authors = [message.author for message in messages if message.author]
-    named = (name for message in messages for name in subjects_of(message.content))
-    subjects = list(dict.fromkeys(fold_subjects((*authors, *named))))[:MAX_SUBJECTS]
-    with context.store.read() as connection:
-        counts = statements.count_about(connection, space, "memory", subjects)
-    return [f"{quote_label(name)}: {number}" for name, number in counts.items()]

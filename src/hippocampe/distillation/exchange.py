@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hippocampe.consolidation.decide import subjects_of
+from hippocampe.distillation import talk
 from hippocampe.engine.context import Context
-from hippocampe.index.documents import fold_subjects
 from hippocampe.injection.incoming import cut
 from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
@@ -14,14 +14,12 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.text import fold
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
-from hippocampe.store import conversations, schema, statements
+from hippocampe.store import conversations, schema
 from hippocampe.store.conversations import Turn
 from hippocampe.types import Memory, Message, Scope, Settings
 
 MAX_KNOWN = 10
 """Memories that the model is shown."""
-MAX_SUBJECTS = 12
-"""Subjects whose memories are counted."""
 MAX_CHARACTERS = 8_000
 """Characters shown of a message."""
 MAX_TOOL_CHARACTERS = 16_000
@@ -36,14 +34,12 @@ class Exchange:
         turn: The turn.
         messages: Its messages by short id, in order.
         known: The most related current memories by short id.
-        density: The number of current memories by subject.
         names: What the people of the exchange are called, folded.
     """
 
     turn: Turn
     messages: Mapping[str, Message]
     known: Mapping[str, Memory]
-    density: Mapping[str, int]
     names: frozenset[str]
 
     @property
@@ -87,15 +83,10 @@ def read_exchange(context: Context, turn: Turn, messages: Sequence[Message]) -> 
         RecallRequest(Scope(turn.space, user=turn.author), limit=MAX_KNOWN),
     )
     known = [item.memory for item in found if item.memory is not None]
-    subjects = [*subjects_of(about), *(subject for each in known for subject in each.subjects)]
-    folded = list(dict.fromkeys(fold_subjects(subjects)))[:MAX_SUBJECTS]
-    with context.store.read() as connection:
-        density = statements.count_about(connection, turn.space, "memory", folded)
     return Exchange(
         turn,
-        {f"m{number}": message for number, message in enumerate(messages, 1)},
-        {f"k{number}": memory for number, memory in enumerate(known, 1)},
-        density,
+        talk.by_short_id("m", messages),
+        talk.by_short_id("k", known),
         frozenset(names),
     )
 
@@ -120,9 +111,11 @@ def prompt_of(context: Context, exchange: Exchange, settings: Settings) -> str:
         f"[{id}] {quote(memory.content)} ({_origin(memory, settings)})"
         for id, memory in exchange.known.items()
     ]
-    density = [f"{quote_label(name)}: {number}" for name, number in exchange.density.items()]
-    parts = {"exchange": lines, "known": known, "density": density}
-    return "\n".join("\n".join((f"<{tag}>", *of, f"</{tag}>")) for tag, of in parts.items())
+    said = "\n".join(each.content for each in exchange.messages.values() if each.role != "tool")
+    tags = (subject for each in exchange.known.values() for subject in each.subjects)
+    subjects = (exchange.turn.author or "", *subjects_of(said), *tags)
+    density = talk.density(context, exchange.turn.space, filter(None, subjects))
+    return talk.tagged({"exchange": lines, "known": known, "density": density})
 
 
 def _author(message: Message, aliases: Mapping[str, frozenset[str]]) -> str:

@@ -6,11 +6,10 @@ statements of an exchange are stored in one transaction with the end of the job,
 loses nor repeats them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from hippocampe.consolidation.difference import proper_names
 from hippocampe.distillation.exchange import (
     Exchange,
     messages_of,
@@ -22,10 +21,10 @@ from hippocampe.distillation.exchange import (
 from hippocampe.distillation.proposals import (
     ProposedStatement,
     ProposedStatements,
+    draft_of,
+    may_replace,
+    names_in,
     read_ids,
-    read_importance,
-    read_lifetime,
-    read_subjects,
 )
 from hippocampe.distillation.rewording import Rewordings
 from hippocampe.engine import model_calls, settings
@@ -33,12 +32,11 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.judgement import judge
 from hippocampe.ingest.nomination import same_voice
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
-from hippocampe.language.sentence import parse
 from hippocampe.language.small_talk import reports_small_talk
 from hippocampe.language.text import words
 from hippocampe.retrieval import recall
@@ -46,7 +44,6 @@ from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import conversations, job_runs, memories
 from hippocampe.store.conversations import Turn
 from hippocampe.types import (
-    DEFAULT_IMPORTANCE,
     Distilled,
     JobState,
     Memory,
@@ -200,42 +197,13 @@ def _drafts(
 def _draft(
     context: Context, exchange: Exchange, proposed: ProposedStatement, evidence: Sequence[Message]
 ) -> Draft | None:
-    """A checked statement, with odd values repaired; None if it cannot be stored."""
-    type = (proposed.type or "").strip().lower()
-    turn = exchange.turn
-    try:
-        draft = make_draft(
-            context,
-            proposed.content,
-            scope=Scope(turn.space, exchange.speaker, turn.channel or None),
-            type=type if type in DEFAULT_IMPORTANCE else None,
-            subjects=read_subjects(proposed.subjects),
-            importance=read_importance(proposed.importance),
-            ttl=read_lifetime(proposed.ttl),
-            occurred_at=None,
-            source=SOURCE,
-            evidence=tuple(dict.fromkeys(message.id for message in evidence)),
-        )
-    except InvalidInput:
+    """A statement ready to be stored, with the memories it replaces; None if it cannot be stored."""
+    draft = draft_of(context, proposed, evidence=evidence, user=exchange.speaker, source=SOURCE)
+    if draft is None:
         return None
-    return replace(draft, replaces=_replaced(exchange, draft.memory, read_ids(proposed.replaces)))
-
-
-def _replaced(exchange: Exchange, new: Memory, ids: Iterable[str]) -> tuple[str, ...]:
-    """The shown memories that a statement may replace: those that are not about somebody else."""
-    ours = _names(new.content)
-    found: list[str] = []
-    for old in (exchange.known[id] for id in ids if id in exchange.known):
-        theirs = _names(old.content)
-        others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(exchange.names)
-        if same_voice(new, old) and not others:
-            found.append(old.id)
-    return tuple(dict.fromkeys(found))
-
-
-def _names(text: str) -> frozenset[str]:
-    statement = parse(text)
-    return frozenset(proper_names(statement.words, statement))
+    named = [exchange.known[id] for id in read_ids(proposed.replaces) if id in exchange.known]
+    replaced = [old.id for old in named if may_replace(draft.memory, old, exchange.names)]
+    return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
 
 
 def _is_said_by_assistant_only(content: str, exchange: Exchange) -> bool:
@@ -246,7 +214,7 @@ def _is_said_by_assistant_only(content: str, exchange: Exchange) -> bool:
     for memory in exchange.known.values():
         known.update(words(memory.content))
     known.update(word for name in exchange.names for word in words(name))
-    return not _names(content).isdisjoint(told - known)
+    return not names_in(content).isdisjoint(told - known)
 
 
 def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:

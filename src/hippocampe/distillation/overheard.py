@@ -2,26 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from hippocampe.distillation.proposals import (
     ProposedStatement,
+    draft_of,
+    may_replace,
     read_ids,
-    read_importance,
-    read_lifetime,
-    read_subjects,
 )
 from hippocampe.distillation.rewording import Rewordings
 from hippocampe.engine.context import Context
-from hippocampe.errors import InvalidInput
-from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.nomination import same_voice
 from hippocampe.language.small_talk import is_small_talk, reports_small_talk
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Message, Scope
+from hippocampe.language.text import fold
+from hippocampe.types import Memory, Message
 
 SOURCE = "digest"
-MAX_CHARACTERS = 1_000
-"""Characters of a statement; a longer one copies the talk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,34 +59,19 @@ class Overheard:
     def _draft(
         self, context: Context, proposed: ProposedStatement, cited: Sequence[Message]
     ) -> Draft | None:
-        content = proposed.content
-        if len(content) > MAX_CHARACTERS or reports_small_talk(content, names=self.names):
+        if reports_small_talk(proposed.content, names=self.names):
             return None
-        type = (proposed.type or "").strip().lower()
         authors = {message.author for message in cited}
-        said_at = max(message.at for message in cited)
-        try:
-            return make_draft(
-                context,
-                content,
-                scope=Scope(
-                    space=cited[0].space,
-                    user=authors.pop() if len(authors) == 1 else None,
-                    channel=cited[0].channel,
-                ),
-                type=type if type in DEFAULT_IMPORTANCE else None,
-                subjects=read_subjects(proposed.subjects),
-                importance=read_importance(proposed.importance),
-                ttl=_remaining(read_lifetime(proposed.ttl), context.now() - said_at),
-                occurred_at=said_at,
-                source=SOURCE,
-                replaces=[
-                    self.known[id].id for id in read_ids(proposed.replaces) if id in self.known
-                ],
-                evidence=[message.id for message in cited],
-            )
-        except InvalidInput:
+        user = next(iter(authors)) if len(authors) == 1 else None
+        draft = draft_of(context, proposed, evidence=cited, user=user, source=SOURCE)
+        if draft is None:
             return None
+        aliases = context.aliases(draft.memory.space)
+        speakers = {fold(author) for author in authors if author}
+        speakers.update(*(aliases.get(name, ()) for name in speakers))
+        named = [self.known[id] for id in read_ids(proposed.replaces) if id in self.known]
+        replaced = [old.id for old in named if may_replace(draft.memory, old, speakers)]
+        return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
 
     def _in_known_words(
         self, rewordings: Rewordings, draft: Draft, before: Sequence[Draft]
@@ -104,12 +86,3 @@ class Overheard:
             if same and same_voice(new, old):
                 return replace(draft, memory=replace(new, content=old.content))
         return draft
-
-
-def _remaining(lifetime: timedelta | None, passed: timedelta) -> timedelta | None:
-    """What is left of a lifetime that began when the messages were said.
-
-    Raises:
-        InvalidInput: Nothing is left, which `make_draft` refuses.
-    """
-    return None if lifetime is None else lifetime - max(timedelta(0), passed)

@@ -1,16 +1,26 @@
-"""The statements that a language model proposes to keep, and how their fields are read.
+"""The statements that a language model proposes to keep, and the drafts that are made of them.
 
 Small models write odd values. The types of the fields are wide, so that one of them does not cost the
 whole answer, and each is read for what the model meant.
 """
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from hippocampe.consolidation.difference import proper_names
+from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput
+from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.nomination import same_voice
 from hippocampe.language.datetimes import parse_ttl
-from hippocampe.types import MAX_LABEL_CHARACTERS
+from hippocampe.language.sentence import parse
+from hippocampe.types import DEFAULT_IMPORTANCE, MAX_LABEL_CHARACTERS, Memory, Message, Scope
+
+MAX_CHARACTERS = 1_000
+"""Characters of a statement; a longer one copies the talk."""
 
 _DAYS: Final = {"h": 1 / 24, "d": 1, "j": 1, "w": 7, "sem": 7, "mo": 30, "y": 365, "an": 365}
 _LIFETIME: Final = re.compile(rf"(\d{{1,5}})\s*({'|'.join(_DAYS)})[a-zé]*")
@@ -76,3 +86,74 @@ def read_lifetime(value: str | int | None) -> timedelta | None:
         text += "d"
     found = _LIFETIME.fullmatch(text)
     return parse_ttl(timedelta(days=int(found[1]) * _DAYS[found[2]]) if found else text)
+
+
+def draft_of(
+    context: Context,
+    proposed: ProposedStatement,
+    *,
+    evidence: Sequence[Message],
+    user: str | None,
+    source: str,
+) -> Draft | None:
+    """A statement ready to be stored, with odd values repaired.
+
+    Its time is that of the last message it rests on; a passing state began then, too.
+
+    Args:
+        context: The open memory.
+        proposed: What the model proposes.
+        evidence: The messages that say it; at least one.
+        user: Who said it; None for several people.
+        source: Its origin.
+
+    Returns:
+        The draft; None if it is too long, over already, or cannot be stored.
+    """
+    if len(proposed.content) > MAX_CHARACTERS:
+        return None
+    type = (proposed.type or "").strip().lower()
+    said_at = max(message.at for message in evidence)
+    try:
+        return make_draft(
+            context,
+            proposed.content,
+            scope=Scope(evidence[0].space, user, evidence[0].channel or None),
+            type=type if type in DEFAULT_IMPORTANCE else None,
+            subjects=read_subjects(proposed.subjects),
+            importance=read_importance(proposed.importance),
+            ttl=_remaining(read_lifetime(proposed.ttl), context.now() - said_at),
+            occurred_at=said_at,
+            source=source,
+            evidence=list(dict.fromkeys(message.id for message in evidence)),
+        )
+    except InvalidInput:
+        return None
+
+
+def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
+    """Whether a statement may replace a memory that the model names: not one about somebody else.
+
+    Args:
+        new: The statement.
+        old: The memory.
+        speakers: Folded names of those who said the statement.
+    """
+    ours, theirs = names_in(new.content), names_in(old.content)
+    others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)
+    return same_voice(new, old) and not others
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The proper names in a text, folded."""
+    statement = parse(text)
+    return frozenset(proper_names(statement.words, statement))
+
+
+def _remaining(lifetime: timedelta | None, passed: timedelta) -> timedelta | None:
+    """What is left of a lifetime that began when the messages were said.
+
+    Raises:
+        InvalidInput: Nothing is left, which `make_draft` refuses.
+    """
+    return None if lifetime is None else lifetime - max(timedelta(0), passed)

@@ -1,16 +1,23 @@
 """Talk as a language model reads it: parts of one room each, one line per message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
+from hippocampe.engine.context import Context
+from hippocampe.index.documents import fold_subjects
 from hippocampe.injection.incoming import cut
 from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
+from hippocampe.store import statements
 from hippocampe.types import Message
 
 T = TypeVar("T")
 
+MAX_SUBJECTS = 30
+"""Subjects whose memories are counted."""
+SPEAKER = "user"
+"""The subject that rules give to "I"; the names of the speakers are counted instead."""
 PART_CHARACTERS = 12_000
 """Characters of a part: about 4,000 tokens, which leaves room in the window of a small local model."""
 PART_MESSAGES = 120
@@ -65,6 +72,14 @@ def lines(messages: Mapping[str, Message], timezone: str) -> list[str]:
         f"{quote(cut(message.content, SHOWN_CHARACTERS))}"
         for id, message in messages.items()
     ]
+
+
+def density(context: Context, space: str, subjects: Iterable[str]) -> list[str]:
+    """How many current memories there are on each of the first subjects, one line each."""
+    names = [name for name in dict.fromkeys(fold_subjects(list(subjects))) if name != SPEAKER]
+    with context.store.read() as connection:
+        counts = statements.count_about(connection, space, "memory", names[:MAX_SUBJECTS])
+    return [f"{quote_label(name)}: {number}" for name, number in counts.items()]
 
 
 def tagged(sections: Mapping[str, Sequence[str]]) -> str:

@@ -7,7 +7,7 @@ from uuid6 import uuid7
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
-from hippocampe.errors import BudgetSpent, InvalidInput, ModelUnavailable
+from hippocampe.errors import BudgetSpent, InvalidAnswer, InvalidInput, ModelUnavailable
 from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.store import usage as rows
 from hippocampe.types import MAX_LABEL_CHARACTERS, ModelUsage, Scope
@@ -24,7 +24,7 @@ MAX_AMOUNT = 2**31
 def ask(
     context: Context, purpose: str, instructions: str, prompt: str, output: type[T], *, space: str
 ) -> T:
-    """Ask the background model once, and record the cost.
+    """Ask the background model once, and record the cost, also of an answer that cannot be used.
 
     Args:
         context: The open memory.
@@ -56,11 +56,18 @@ def ask(
         injected_tokens=0,
         price=answer.price,
     )
+    if answer.value is None:
+        raise InvalidAnswer(
+            "the model did not answer in the requested form: try again, or use a larger model."
+        )
     return answer.value
 
 
 def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
-    """Raise `BudgetSpent` if a share of the daily budget of a space is spent."""
+    """Raise `BudgetSpent` if a share of the daily budget of a space is spent.
+
+    A day begins at midnight in the timezone of the space.
+    """
     chosen = settings.read(context, scope=Scope(space=space))
     if not chosen.daily_budget:
         return
@@ -69,9 +76,10 @@ def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
     with context.store.read() as connection:
         spent = rows.spent(connection, space, today)
     if spent >= chosen.daily_budget * share:
+        part = "" if share == 1 else f", of which background calls may use {100 * share:.0f} %"
         raise BudgetSpent(
             f"space {space!r} has spent {spent:.2f} of its daily budget of {chosen.daily_budget:.2f} US "
-            "dollars: wait until tomorrow, or raise the setting daily_budget."
+            f"dollars{part}: wait until tomorrow, or raise the setting daily_budget."
         )
 
 

@@ -32,6 +32,7 @@ from hippocampe.ingest.archive_rows import (
     parse_row,
 )
 from hippocampe.ingest.memory_writes import parse_statement
+from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated
 from hippocampe.system.atomic_file import whole_file
@@ -152,7 +153,13 @@ def _renaming(context: Context, path: Path, space: str) -> Callable[[Row], Row]:
                     break
 
     def rename(row: Row) -> Row:
-        return row | {name: _derived(row[name], space) for name in REFERENCES if row.get(name)}
+        renamed = row | {name: _derived(row[name], space) for name in REFERENCES if row.get(name)}
+        if "evidence" in row:
+            # An erasure follows it from the messages to what was made of them.
+            renamed["evidence"] = [
+                _derived(each, space) if is_point_id(each) else each for each in row["evidence"]
+            ]
+        return renamed
 
     return rename if taken else dict
 

@@ -50,6 +50,8 @@ REFERENCES = (
 _MAX_TURN_CHARACTERS = 2 * MAX_MESSAGE_CHARACTERS + MAX_LABEL_CHARACTERS + 3
 """A message, a line break, and a reply after its author, a colon and a space."""
 _MAX_COUNT = 2**31
+_ROLES = (*ROLES, "tool")
+"""Roles of stored messages: an export also has what tools returned."""
 
 Row = dict[str, Any]
 
@@ -186,8 +188,8 @@ def _turn(row: Row, refuse: bool) -> Row:
 
 
 def _message(row: Row, refuse: bool) -> Row:
-    if row.get("role") not in (None, *ROLES):
-        raise InvalidInput(f"unknown role {row['role']!r:.60}: choose from {', '.join(ROLES)}.")
+    if row.get("role") not in (None, *_ROLES):
+        raise InvalidInput(f"unknown role {row['role']!r:.60}: choose from {', '.join(_ROLES)}.")
     return {
         "content": _text(row, "content", MAX_MESSAGE_CHARACTERS, refuse),
         **_labels(row, "author", "external_id", "reply_to"),

@@ -31,6 +31,8 @@ def decay(context: Context, *, space: str, run_id: str) -> int:
         days=settings.read(context, scope=Scope(space=space)).decay_half_life_days
     )
     if not half_life:
+        with context.store.write() as connection:
+            job_runs.finish(connection, run_id, "decay is off", context.now())
         return 0
     count_accesses(context)
     with context.change() as change:

@@ -173,7 +173,7 @@ class Runner:
 
     def _execute(self, context: Context, run: JobRun) -> JobRun:
         """Do the work of a claimed run, and write how it ended."""
-        outcome = ""
+        outcome: str | None = None
 
         def work() -> None:
             nonlocal outcome
@@ -202,7 +202,7 @@ class Runner:
         with context.store.write() as connection:
             job_runs.leave(connection, run.id, state="waiting", attempts=run.attempts)
 
-    def _succeed(self, context: Context, run: JobRun, outcome: str) -> None:
+    def _succeed(self, context: Context, run: JobRun, outcome: str | None) -> None:
         with context.store.write() as connection:
             done = {"state": "done", "outcome": outcome, "error": None}
             job_runs.leave(connection, run.id, **done, ended_at=context.now())

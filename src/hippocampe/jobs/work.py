@@ -8,41 +8,38 @@ from hippocampe.engine.context import Context
 from hippocampe.jobs import housekeeping
 from hippocampe.types import JobRun
 
-Handler = Callable[[Context, JobRun], str]
-"""Does the work of a run, and returns what it did: counts, never content. A handler that ends the run
-itself, in the transaction of its writes, has the last word on the outcome."""
+Handler = Callable[[Context, JobRun], str | None]
+"""Does the work of a run. It returns what it did (counts, never content), or None if it ended the run
+itself, in the transaction of its writes."""
 
 
 def _expire(context: Context, run: JobRun) -> str:
     return f"{len(forget.expire(context, space=run.space).ids)} hidden"
 
 
-def _decay(context: Context, run: JobRun) -> str:
-    return f"{housekeeping.decay(context, space=run.space, run_id=run.id)} lowered"
+def _decay(context: Context, run: JobRun) -> None:
+    housekeeping.decay(context, space=run.space, run_id=run.id)
 
 
 def _prune(context: Context, run: JobRun) -> str:
     return f"{housekeeping.prune(context, space=run.space)} forgotten"
 
 
-def _extract(context: Context, run: JobRun) -> str:
-    made = extraction.extract(context, run.payload["turn"], space=run.space, run_id=run.id)
-    return f"{len(made.remembered)} remembered"
+def _extract(context: Context, run: JobRun) -> None:
+    extraction.extract(context, run.payload["turn"], space=run.space, run_id=run.id)
 
 
-def _digest(context: Context, run: JobRun) -> str:
-    made = digest.digest(context, space=run.space, run_id=run.id)
-    return f"{made.messages} read, {len(made.remembered)} remembered, {made.turns} turns"
+def _digest(context: Context, run: JobRun) -> None:
+    digest.digest(context, space=run.space, run_id=run.id)
 
 
-def _compact(context: Context, run: JobRun) -> str:
+def _compact(context: Context, run: JobRun) -> None:
     channel = run.payload["channel"]
-    made = compaction.compact(context, space=run.space, channel=channel, run_id=run.id)
-    return f"{made.messages} summarised"
+    compaction.compact(context, space=run.space, channel=channel, run_id=run.id)
 
 
-def _settle(context: Context, run: JobRun) -> str:
-    return f"{settlement.settle_reviews(context, space=run.space, run_id=run.id)} settled"
+def _settle(context: Context, run: JobRun) -> None:
+    settlement.settle_reviews(context, space=run.space, run_id=run.id)
 
 
 JOBS: dict[str, Handler] = {

@@ -4,9 +4,10 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from hippocampe.errors import ModelUnavailable
+from hippocampe.errors import InvalidAnswer, ModelUnavailable
 from hippocampe.model.connection import connect, price_of, request_settings, translated
 from hippocampe.protocols import Answer, LanguageModel
 
@@ -51,7 +52,7 @@ class BackgroundModel:
 
     async def _answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
         model = connect(self.name, self._fallback)
-        from pydantic_ai import Agent, ToolOutput
+        from pydantic_ai import Agent, ToolOutput, capture_run_messages
         from pydantic_ai.messages import ModelResponse
 
         agent = Agent(
@@ -61,16 +62,17 @@ class BackgroundModel:
             model_settings={**request_settings(self._timeout), "max_tokens": MAX_OUTPUT_TOKENS},
             retries=1,
         )
-        with translated():
+        value: T | None = None
+        with capture_run_messages() as messages, suppress(InvalidAnswer), translated():
             async with agent:  # closes its connections
-                result = await agent.run(prompt)
-        usage = result.usage
-        responses = [each for each in result.all_messages() if isinstance(each, ModelResponse)]
+                value = (await agent.run(prompt)).output
+        responses = [each for each in messages if isinstance(each, ModelResponse)]
+        names = [each.model_name for each in responses if each.model_name]
         return Answer(
-            result.output,
-            result.response.model_name or self.name,
-            usage.input_tokens,
-            usage.output_tokens,
+            value,
+            names[-1] if names else self.name,
+            sum(each.usage.input_tokens for each in responses),
+            sum(each.usage.output_tokens for each in responses),
             price_of(responses),
         )
 

@@ -10,7 +10,18 @@ from pathlib import PurePosixPath
 from typing import Any, Protocol
 
 import numpy as np
-from sqlalchemy import Column, Connection, Table, delete, func, insert, or_, true, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    delete,
+    func,
+    insert,
+    or_,
+    true,
+    update,
+)
 from sqlalchemy import select as select_rows
 
 from hippocampe.store import conversations, embeddings, memories
@@ -122,14 +133,15 @@ def select(
     """Select the rows of an erasure, by exactly one of id, user, subject and whole space.
 
     Related rows are included: other versions of a memory, the turn of a message, the messages of a
-    turn, the summaries of a message.
+    turn, the summaries of a message; and, unless it is by subject, the memories that rest on a
+    message, such as those of a digest of several people.
     """
     if whole_space:
         return _with_value(connection, space, "space", space)
-    if id is not None:
-        found = _with_value(connection, space, "id", id)
-    elif user is not None:
-        found = _with_value(connection, space, "user", user)
+    if id is not None or user is not None:
+        what, value = ("user", user) if id is None else ("id", id)
+        found = _with_value(connection, space, what, value or "")
+        _add_resting(connection, found, memory.c.space == space)
     elif subject is not None:
         found = _about(connection, space, subject)
     else:
@@ -228,11 +240,17 @@ def _add_related(connection: Connection, space: str, found: Selection) -> None:
         for id in _ids(connection, message, message.c.turn_id.in_(chunk)):
             found.messages.setdefault(id, {"turn"})
     # A summary may quote each of its messages.
-    quoted = func.json_each(memory.c.evidence).table_valued("value")
+    _add_resting(connection, found, memory.c.space == space, memory.c.collection == "summary")
+
+
+def _add_resting(
+    connection: Connection, found: Selection, *conditions: ColumnElement[bool]
+) -> None:
+    """Add the memories on conditions whose evidence is one of the messages."""
+    named = func.json_each(memory.c.evidence).table_valued("value")
+    query = select_rows(memory.c.id).join(named, true()).where(*conditions)
     for chunk in _chunks(found.messages):
-        quoting = (memory.c.space == space, memory.c.collection == "summary")
-        query = select_rows(memory.c.id).join(quoted, true())
-        for id in connection.execute(query.where(*quoting, quoted.c.value.in_(chunk))).scalars():
+        for id in connection.execute(query.where(named.c.value.in_(chunk))).scalars():
             found.memories.setdefault(id, {"message"})
 
 
