@@ -765,7 +765,8 @@ class Hippocampe:
             scope,
         )
         self._turns.channels.channel(scope).heard(turn_id, self._context.now())
-        self._runner.wake()
+        if self._context.language_model is not None:
+            self._runner.wake()
         return turn_id
 
     def digest(self, *, scope: Scope) -> Distilled:

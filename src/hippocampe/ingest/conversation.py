@@ -314,7 +314,7 @@ def messages(
         until=as_utc(until, name="until"),
     )
     if check_flag("working", working):
-        conditions += working_history.included()
+        conditions += working_history.INCLUDED
     with context.store.read() as connection:
         found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
     return found[::-1]

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, String, select, text
 
-from hippocampe.store import memories
+from hippocampe.store import associations, memories
 from hippocampe.store.schema import Instant, memory, setting
 
 # A search in the index for each space, instead of a scan of all rows of all spaces.
@@ -33,10 +33,16 @@ _TO_REVIEW = text("""
         JOIN memory AS source ON source.id = association.source_id
         JOIN memory AS target ON target.id = association.target_id
         WHERE association.space = known.space AND review = 1
+        AND coalesce(reason, '') NOT LIKE :asked AND coalesce(reason, '') NOT LIKE :left
+        AND coalesce(reason, '') NOT LIKE :restored
         AND source.forgotten_at IS NULL AND source.superseded_by IS NULL
         AND target.forgotten_at IS NULL AND target.superseded_by IS NULL
     )
-""")
+""").bindparams(
+    asked=f"{associations.BY_MODEL}%",
+    left=f"{associations.LEFT_BY_MODEL}%",
+    restored=f"{associations.RESTORED}%",
+)
 
 
 def with_live(connection: Connection) -> dict[str, datetime]:
@@ -45,7 +51,7 @@ def with_live(connection: Connection) -> dict[str, datetime]:
 
 
 def to_review(connection: Connection) -> list[str]:
-    """The spaces with a pair of current memories to review."""
+    """The spaces with a pair of current memories to review that no model was asked about."""
     return [row.space for row in connection.execute(_TO_REVIEW)]
 
 

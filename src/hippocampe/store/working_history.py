@@ -8,8 +8,24 @@ from collections.abc import Collection
 from sqlalchemy import ColumnElement, Connection, bindparam, func, select, update
 
 from hippocampe.store.conversations import find_messages
+from hippocampe.store.driver import read
 from hippocampe.store.schema import message, turn
 from hippocampe.types import Message
+
+_FORGOTTEN = select(turn.c.id).where(
+    turn.c.id == message.c.turn_id, turn.c.forgotten_at.is_not(None)
+)
+INCLUDED: tuple[ColumnElement[bool], ...] = (message.c.working.is_(True), ~_FORGOTTEN.exists())
+"""The conditions for messages in a working history; those of forgotten turns are not."""
+_COUNT = (
+    select(func.count())
+    .select_from(message)
+    .where(
+        message.c.space == bindparam("space"),
+        message.c.channel == bindparam("channel"),
+        *INCLUDED,
+    )
+)
 
 
 def leave(connection: Connection, ids: Collection[str]) -> None:
@@ -20,9 +36,7 @@ def leave(connection: Connection, ids: Collection[str]) -> None:
 
 def count(connection: Connection, space: str, channel: str) -> int:
     """Count the messages in the working history of a channel."""
-    of_channel = (message.c.space == space, message.c.channel == channel)
-    query = select(func.count()).select_from(message).where(*of_channel, *included())
-    return connection.execute(query).scalar_one()
+    return read(connection, _COUNT, space=space, channel=channel)[0][0]
 
 
 def messages(
@@ -32,15 +46,7 @@ def messages(
 
     The empty channel has messages without one.
     """
-    conditions = [message.c.space == space, message.c.channel == channel, *included()]
+    conditions = [message.c.space == space, message.c.channel == channel, *INCLUDED]
     if ids is not None:
         conditions.append(message.c.id.in_(list(ids)))
     return find_messages(connection, *conditions)
-
-
-def included() -> list[ColumnElement[bool]]:
-    """The conditions for messages in a working history; those of forgotten turns are not."""
-    forgotten = select(turn.c.id).where(
-        turn.c.id == message.c.turn_id, turn.c.forgotten_at.is_not(None)
-    )
-    return [message.c.working.is_(True), ~forgotten.exists()]
