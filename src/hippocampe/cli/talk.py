@@ -38,7 +38,8 @@ def observe(
         message = hippo.observe(
             content, scope=call.scope, at=call.moment(at), external_id=external_id
         )
-    call.answer(message, lambda: show.observed(message))
+        rooms = hippo.settings(scope=call.scope).live_rooms
+    call.answer(message, lambda: show.observed(message, call.scope.channel, rooms))
 
 
 @command(app, "digest", panel=PANEL)

@@ -78,7 +78,7 @@ def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
     if spent >= chosen.daily_budget * share:
         part = "" if share == 1 else f", of which background calls may use {100 * share:.0f} %"
         raise BudgetSpent(
-            f"space {space!r} has spent {spent:.2f} of its daily budget of {chosen.daily_budget:.2f} US "
+            f"space {space!r} has spent {spent:.4f} of its daily budget of {chosen.daily_budget:.4f} US "
             f"dollars{part}: wait until tomorrow, or raise the setting daily_budget."
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import entry, lines, local_time, table, text
+from hippocampe.cli.show.layout import count, entry, lines, local_time, table, text
 from hippocampe.types import JobRun, ModelUsage
 
 if TYPE_CHECKING:
@@ -19,15 +19,17 @@ def runs(
     rows = table("when", "job", "state", "outcome")
     for run in found:
         at = run.ended_at or run.due_at
-        rows.add_row(local_time(at, timezone), run.job, run.state, entry(_told(run), run.id))
+        rows.add_row(local_time(at, timezone), run.job, run.state, entry(_told(run, timezone), run.id))
     return rows
 
 
-def _told(run: JobRun) -> str:
+def _told(run: JobRun, timezone: str) -> str:
     if run.error is None:
         return run.outcome or ""
-    tries = "1 attempt" if run.attempts == 1 else f"{run.attempts} attempts"
-    return f"{run.error} ({tries})" if run.attempts else run.error
+    notes = [count(run.attempts, "attempt")] if run.attempts else []
+    if run.state == "failed":
+        notes.append(f"next one {local_time(run.due_at, timezone)}")
+    return f"{run.error} ({', '.join(notes)})" if notes else run.error
 
 
 def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":

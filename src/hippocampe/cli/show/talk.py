@@ -30,13 +30,14 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     return rows
 
 
-def observed(message: Message | None) -> "RenderableType":
+def observed(message: Message | None, channel: str | None, rooms: Sequence[str]) -> "RenderableType":
     """A live message that was stored, or why none was."""
-    if message is None:
-        return text(
-            "not kept: its room is not in the setting live_rooms, or it names the companion."
-        )
-    return lines(text(f"stored: {message.content}"), text(message.id, "dim"))
+    if message is not None:
+        return lines(text(f"stored: {message.content}"), text(message.id, "dim"))
+    if channel in rooms:
+        return text("not kept: it names the companion (setting companion_names), or is its own.")
+    where = f"the room {channel!r} is" if channel else "a message without --channel is"
+    return text(f"not kept: {where} not observed. The setting live_rooms has: {', '.join(rooms)}.")
 
 
 def digested(done: Distilled) -> "RenderableType":
