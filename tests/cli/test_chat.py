@@ -218,6 +218,20 @@ class TestPipes:
         ]
         assert "les souvenirs récents" in done.stdout
 
+    def test_deep(
+        self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        with hippo_of() as hippo:
+            hippo.remember("Nina plays the tuba in Ordizan", scope=HERE)
+        script.call("search", query="tuba")
+        script.call("keep", kept=[{"id": "r1", "reason": "says who plays"}], summary="Nina does.")
+        done = talk("/deep who plays the tuba?", "/deep")
+        assert done.returncode == 0, done.stderr
+        assert "  tuba\nNina does.\n· Nina plays the tuba in Ordizan\n  says who plays\n" in (
+            done.stdout
+        )
+        assert "Say what to look for: /deep QUESTION" in done.stdout
+
     def test_memories_why_self_and_forget(
         self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]
     ) -> None:
