@@ -210,7 +210,7 @@ class TestPipes:
         done = talk("/help", "/why", "/memories", "/danse", "/forget")
         assert done.stdout.splitlines() == [
             "openai-chat:scripted. /help donne les commandes, Ctrl-D quitte.",
-            *done.stdout.splitlines()[1:7],
+            *done.stdout.splitlines()[1:8],
             "Il n'y a pas encore de réponse.",
             "Aucun résultat.",
             "/danse n'existe pas : voir /help.",

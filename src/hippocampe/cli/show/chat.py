@@ -60,7 +60,7 @@ def commands(language: Language) -> "RenderableType":
         "/memories [QUERY]": translate("recent memories, or those about something", language),
         "/why": translate("what the companion was reminded of before its last answer", language),
         "/forget TOPIC": translate("forget everything about a topic; asks first", language),
-        "/deep QUESTION": translate("search memory in several steps, with reasons", language),
+        "/deep QUESTION": translate("search in several steps, with reasons", language),
         "/self": translate("what the companion knows about itself, and its goals", language),
         "/quit": translate("leave; Ctrl-D too", language),
         "Ctrl-C": translate("cancel the answer", language),
