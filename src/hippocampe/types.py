@@ -547,7 +547,7 @@ class Settings:
     Attributes:
         auto_retrieve_enabled: Whether turns get an injection.
         auto_retrieve_max_results: Maximum number of search results per turn.
-        auto_retrieve_min_score: Minimum score of a search result.
+        auto_retrieve_min_score: Minimum score of a search result; live messages need 0.1.
         recent_hours: Memories newer than this are candidates of every turn; 0: none.
         channel_scope: Whether a turn only gets results from its own channel.
         semantic_threshold: The cosine above which two texts count as duplicates.

@@ -210,13 +210,27 @@ class TestPipes:
         done = talk("/help", "/why", "/memories", "/danse", "/forget")
         assert done.stdout.splitlines() == [
             "openai-chat:scripted. /help donne les commandes, Ctrl-D quitte.",
-            *done.stdout.splitlines()[1:7],
+            *done.stdout.splitlines()[1:8],
             "Il n'y a pas encore de réponse.",
             "Aucun résultat.",
             "/danse n'existe pas : voir /help.",
             "Dis ce qu'il faut oublier : /forget SUJET",
         ]
         assert "les souvenirs récents" in done.stdout
+
+    def test_deep(
+        self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]
+    ) -> None:
+        with hippo_of() as hippo:
+            hippo.remember("Nina plays the tuba in Ordizan", scope=HERE)
+        script.call("search", query="tuba")
+        script.call("keep", kept=[{"id": "r1", "reason": "says who plays"}], summary="Nina does.")
+        done = talk("/deep who plays the tuba?", "/deep")
+        assert done.returncode == 0, done.stderr
+        assert "  tuba\nNina does.\n· Nina plays the tuba in Ordizan\n  says who plays\n" in (
+            done.stdout
+        )
+        assert "Say what to look for: /deep QUESTION" in done.stdout
 
     def test_memories_why_self_and_forget(
         self, talk: Talk, script: Script, english: None, hippo_of: Callable[[], Hippocampe]

@@ -1198,3 +1198,32 @@ def test_two_thousand_turns(hippo: Hippocampe, clock: FakeClock) -> None:
         assert len(kept) <= 100
         assert all(said.vector.base is None for said in kept)
     assert hippo.stats(scope=LOBBY).outages == {}
+
+
+class TestLive:
+    def test_the_ten_best_of_a_busy_day_come_and_the_noise_does_not(
+        self, meaning: Hippocampe
+    ) -> None:
+        said = (
+            "je pars en Grèce demain",
+            "ok",
+            "lol",
+            "quelqu'un a vu mes clés ?",
+            "j'ai mal au dos depuis ce matin",
+            "le serveur de prod est tombé à 10h",
+            "je l'ai relancé, ça remarche",
+            "mdr",
+            "bonne nuit",
+        )
+        for content in said:
+            meaning.observe(content, scope=DAVID)
+        for message, expected in (
+            ("David part quand en Grèce ?", {"je pars en Grèce demain"}),
+            ("qui a mal au dos ?", {"j'ai mal au dos depuis ce matin"}),
+            ("il s'est passé quoi avec la prod ?", {"le serveur de prod est tombé à 10h"}),
+            ("quelle est la capitale du Pérou ?", set[str]()),
+            ("raconte-moi une blague", set[str]()),
+        ):
+            scope = Scope(user="dev", channel=f"chat {message}"[:100])
+            given = {each.content for each in meaning.before_turn(message, scope=scope).items}
+            assert given == expected, message

@@ -20,6 +20,8 @@ from hippocampe.types import Scope
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from hippocampe.companion import DeepRecall
+
 LISTED = 10
 """Memories that `/memories` shows."""
 LISTED_SCORE = 0.1
@@ -42,11 +44,13 @@ class Chat:
         self._language = settings.language
         self._timezone = settings.timezone
         self._name = settings.companion_names[0] if settings.companion_names else "hippocampe"
-        self._model = model
+        self._runner = asyncio.Runner()
+        self._companion = AsyncCompanion(hippo, model=model)
         self._screen = Screen()
         self._last: Reply | None = None
         self._answering = False
         self._commands: dict[str, Callable[[str], None]] = {
+            "deep": self._deep,
             "memories": self._memories,
             "why": self._why,
             "forget": self._forget,
@@ -62,15 +66,14 @@ class Chat:
                 model=self._hippo.config.model
             )
         )
-        with asyncio.Runner() as runner:
-            companion = AsyncCompanion(self._hippo, model=self._model)
+        with self._runner:
             try:
-                self._converse(runner, companion)
+                self._converse()
             finally:
                 # Not awaited by the runner if Ctrl-C ended an answer.
-                runner.run(companion.close())
+                self._runner.run(self._companion.close())
 
-    def _converse(self, runner: asyncio.Runner, companion: AsyncCompanion) -> None:
+    def _converse(self) -> None:
         interrupted = False
         while True:
             try:
@@ -80,7 +83,7 @@ class Chat:
                 if line.startswith("/"):
                     self._command(line)
                 elif line:
-                    runner.run(self._answer(companion, line))
+                    self._runner.run(self._answer(line))
                 interrupted = False
             except EOFError:
                 self._screen.end()
@@ -95,10 +98,10 @@ class Chat:
                 self._screen.end()
                 terminal.error(str(exc))
 
-    async def _answer(self, companion: AsyncCompanion, message: str) -> None:
+    async def _answer(self, message: str) -> None:
         self._answering = True
         scope = self._scope
-        events = companion.stream(
+        events = self._companion.stream(
             message, user=scope.user, channel=scope.channel, space=scope.space
         )
         try:
@@ -161,6 +164,23 @@ class Chat:
             page = self._hippo.memories(scope=self._scope, collection="memory", limit=LISTED)
             found = list(page.items)
         self._screen.print(show.memories(found, self._language, self._timezone, datetime.now(UTC)))
+
+    def _deep(self, question: str) -> None:
+        if not question:
+            self._screen.dim(translate("Say what to look for: /deep QUESTION", self._language))
+            return
+        self._screen.print(show.deep(self._runner.run(self._search(question)), self._language))
+
+    async def _search(self, question: str) -> "DeepRecall":
+        self._answering = True
+        scope = self._scope
+        try:
+            with self._screen.waiting(translate("searching…", self._language)):
+                return await self._companion.deep_recall(
+                    question, user=scope.user, channel=scope.channel, space=scope.space
+                )
+        finally:
+            self._answering = False
 
     def _why(self, _: str) -> None:
         if self._last is None:

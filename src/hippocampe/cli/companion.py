@@ -81,7 +81,9 @@ def _config(call: Call) -> Config:
     return replace(call.config, background=True)
 
 
-@command(self_app, "list", examples=["self", "self list --days 14", "self list --weeks 8 --json"])
+@command(
+    self_app, "list", examples=["self list", "self list --days 14", "self list --weeks 8 --json"]
+)
 def list_self(
     call: Call,
     *,

@@ -46,10 +46,10 @@ def examine(config: Config, about_to: Callable[[str], None]) -> list[Check]:
         ("packages", _packages),
         ("weights", _weights),
         ("full text", _full_text),
+        ("language model", lambda: _language_model(config)),
         ("folder", lambda: _folder(config.folder)),
         ("disk", lambda: _disk(config.folder)),
         ("data", lambda: _data(config)),
-        ("language model", lambda: _language_model(config)),
     ):
         about_to(name)
         ok, seen = look()

@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("hippocampe")
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Question:
+    """A message that waits for its answer."""
+
+    message: str
+    scope: Scope
+    stored: bool = False
 
 
 class AsyncCompanion:
@@ -112,30 +122,30 @@ class AsyncCompanion:
         message = clean_text(message, what="message", limit=MAX_MESSAGE_CHARACTERS)
         session = self._sessions.of(scope)
         session.waiting += 1
-        answered = False
+        question = _Question(message, scope)
         try:
-            async with session.turn, aclosing(self._answer(message, scope, session)) as events:
+            async with session.turn, aclosing(self._answer(question, session)) as events:
                 async for event in events:
-                    answered = answered or isinstance(event, Reply)
                     yield event
         finally:
             session.waiting -= 1
-            if not answered:
-                await asyncio.shield(self._keep(message, scope))
+            if not question.stored:
+                await asyncio.shield(self._keep(question))
 
-    async def _keep(self, message: str, scope: Scope) -> None:
+    async def _keep(self, question: "_Question") -> None:
         """Store a message that got no answer."""
         try:
-            await self.hippo.after_turn(message, None, scope=scope)
+            await self.hippo.after_turn(question.message, None, scope=question.scope)
         except HippocampeError as exc:
             log.warning("a message without an answer could not be stored: %s", exc)
 
-    async def _answer(self, message: str, scope: Scope, session: Session) -> AsyncGenerator[Event]:
+    async def _answer(self, question: "_Question", session: Session) -> AsyncGenerator[Event]:
         model = await self._connect()
         from hippocampe.companion import agent
         from hippocampe.companion.reminder import remind
         from hippocampe.companion.turn import Turn
 
+        message, scope = question.message, question.scope
         await self.hippo.check_budget(scope=scope)
         settings = await self.hippo.settings(scope=scope)
         now = await self.hippo.now()
@@ -160,16 +170,18 @@ class AsyncCompanion:
                 else:
                     yield event
         assert outcome is not None
-        reply = await self._store(turn, message, outcome)
+        reply = await self._store(turn, question, outcome)
         reminded = frozenset(item.id for item in turn.injected)
         exchange = Exchange(now, message, reply.expression, reply.message, turn.reminder, reminded)
         session.add(exchange, keep=settings.recent_messages)
         yield reply
 
-    async def _store(self, turn: "Turn", message: str, outcome: "Outcome") -> Reply:
+    async def _store(self, turn: "Turn", question: "_Question", outcome: "Outcome") -> Reply:
         """Store the exchange, the facts of a systematic answer, and the cost."""
+        # Before it is: the thread that writes goes on when this task is cancelled.
+        question.stored = True
         await self.hippo.after_turn(
-            message, outcome.message, scope=turn.scope, tool_results=turn.results
+            question.message, outcome.message, scope=turn.scope, tool_results=turn.results
         )
         for noticed in outcome.noticed:
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)

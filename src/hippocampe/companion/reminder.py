@@ -7,8 +7,6 @@ from hippocampe.injection import render, tokens
 from hippocampe.language.text import words
 from hippocampe.types import Injection, Recollection
 
-LIVE_SCORE = 0.1
-"""Relevance of live messages. They are few and of the day, and "ok" or "lol" stay below 0.06."""
 LIMITATION_SCORE = 0.31
 """Cosine: a request restates the limitation rather than asking about it, so only meaning counts."""
 MAX_LIMITATIONS = 2
@@ -29,13 +27,12 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
     injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
     turn.injection = injection
     items = list(injection.items)
-    more = await _live(turn, message)
     if turn.settings.companion_mode == "agentic":
         items = [item for item in items if item.kind == "live"]
     else:
-        more += [*await _limitations(turn, message), *await _connections(turn)]
-    known = {*already, *(item.id for item in items)}
-    items += [item for item in more if item.id not in known]
+        own = [*await _limitations(turn, message), *await _connections(turn)]
+        known = {*already, *(item.id for item in items)}
+        items += [item for item in own if item.id not in known]
     if items == list(injection.items):
         turn.reminder, turn.injected = injection.text, injection.items
         turn.injected_tokens = injection.tokens
@@ -50,16 +47,6 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
     )
     turn.reminder, turn.injected = rendered.text, rendered.shown
     turn.injected_tokens = rendered.tokens
-
-
-async def _live(turn: Turn, message: str) -> list[Recollection]:
-    """The live messages that are relevant, best first."""
-    limit = turn.settings.live_limit
-    if not limit:
-        return []
-    return await turn.hippo.recall(
-        message, scope=turn.scope, limit=limit, collections=("live",), min_score=LIVE_SCORE
-    )
 
 
 async def _limitations(turn: Turn, message: str) -> list[Recollection]:

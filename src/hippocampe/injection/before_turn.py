@@ -27,7 +27,7 @@ from hippocampe.injection.context_cache import ContextItem
 from hippocampe.injection.incoming import HostMessage, cut, read_messages
 from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.injection.render import Rendered, render
-from hippocampe.injection.selection import Candidate, LazyConsidered, merge, select
+from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.temporal.window import TimeWindow, parse_window
@@ -216,7 +216,7 @@ class _Turn:
 
     def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
         """The injection, and the lines of the log about its candidates."""
-        candidates = merge(self._gather(), self.settings.auto_retrieve_min_score)
+        candidates = merge(self._gather(), self.settings)
         self.stopwatch.end("gather")
         rendered = self._choose(channel, candidates)
         no_room = {item.id for item in rendered.no_room}
@@ -338,7 +338,7 @@ class _Turn:
         request = RecallRequest(
             scope=self.scope,
             limit=SEARCH_LIMIT,
-            min_score=self.settings.auto_retrieve_min_score,
+            min_score=least_score("live", self.settings),
             min_results=MIN_SHOWN,
             collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
             channel=self.scope.channel if self.settings.channel_scope else None,

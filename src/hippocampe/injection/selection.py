@@ -9,6 +9,10 @@ from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
 from hippocampe.types import Considered, Outcome, Recollection, Route, Settings, Signal
 
+LIVE_SCORE = 0.1
+"""Minimum score of live messages. They are few and of the day: the ten best are wanted, and "ok" or "lol"
+stay below 0.06."""
+
 
 @dataclass(slots=True)
 class Candidate:
@@ -71,10 +75,16 @@ class LazyConsidered(Sequence[Considered]):
         return len(self._candidates if self._considered is None else self._considered)
 
 
-def merge(candidates: Sequence[Candidate], min_score: float) -> list[Candidate]:
+def least_score(kind: str, settings: Settings) -> float:
+    """The minimum score of a search hit of a kind."""
+    chosen = settings.auto_retrieve_min_score
+    return min(LIVE_SCORE, chosen) if kind == "live" else chosen
+
+
+def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate]:
     """Deduplicate candidates by id; the first occurrence keeps its place.
 
-    A recollection found by several paths gets its search score. A search hit below `min_score`
+    A recollection found by several paths gets its search score. A search hit below its least score
     is replaced by a later occurrence on another path, where the threshold does not apply.
     """
     searched = {each.item.id: each for each in candidates if each.path == "search"}
@@ -86,10 +96,15 @@ def merge(candidates: Sequence[Candidate], min_score: float) -> list[Candidate]:
             scored = replace(each.item, score=hit.item.score)
             candidate = replace(each, item=scored, explain=hit.explain, packed=hit.packed)
         first = kept.get(id)
-        if first is not None and first.path == "search" and first.item.score < min_score:
+        if first is not None and _is_below(first, settings):
             del kept[id]
         kept.setdefault(id, candidate)
     return list(kept.values())
+
+
+def _is_below(candidate: Candidate, settings: Settings) -> bool:
+    least = least_score(candidate.item.kind, settings)
+    return candidate.path == "search" and candidate.item.score < least
 
 
 def select(
@@ -103,7 +118,7 @@ def select(
     room = {"search": settings.auto_retrieve_max_results, "live": settings.live_limit}
     for each in candidates:
         limited_by = "live" if each.item.kind == "live" else each.path
-        if each.path == "search" and each.item.score < settings.auto_retrieve_min_score:
+        if _is_below(each, settings):
             each.outcome = "below_threshold"
         elif refused := channel.refused(each.item, each.vector, settings.semantic_threshold):
             each.outcome = refused

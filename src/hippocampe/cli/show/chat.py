@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from hippocampe.companion import DeepRecall
+
 _MAX_ARGUMENT = 60
 _IDS = ("id", "replaces")
 """Arguments that tell a reader nothing."""
@@ -58,6 +60,7 @@ def commands(language: Language) -> "RenderableType":
         "/memories [QUERY]": translate("recent memories, or those about something", language),
         "/why": translate("what the companion was reminded of before its last answer", language),
         "/forget TOPIC": translate("forget everything about a topic; asks first", language),
+        "/deep QUESTION": translate("search in several steps, with reasons", language),
         "/self": translate("what the companion knows about itself, and its goals", language),
         "/quit": translate("leave; Ctrl-D too", language),
         "Ctrl-C": translate("cancel the answer", language),
@@ -107,6 +110,21 @@ def reminders(reply: Reply, language: Language) -> "RenderableType":
     if injection is not None:
         notes.append(f"{injection.took_ms:,.0f} ms")
     return lines(grid(rows), text(f" {sign('·')} ".join(notes), "dim"))
+
+
+def deep(found: "DeepRecall", language: Language) -> "RenderableType":
+    """The results of a deep recall, each with the reason why it was kept."""
+    searches = text("  " + f" {sign('·')} ".join(found.searches), "dim")
+    if not found.items:
+        return lines(searches, text(translate("Nothing found.", language), "dim"))
+    kept = (
+        lines(
+            text(f"{sign('·')} {_one_line(spoken(each.recollection))}"),
+            text(f"  {each.reason}", "dim italic"),
+        )
+        for each in found.items
+    )
+    return lines(searches, text(found.summary), *kept)
 
 
 def planned(receipt: Receipt) -> "RenderableType":
