@@ -19,7 +19,7 @@
     │   └── EmbedderMismatch      vectors of another model or another dimension
     └── ModelError            the language model gave no usable answer; memory works without it
         ├── ModelUnavailable      none configured, missing key or package, timeout, refused
-        ├── InvalidAnswer         the answer does not have the requested form
+        ├── InvalidAnswer         an answer of another form, or a request that it refuses
         └── BudgetSpent           the daily budget of the space is spent
 
 A message says what failed, why, and what to do about it.
@@ -103,7 +103,7 @@ class ModelUnavailable(ModelError):
 
 
 class InvalidAnswer(ModelError):
-    """The language model answered, but not in the requested form."""
+    """The language model answered, but not in the requested form, or refused this one request."""
 
 
 class BudgetSpent(ModelError):

@@ -299,6 +299,7 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailable: No model gave an answer in time.
+            InvalidAnswer: The model refused this request, such as one longer than it can read.
         """
         ...
 

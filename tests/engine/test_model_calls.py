@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from conftest import MODEL, FakeClock, Opener
-from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, Scope
+from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, ModelUnavailable, Scope
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 
 HERE = Scope(user="dev", channel="desk")
@@ -93,3 +93,57 @@ def test_an_answer_is_bounded(server: ModelServer, open_hippo: Opener) -> None:
     hippo.extract(told(hippo), scope=HERE)
     [request] = server.requests
     assert request.max_tokens == 8_000
+
+
+def test_a_request_that_the_model_refuses_does_not_stop_the_others(
+    server: ModelServer, open_hippo: Opener, clock: FakeClock
+) -> None:
+    hippo = open_hippo(model=MODEL)
+
+    def brain(request: ModelRequest) -> Answer:
+        refused = "dragon" in request.asked
+        return Answer("no", status=400) if refused else nothing(request)
+
+    server.brain = brain
+    hippo.after_turn("Mon dragon habite à Pau", "Ah.", scope=HERE)
+    told(hippo)
+    states = {run.state for run in hippo.run_jobs(scope=HERE)}
+    assert states == {"failed", "done"}
+    for _ in range(5):
+        clock.advance(hours=2)
+        hippo.run_jobs(scope=HERE)
+    [parked] = hippo.jobs(scope=HERE, states=["parked"])
+    assert "refused the request (status 400)" in (parked.error or "")
+    assert "dragon" not in (parked.error or "")
+
+
+def test_talk_that_is_too_long_for_the_model_is_read_in_halves(
+    server: ModelServer, open_hippo: Opener
+) -> None:
+    hippo = open_hippo(model=MODEL)
+
+    def brain(request: ModelRequest) -> Answer:
+        if len(request.asked) > 1_500:
+            code = "context_length_exceeded"
+            return Answer(f"{code}: maximum context length is 2048 tokens.", status=400)
+        return nothing(request)
+
+    server.brain = brain
+    for number in range(30):
+        said = f"le poulailler numéro {number} a besoin de paille et de grain"
+        hippo.observe(said, scope=Scope(user="ana", channel="lobby"))
+    assert hippo.digest(scope=HERE).messages == 30
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [(401, "key"), (404, "no model"), (429, "too many requests"), (500, "status 500")],
+)
+def test_a_model_that_is_down_says_why(
+    server: ModelServer, open_hippo: Opener, status: int, says: str
+) -> None:
+    hippo = open_hippo(model=MODEL)
+    server.brain = lambda request: Answer("no", status=status, retry_after=0.01)
+    with pytest.raises(ModelUnavailable, match=says):
+        hippo.extract(told(hippo), scope=HERE)
+    assert hippo.usage(scope=HERE) == []

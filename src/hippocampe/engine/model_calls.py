@@ -78,9 +78,13 @@ def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
     if spent >= chosen.daily_budget * share:
         part = "" if share == 1 else f", of which background calls may use {100 * share:.0f} %"
         raise BudgetSpent(
-            f"space {space!r} has spent {spent:.4f} of its daily budget of {chosen.daily_budget:.4f} US "
-            f"dollars{part}: wait until tomorrow, or raise the setting daily_budget."
+            f"space {space!r} has spent {_amount(spent)} of its daily budget of "
+            f"{_amount(chosen.daily_budget)} US dollars{part}: wait until tomorrow, or raise the setting daily_budget."
         )
+
+
+def _amount(dollars: float) -> str:
+    return f"{dollars:.2f}" if dollars >= 0.01 else f"{dollars:.2g}"
 
 
 def record_usage(

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from hippocampe.errors import InvalidAnswer, ModelUnavailable
@@ -63,9 +62,14 @@ class BackgroundModel:
             retries=1,
         )
         value: T | None = None
-        with capture_run_messages() as messages, suppress(InvalidAnswer), translated():
-            async with agent:  # closes its connections
-                value = (await agent.run(prompt)).output
+        with capture_run_messages() as messages:
+            try:
+                with translated():
+                    async with agent:  # closes its connections
+                        value = (await agent.run(prompt)).output
+            except InvalidAnswer:
+                if not any(isinstance(each, ModelResponse) for each in messages):
+                    raise
         responses = [each for each in messages if isinstance(each, ModelResponse)]
         names = [each.model_name for each in responses if each.model_name]
         return Answer(

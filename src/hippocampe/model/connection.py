@@ -5,9 +5,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hippocampe.errors import InvalidAnswer, InvalidInput, ModelUnavailable
+from hippocampe.errors import InvalidAnswer, InvalidInput, ModelError, ModelUnavailable
 
 if TYPE_CHECKING:
+    from pydantic_ai.exceptions import ModelAPIError
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
@@ -69,15 +70,12 @@ def translated() -> Generator[None]:
     """Raise errors of the model as `ModelError`, without the text of the conversation.
 
     Raises:
-        ModelUnavailable: It cannot be reached, or refused.
-        InvalidAnswer: It answered, but not as requested.
+        ModelUnavailable: It cannot be reached, or refuses every request.
+        InvalidAnswer: It answered, but not as requested, or refused this request.
     """
     from pydantic_ai.exceptions import (
         FallbackExceptionGroup,
         ModelAPIError,
-        ModelAuthenticationError,
-        ModelRateLimitError,
-        ModelTimeoutError,
         UnexpectedModelBehavior,
         UserError,
     )
@@ -85,33 +83,66 @@ def translated() -> Generator[None]:
     try:
         yield
     except FallbackExceptionGroup as exc:
+        refusals = [
+            _translation(each) for each in exc.exceptions if isinstance(each, ModelAPIError)
+        ]
+        if refusals and all(isinstance(each, InvalidAnswer) for each in refusals):
+            raise refusals[-1] from exc
         raise ModelUnavailable(
             "neither the model nor the fallback model answered: check their names, keys and servers."
         ) from exc
-    except ModelAuthenticationError as exc:
-        raise ModelUnavailable(
-            f"the provider refused the key for {exc.model_name!r}: check the key in the environment."
-        ) from exc
-    except ModelRateLimitError as exc:
-        raise ModelUnavailable(
-            f"the provider has too many requests for {exc.model_name!r}: try again later."
-        ) from exc
-    except ModelTimeoutError as exc:
-        raise ModelUnavailable(
-            f"{exc.model_name!r} did not answer in time: try again, or raise model_timeout."
-        ) from exc
     except ModelAPIError as exc:
-        status = getattr(exc, "status_code", None)
-        reason = f"status {status}" if status else type(exc).__name__
-        raise ModelUnavailable(
-            f"{exc.model_name!r} cannot be used ({reason}): check the server, or try again later."
-        ) from exc
+        raise _translation(exc) from exc
     except UnexpectedModelBehavior as exc:
         raise InvalidAnswer(
             "the model did not answer in the requested form: try again, or use a larger model."
         ) from exc
     except UserError as exc:
         raise ModelUnavailable(f"the model cannot be used: {exc}") from exc
+
+
+def _translation(error: "ModelAPIError") -> ModelError:
+    """What a provider's error means; its text may quote the conversation, and is left out."""
+    from pydantic_ai import exceptions as known
+
+    name, status = error.model_name, getattr(error, "status_code", None)
+    match error:
+        case known.ModelAuthenticationError():
+            return ModelUnavailable(
+                f"the provider refused the key for {name!r}: check the key in the environment."
+            )
+        case known.ModelNotFoundError():
+            return ModelUnavailable(f"the provider has no model {name!r}: check its name.")
+        case known.ModelContextWindowExceededError():
+            return InvalidAnswer(
+                f"the text is longer than {name!r} can read: use a model with a larger context window."
+            )
+        case known.ModelRequestRejectedError():
+            return InvalidAnswer(
+                f"{name!r} refused the request (status {status}): check that it can call tools, or use "
+                "another model."
+            )
+        case known.ModelQuotaExceededError():
+            return ModelUnavailable(
+                f"the account for {name!r} has no credit left: add some, or use another model."
+            )
+        case known.ModelRateLimitError():
+            return ModelUnavailable(
+                f"the provider has too many requests for {name!r}: try again later."
+            )
+        case known.ModelTimeoutError():
+            return ModelUnavailable(
+                f"{name!r} did not answer in time: try again, or raise model_timeout."
+            )
+        case known.ModelConnectionError():
+            return ModelUnavailable(
+                f"the server of {name!r} cannot be reached: check that it runs, and its base URL."
+            )
+        case _:
+            reason = f"status {status}" if status else type(error).__name__
+            return ModelUnavailable(
+                f"{name!r} cannot be used ({reason}): check the server, or try again later."
+            )
 
 
 def price_of(responses: "Sequence[ModelResponse]") -> float | None:

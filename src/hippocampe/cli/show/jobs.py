@@ -19,7 +19,9 @@ def runs(
     rows = table("when", "job", "state", "outcome")
     for run in found:
         at = run.ended_at or run.due_at
-        rows.add_row(local_time(at, timezone), run.job, run.state, entry(_told(run, timezone), run.id))
+        rows.add_row(
+            local_time(at, timezone), run.job, run.state, entry(_told(run, timezone), run.id)
+        )
     return rows
 
 

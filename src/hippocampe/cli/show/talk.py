@@ -30,7 +30,9 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     return rows
 
 
-def observed(message: Message | None, channel: str | None, rooms: Sequence[str]) -> "RenderableType":
+def observed(
+    message: Message | None, channel: str | None, rooms: Sequence[str]
+) -> "RenderableType":
     """A live message that was stored, or why none was."""
     if message is not None:
         return lines(text(f"stored: {message.content}"), text(message.id, "dim"))
