@@ -10,12 +10,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
 from hippocampe.consolidation.difference import proper_names
 from hippocampe.engine.context import Context
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.sentence import CanonicalNames, Statement, parse
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.word_classes import word_classes
+from hippocampe.protocols import Vector, Vectors
 
 SYNONYM_SHARE = 0.28
 """Share of the way from the embedder's threshold for statements to 1 at which two words mean the same.
@@ -52,6 +55,7 @@ class Rewordings:
         self._names = CanonicalNames(context.aliases(space))
         self._speaker = frozenset(norm for name in speaker for norm in parse(name).norms)
         self._embedder = context.embedder
+        self._vectors: dict[str, Vector] = {}
         threshold = context.embedder.dedup_threshold
         self._synonym = threshold + SYNONYM_SHARE * (1 - threshold)
 
@@ -90,8 +94,14 @@ class Rewordings:
         """Whether each of `words` means the same as one of `others`."""
         if not others:
             return False
-        cosines = self._embedder.embed(words) @ self._embedder.embed(others).T
+        cosines = self._embedded(words) @ self._embedded(others).T
         return bool((cosines.max(axis=1) >= self._synonym).all())
+
+    def _embedded(self, words: Sequence[str]) -> Vectors:
+        new = [word for word in words if word not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.stack([self._vectors[word] for word in words])
 
 
 def _is_number(norm: str) -> bool:

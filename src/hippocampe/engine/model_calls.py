@@ -76,7 +76,7 @@ def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
     with context.store.read() as connection:
         spent = rows.spent(connection, space, today)
     if spent >= chosen.daily_budget * share:
-        part = "" if share == 1 else f", of which background calls may use {100 * share:.0f} %"
+        part = "" if share == 1 else f" (background calls may use {100 * share:.0f} %)"
         raise BudgetSpent(
             f"space {space!r} has spent {_amount(spent)} of its daily budget of "
             f"{_amount(chosen.daily_budget)} US dollars{part}: wait until tomorrow, or raise the setting daily_budget."
