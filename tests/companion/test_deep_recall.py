@@ -88,3 +88,12 @@ def test_failures(companion: Companion, meet: Meet, server: ModelServer) -> None
         companion.deep_recall("David ?")
     with pytest.raises(ModelUnavailable, match="HIPPOCAMPE_MODEL"):
         meet(model=None).deep_recall("David ?")
+
+
+def test_a_search_without_an_answer_is_paid_for(
+    hippo: Hippocampe, meet: Meet, server: ModelServer
+) -> None:
+    server.brain = lambda request: Answer("?")
+    assert not meet(model="openai-chat:gpt-4o-mini").deep_recall("David ?").complete
+    [call] = hippo.usage(scope=Scope())
+    assert (call.purpose, bool(call.price)) == ("deep_recall", True)

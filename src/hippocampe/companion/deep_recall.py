@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
+from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput, capture_run_messages
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
@@ -158,8 +158,8 @@ async def recall_deeply(
     settings = await hippo.settings(scope=scope)
     branch = _Branch(hippo, scope, settings)
     usage = RunUsage()
-    kept, responses, complete = Keep([], ""), list[ModelResponse](), True
-    with translated():
+    kept, complete = Keep([], ""), True
+    with capture_run_messages() as messages, translated():
         try:
             result = await _agent(settings.language).run(
                 question,
@@ -170,9 +170,9 @@ async def recall_deeply(
                 usage=usage,
             )
             kept = result.output
-            responses = [each for each in result.all_messages() if isinstance(each, ModelResponse)]
         except (UsageLimitExceeded, UnexpectedModelBehavior):
             complete = False
+    responses = [each for each in messages if isinstance(each, ModelResponse)]
     items = {
         each.id: Curated(branch.seen[each.id], each.reason.strip())
         for each in kept.kept
