@@ -32,6 +32,7 @@ TIMEOUT = 600.0
 REFUSED = "Fix the errors and try again."
 """What a call with wrong arguments is answered, by Pydantic AI."""
 Show = Callable[[str], None]
+Counts = Counter[str]
 
 
 def current(hippo: Hippocampe, space: str) -> dict[str, Memory]:
@@ -46,7 +47,7 @@ def says(pattern: str, text: str) -> bool:
 
 def play(
     hippo: Hippocampe, conversation: dict[str, Any], mode: str, space: str, show: Show
-) -> Iterator[Counter[str]]:
+) -> Iterator[Counts]:
     """The measurements of each step of a conversation."""
     language = conversation["language"]
     hippo.update_settings(scope=Scope(space), companion_mode=mode, language=language)
@@ -66,9 +67,9 @@ def measured(
     mode: str,
     space: str,
     show: Show,
-) -> Counter[str]:
+) -> Counts:
     """The measurements of one step."""
-    found = Counter[str](steps=1)
+    found: Counts = Counter(steps=1)
     before, started = current(hippo, space), time.perf_counter()
     called, reply = list[str](), Reply("", "", complete=False)
     show(f"\n[{mode}] {user}: {step['say']}")
@@ -88,7 +89,7 @@ def measured(
     except ModelUnavailable as exc:
         found["errors"] += 1
         show(f"  {exc}")
-    found["seconds"] = round(time.perf_counter() - started, 2)
+    found["milliseconds"] = round((time.perf_counter() - started) * 1000)
     after = current(hippo, space)
     new = [each for id, each in after.items() if id not in before]
     show(f"  = {reply.message!r} complete={reply.complete}; {reply.usage}")
@@ -110,9 +111,9 @@ def judged(
     new: Sequence[Memory],
     held: Sequence[Memory],
     mode: str,
-) -> Counter[str]:
+) -> Counts:
     """What a step wanted, and what it got."""
-    found = Counter[str]()
+    found: Counts = Counter()
     wanted = step.get("new")
     right = [each for each in new if wanted and says(wanted, each.content)]
     found["wrong memories"] = len(new) - len(right)
@@ -135,9 +136,9 @@ def judged(
     return found
 
 
-def extracted(hippo: Hippocampe, exchange: dict[str, Any], space: str, show: Show) -> Counter[str]:
+def extracted(hippo: Hippocampe, exchange: dict[str, Any], space: str, show: Show) -> Counts:
     """The measurements of the extraction of one exchange."""
-    found = Counter[str](exchanges=1)
+    found: Counts = Counter(exchanges=1)
     hippo.update_settings(scope=Scope(space), language=exchange["language"])
     scope = Scope(space, user=exchange["user"], channel="lobby")
     turn = hippo.after_turn(exchange["say"], exchange["reply"], scope=scope)
@@ -149,7 +150,7 @@ def extracted(hippo: Hippocampe, exchange: dict[str, Any], space: str, show: Sho
     except (InvalidAnswer, ModelUnavailable) as exc:
         stored = []
         show(f"  {exc}")
-    found["seconds"] = round(time.perf_counter() - started, 2)
+    found["milliseconds"] = round((time.perf_counter() - started) * 1000)
     for each in stored:
         show(f"  + [{each.type}] {each.content} (until {each.expires_at})")
     used = hippo.usage(scope=scope)
@@ -175,7 +176,7 @@ def run(modes: Sequence[str], tasks: Sequence[str], show: Show) -> dict[str, Any
         found["model"] = (config.model or "").rpartition("/")[2]
         with Hippocampe.open(config) as hippo:
             for mode in modes:
-                by_task = defaultdict[str, Counter[str]](Counter)
+                by_task = defaultdict[str, Counts](Counter)
                 played = [each for each in conversations if not tasks or each["task"] in tasks]
                 found["conversations"] = len(played)
                 for number, each in enumerate(played):
@@ -183,28 +184,21 @@ def run(modes: Sequence[str], tasks: Sequence[str], show: Show) -> dict[str, Any
                         by_task[each["task"]].update(step)
                 found["modes"][mode] = summed(by_task)
             if not tasks or "extraction" in tasks:
-                total = Counter[str]()
+                total: Counts = Counter()
                 for number, each in enumerate(
                     sorted(data["exchange"], key=lambda e: e["language"])
                 ):
                     total.update(extracted(hippo, each, f"extraction-{number}", show))
-                found["extraction"] = rounded(total)
+                found["extraction"] = dict(total)
     return found
 
 
-def summed(by_task: dict[str, Counter[str]]) -> dict[str, Any]:
+def summed(by_task: dict[str, Counts]) -> dict[str, Any]:
     """The sums of a mode, whole and by task."""
-    whole = Counter[str]()
+    whole: Counts = Counter()
     for each in by_task.values():
         whole.update(each)
-    return {"whole": rounded(whole), "tasks": {name: rounded(of) for name, of in by_task.items()}}
-
-
-def rounded(counts: Counter[str]) -> dict[str, float]:
-    """Counts as numbers."""
-    return {
-        name: round(value, 1) if name == "seconds" else int(value) for name, value in counts.items()
-    }
+    return {"whole": dict(whole), "tasks": {name: dict(of) for name, of in by_task.items()}}
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """An OpenAI-compatible server for one GGUF model of the Qwen family, for `companion.py`.
 
-    python benchmarks/model_server.py model.gguf [--port 8080] [--threads 2] [--free]
+    python benchmarks/model_server.py model.gguf [--port 8080] [--threads 1] [--free]
 
 Needs Python 3.12 and the package `inferna`, whose own server has no tools. Serves
 `/v1/chat/completions` with tools, streamed or not, one request at a time. When a tool is required, a grammar
@@ -18,13 +18,15 @@ from threading import Lock
 from typing import Any
 from uuid import uuid4
 
+from inferna._internal.structured import CompiledResponseFormat
 from inferna.api import LLM, GenerationConfig
+from inferna.utils.json_schema_to_grammar import json_schema_to_grammar
 
 CONTEXT = 8_192
 """Tokens of prompt and answer together."""
 MAX_TOKENS = 512
 """Tokens of one answer: a small model may repeat itself without an end."""
-SLOTS = 4
+SLOTS = 3
 """Prompts whose start stays read, so that modes and languages can alternate."""
 REUSED = 0.6
 """Share of a prompt that a slot must have read to be used for it."""
@@ -149,11 +151,12 @@ class Served:
         tools = request.get("tools") or []
         prompt = rendered(request["messages"], tools)
         required = tools and request.get("tool_choice") not in (None, "auto", "none")
-        wanted: dict[str, Any] = {}
+        wanted: CompiledResponseFormat | None = None
         if required and not self.free:
             prompt += f"{CALL}\n"
             schema = one_call(chosen(tools, request["tool_choice"]))
-            wanted["response_format"] = {"type": "json_schema", "schema": schema}
+            # Not by response_format=, which sorts the fields of the answer: the name must come first.
+            wanted = CompiledResponseFormat(json_schema_to_grammar(schema), "root", json.loads)
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or MAX_TOKENS
         config = GenerationConfig(**self.settings, max_tokens=min(limit, MAX_TOKENS))
         with self.lock:
@@ -183,7 +186,7 @@ class Served:
         }
 
     def generated(
-        self, prompt: str, config: GenerationConfig, wanted: dict[str, Any]
+        self, prompt: str, config: GenerationConfig, wanted: CompiledResponseFormat | None
     ) -> Iterator[str]:
         """The text, by the slot that has read most of the prompt, or else the one unused for longest."""
         shared = [alike(prompt, read) for _, read in self.slots]
@@ -191,7 +194,7 @@ class Served:
         llm, _ = self.slots.pop(best if shared[best] > len(prompt) * REUSED else 0)
         self.slots.append((llm, prompt))
         llm._ensure_context(0, config).set_n_threads(self.threads, self.threads)
-        yield from llm(prompt, config=config, stream=True, **wanted)
+        yield from llm._generate_stream(prompt, config, _compiled_format=wanted)
 
 
 def alike(one: str, other: str) -> int:
@@ -271,7 +274,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("--port", type=int, default=8080)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="fewer than the idle cores")
     parser.add_argument("--free", action="store_true", help="enforce no form of the answer")
     options = parser.parse_args()
     Handler.served = Served(options.model, options.threads, options.free)
