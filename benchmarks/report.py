@@ -223,6 +223,25 @@ def pairs(results: dict[str, Any]) -> Iterator[str]:
     )
 
 
+def companion(results: dict[str, Any]) -> Iterator[str]:
+    """How a model uses memory: a column for each mode, then passed steps by task."""
+    yield f"{results['model']}, {results['conversations']} conversations a mode."
+    modes = results["modes"]
+    columns = {mode: of["whole"] for mode, of in modes.items()}
+    if "extraction" in results:
+        columns["extraction"] = results["extraction"]
+    names = dict.fromkeys(name for counts in columns.values() for name in counts)
+    rows = [[name, *(counts.get(name, "–") for counts in columns.values())] for name in names]
+    yield table(["", *columns], rows)
+    tasks = dict.fromkeys(task for of in modes.values() for task in of["tasks"])
+    rows = [[task, *(_passed(of["tasks"].get(task)) for of in modes.values())] for task in tasks]
+    yield table(["steps passed", *modes], rows)
+
+
+def _passed(counts: dict[str, float] | None) -> str:
+    return f"{counts['passed']} of {counts['steps']}" if counts else "–"
+
+
 SECTIONS = {
     "recall": recall,
     "injection": injection,
@@ -231,6 +250,7 @@ SECTIONS = {
     "bulk": bulk,
     "crash": crash,
     "pairs": pairs,
+    "companion": companion,
 }
 
 

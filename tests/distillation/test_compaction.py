@@ -72,7 +72,7 @@ def test_the_oldest_messages_become_a_summary(
     (summary,) = done.summaries
     assert done.messages == 8
     assert summary.content == (
-        "Résumé de desk (2026-01-17) : Ana a choisi le notaire Lambert ; visite de la maison le "
+        "Résumé de desk (17 janvier 2026) : Ana a choisi le notaire Lambert ; visite de la maison le "
         "12 mars 2026.\nDécisions : Ana vend la maison de Quimper.\n"
         "Questions ouvertes : Faut-il repeindre la cuisine ?"
     )
@@ -168,10 +168,10 @@ def test_an_exchange_queues_a_compaction_once(hippo: Hippocampe, clock: FakeCloc
     assert [each.payload for each in runs(hippo)] == [{"channel": ""}, {"channel": "desk"}]
     compaction.compact(hippo._context, space="default", channel="desk", run_id=run.id)
     unnamed, named = runs(hippo)
-    assert (named.state, named.outcome) == ("done", "9 messages, 1 summaries")
+    assert (named.state, named.outcome) == ("done", "9 read, 1 written")
     done = compaction.compact(hippo._context, space="default", channel="", run_id=unnamed.id)
     assert done.summaries[0].channel is None
-    assert done.summaries[0].content.startswith("Résumé (2026-01-17) :")
+    assert done.summaries[0].content.startswith("Résumé (17 janvier 2026) :")
     # What runs too late has nothing to do.
     with hippo._context.store.write() as connection:
         late = job_runs.add(connection, "compact", "default", due_at=clock())

@@ -19,7 +19,7 @@ from hippocampe.ingest.draft import Draft, make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.injection.sanitize import quote_label
-from hippocampe.language.datetimes import as_zone
+from hippocampe.language.humanize import day
 from hippocampe.language.i18n import translate
 from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
@@ -116,7 +116,7 @@ def _still_working(connection: Connection, part: Part) -> Part:
 
 
 def _finish(context: Context, change: UnitOfWork, run_id: str, done: Compacted) -> None:
-    counts = f"{done.messages} messages, {len(done.summaries)} summaries"
+    counts = f"{done.messages} read, {len(done.summaries)} written"
     job_runs.finish(change.connection, run_id, counts, context.now())
 
 
@@ -147,8 +147,8 @@ def _summary(context: Context, messages: Part, chosen: Settings) -> Draft:
 
 def _headed(body: str, first: Message, last: Message, chosen: Settings) -> str:
     """A summary with its channel and its days."""
-    zone = as_zone(chosen.timezone)
-    days = dict.fromkeys(each.at.astimezone(zone).strftime("%Y-%m-%d") for each in (first, last))
+    zone, language = chosen.timezone, chosen.language
+    days = dict.fromkeys(day(each.at, timezone=zone, language=language) for each in (first, last))
     if first.channel:
         header = translate("Summary of {room} ({days}): {text}", chosen.language)
     else:

@@ -96,6 +96,22 @@ def clock_label(
     return format_datetime(there, clock, locale=language)
 
 
+def day(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
+    """Format the day of an instant, with its year: ``"17 janvier 2026"``, ``"January 17, 2026"``.
+
+    Args:
+        at: The instant; aware.
+        timezone: Zone of the reader.
+        language: Code of a language with data.
+
+    Raises:
+        InvalidInput: A datetime is naive, or the timezone is unknown.
+    """
+    from babel.dates import format_date
+
+    return format_date(_local(as_utc(at, name="at"), as_zone(timezone)), "long", locale=language)
+
+
 def date_and_time(at: datetime, *, timezone: str | ZoneInfo, language: Language) -> str:
     """Format an instant with its weekday: ``"sam. 17 janv. 2026, 22:19"``.
 
