@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _NOUNS = {
+    "attempt": ("attempt", "attempts"),
     "memory": ("memory", "memories"),
     "summary": ("summary", "summaries"),
     "goal": ("goal", "goals"),
