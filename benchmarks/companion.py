@@ -29,8 +29,8 @@ DATA = Path(__file__).parent / "data" / "companion.toml"
 MODES = ("agentic", "hybrid", "systematic")
 TIMEOUT = 600.0
 """Seconds for one request: a model on two cores reads 30 tokens a second."""
-REFUSED = "Fix the errors and try again."
-"""What a call with wrong arguments is answered, by Pydantic AI."""
+REFUSED = '{"error"'
+"""How the answer to a call with wrong arguments begins, by Pydantic AI."""
 Show = Callable[[str], None]
 Counts = Counter[str]
 
@@ -82,7 +82,7 @@ def measured(
                 called.append(event.name)
                 show(f"  {event.name} {json.dumps(event.arguments, ensure_ascii=False)}")
             elif isinstance(event, ToolReturned):
-                found["refused calls"] += REFUSED in event.text
+                found["refused calls"] += event.text.startswith(REFUSED)
                 show(f"    → {event.text}")
             elif not isinstance(event, TextStreamed):
                 reply = event
