@@ -169,10 +169,11 @@ def _asks_again(
     @wraps(tool)
     async def asking(context: RunContext[Turn], *args: P.args, **kwargs: P.kwargs) -> str:
         turn = context.deps
-        # Small models repeat a search until their requests are spent. What was stored or deleted
-        # since makes the same call another one.
+        # Small models repeat a search until their requests are spent: a tool is taken away when its
+        # call is repeated. What was stored or deleted since makes the same call another one.
         call = (tool.__name__, repr((args, kwargs)), len(turn.touched))
         if call in turn.calls:
+            turn.withdrawn.add(tool.__name__)
             return translate(
                 "You made this call already: use other words, or answer with respond.",
                 _language(turn),

@@ -24,6 +24,7 @@ class Turn:
         responses: What the model answered, request by request.
         results: What the tools of the host returned.
         calls: The calls of memory's own tools: name, arguments, and how many memories were touched before.
+        withdrawn: Tools that the model may not call any more in this turn.
     """
 
     hippo: AsyncHippocampe
@@ -37,6 +38,7 @@ class Turn:
     responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
     results: list[str] = field(default_factory=list[str])
     calls: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
+    withdrawn: set[str] = field(default_factory=set[str])
 
     @property
     def own_scope(self) -> Scope:
