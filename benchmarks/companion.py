@@ -29,6 +29,8 @@ DATA = Path(__file__).parent / "data" / "companion.toml"
 MODES = ("agentic", "hybrid", "systematic")
 TIMEOUT = 600.0
 """Seconds for one request: a model on two cores reads 30 tokens a second."""
+PATIENCE = 10_000
+"""Milliseconds for an injection, which must not be dropped because the model uses the machine."""
 REFUSED = '{"error"'
 """How the answer to a call with wrong arguments begins, by Pydantic AI."""
 Show = Callable[[str], None]
@@ -50,7 +52,9 @@ def play(
 ) -> Iterator[Counts]:
     """The measurements of each step of a conversation."""
     language = conversation["language"]
-    hippo.update_settings(scope=Scope(space), companion_mode=mode, language=language)
+    hippo.update_settings(
+        scope=Scope(space), companion_mode=mode, language=language, hook_timeout_ms=PATIENCE
+    )
     for planted in conversation.get("planted", []):
         user = None if "collection" in planted else conversation["user"]
         hippo.remember(**planted, scope=Scope(space, user=user))
