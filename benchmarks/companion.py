@@ -33,6 +33,13 @@ PATIENCE = 10_000
 """Milliseconds for an injection, which must not be dropped because the model uses the machine."""
 REFUSED = '{"error"'
 """How the answer to a call with wrong arguments begins, by Pydantic AI."""
+FIGURES = (
+    *("steps", "passed", "responded", "requests", "tool calls", "refused calls", "errors"),
+    *("tools wanted", "right tool", "facts", "facts stored", "wrong memories"),
+    *("nothing to store", "nothing stored", "passing", "passing stored with an end"),
+    *("to remove", "removed", "questions", "right answers"),
+    *("milliseconds", "input tokens", "output tokens"),
+)
 Show = Callable[[str], None]
 Counts = Counter[str]
 
@@ -202,7 +209,8 @@ def summed(by_task: dict[str, Counts]) -> dict[str, Any]:
     whole: Counts = Counter()
     for each in by_task.values():
         whole.update(each)
-    return {"whole": dict(whole), "tasks": {name: dict(of) for name, of in by_task.items()}}
+    figures = {task: {name: of[name] for name in FIGURES} for task, of in by_task.items()}
+    return {"whole": {name: whole[name] for name in FIGURES}, "tasks": figures}
 
 
 def main() -> None:
