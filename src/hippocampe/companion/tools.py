@@ -178,11 +178,12 @@ def _asks_again(
                 "You made this call already: use other words, or answer with respond.",
                 _language(turn),
             )
-        turn.calls.add(call)
         try:
-            return await tool(context, *args, **kwargs)
+            answer = await tool(context, *args, **kwargs)
         except (InvalidInput, NotFound) as exc:
             raise ModelRetry(str(exc)) from exc
+        turn.calls.add(call)
+        return answer
 
     return asking
 
