@@ -29,8 +29,17 @@ DATA = Path(__file__).parent / "data" / "companion.toml"
 MODES = ("agentic", "hybrid", "systematic")
 TIMEOUT = 600.0
 """Seconds for one request: a model on two cores reads 30 tokens a second."""
-REFUSED = "Fix the errors and try again."
-"""What a call with wrong arguments is answered, by Pydantic AI."""
+PATIENCE = 10_000
+"""Milliseconds for an injection, which must not be dropped because the model uses the machine."""
+REFUSED = '{"error"'
+"""How the answer to a call with wrong arguments begins, by Pydantic AI."""
+FIGURES = (
+    *("steps", "passed", "responded", "requests", "tool calls", "refused calls", "errors"),
+    *("tools wanted", "right tool", "facts", "facts stored", "wrong memories"),
+    *("nothing to store", "nothing stored", "passing", "passing stored with an end"),
+    *("to remove", "removed", "questions", "right answers"),
+    *("milliseconds", "input tokens", "output tokens"),
+)
 Show = Callable[[str], None]
 Counts = Counter[str]
 
@@ -50,7 +59,9 @@ def play(
 ) -> Iterator[Counts]:
     """The measurements of each step of a conversation."""
     language = conversation["language"]
-    hippo.update_settings(scope=Scope(space), companion_mode=mode, language=language)
+    hippo.update_settings(
+        scope=Scope(space), companion_mode=mode, language=language, hook_timeout_ms=PATIENCE
+    )
     for planted in conversation.get("planted", []):
         user = None if "collection" in planted else conversation["user"]
         hippo.remember(**planted, scope=Scope(space, user=user))
@@ -82,7 +93,7 @@ def measured(
                 called.append(event.name)
                 show(f"  {event.name} {json.dumps(event.arguments, ensure_ascii=False)}")
             elif isinstance(event, ToolReturned):
-                found["refused calls"] += REFUSED in event.text
+                found["refused calls"] += event.text.startswith(REFUSED)
                 show(f"    → {event.text}")
             elif not isinstance(event, TextStreamed):
                 reply = event
@@ -198,7 +209,8 @@ def summed(by_task: dict[str, Counts]) -> dict[str, Any]:
     whole: Counts = Counter()
     for each in by_task.values():
         whole.update(each)
-    return {"whole": dict(whole), "tasks": {name: dict(of) for name, of in by_task.items()}}
+    figures = {task: {name: of[name] for name in FIGURES} for task, of in by_task.items()}
+    return {"whole": {name: whole[name] for name in FIGURES}, "tasks": figures}
 
 
 def main() -> None:

@@ -24,8 +24,10 @@ from inferna.utils.json_schema_to_grammar import json_schema_to_grammar
 
 CONTEXT = 8_192
 """Tokens of prompt and answer together."""
-MAX_TOKENS = 512
+MAX_TOKENS = 256
 """Tokens of one answer: a small model may repeat itself without an end."""
+PENALTY = 1.1
+"""As the model's makers advise: without, a small model repeats a sentence without an end."""
 SLOTS = 3
 """Prompts whose start stays read, so that modes and languages can alternate."""
 REUSED = 0.6
@@ -139,9 +141,14 @@ def called(text: str) -> tuple[str, list[dict[str, Any]]]:
 class Served:
     """The model behind the server."""
 
-    def __init__(self, path: Path, threads: int, free: bool) -> None:
-        self.name, self.free, self.lock = path.stem, free, Lock()
-        self.settings = {"temperature": 0.0, "n_ctx": CONTEXT, "n_batch": 512}
+    def __init__(self, path: Path, threads: int, free: bool, show: bool = False) -> None:
+        self.name, self.free, self.show, self.lock = path.stem, free, show, Lock()
+        self.settings = {
+            "temperature": 0.0,
+            "repeat_penalty": PENALTY,
+            "n_ctx": CONTEXT,
+            "n_batch": 512,
+        }
         self.threads = threads
         config = GenerationConfig(**self.settings)
         self.slots = [(LLM(str(path), config=config), "") for _ in range(SLOTS)]
@@ -161,6 +168,8 @@ class Served:
         config = GenerationConfig(**self.settings, max_tokens=min(limit, MAX_TOKENS))
         with self.lock:
             text = "".join(self.generated(prompt, config, wanted))
+        if self.show:
+            print(text, flush=True)
         if wanted:
             text = f"{CALL}\n{text}"
         count = self.slots[0][0].vocab.tokenize
@@ -276,8 +285,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--threads", type=int, default=1, help="fewer than the idle cores")
     parser.add_argument("--free", action="store_true", help="enforce no form of the answer")
+    parser.add_argument("--show", action="store_true", help="print what the model writes")
     options = parser.parse_args()
-    Handler.served = Served(options.model, options.threads, options.free)
+    Handler.served = Served(options.model, options.threads, options.free, options.show)
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     print(f"HIPPOCAMPE_MODEL=openai-chat:{options.model.stem}", flush=True)
     print(f"OPENAI_BASE_URL=http://127.0.0.1:{options.port}/v1", flush=True)

@@ -231,7 +231,7 @@ def companion(results: dict[str, Any]) -> Iterator[str]:
     if "extraction" in results:
         columns["extraction"] = results["extraction"]
     names = dict.fromkeys(name for counts in columns.values() for name in counts)
-    rows = [[name, *(counts.get(name, "–") for counts in columns.values())] for name in names]
+    rows = [[name, *(counts.get(name, 0) for counts in columns.values())] for name in names]
     yield table(["", *columns], rows)
     tasks = dict.fromkeys(task for of in modes.values() for task in of["tasks"])
     rows = [[task, *(_passed(of["tasks"].get(task)) for of in modes.values())] for task in tasks]
@@ -239,7 +239,7 @@ def companion(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _passed(counts: dict[str, float] | None) -> str:
-    return f"{counts['passed']} of {counts['steps']}" if counts else "–"
+    return f"{counts.get('passed', 0)} of {counts['steps']}" if counts else "–"
 
 
 SECTIONS = {

@@ -130,6 +130,18 @@ def test_a_bad_argument_is_explained_to_the_model(
     assert hippo.memories(scope=DEV).items == ()
 
 
+def test_a_tool_is_withdrawn_when_its_call_is_repeated(
+    companion: Companion, server: ModelServer
+) -> None:
+    for _ in range(2):
+        server.call("search_memories", query="malade")
+    server.call("respond", expression="neutral", message="Je ne sais pas.")
+    assert ask(companion).complete
+    offered = [{tool.name for tool in request.tools} for request in server.requests]
+    assert ["search_memories" in names for names in offered] == [True, True, False]
+    assert "store_memory" in offered[-1]
+
+
 def test_endless_tool_calls_end_in_the_best_answer(
     hippo: Hippocampe, companion: Companion, server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -126,6 +126,13 @@ class TestSystematic:
     def respond(self, server: ModelServer, message: str, *memories: dict[str, Any]) -> None:
         server.call("respond", message=message, memories=list(memories))
 
+    def test_small_talk_stores_nothing_whatever_the_model_says(
+        self, hippo: Hippocampe, companion: Companion, server: ModelServer
+    ) -> None:
+        self.respond(server, "Salut !", {"content": "Mickael dit bonjour", "subjects": []})
+        ask(companion, "salut, ça va ?")
+        assert not hippo.memories(scope=DEV, collection="memory").items
+
     def test_the_dialogue_of_the_shoulder(
         self, hippo: Hippocampe, companion: Companion, server: ModelServer
     ) -> None:

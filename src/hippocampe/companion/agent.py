@@ -184,7 +184,15 @@ def _agent(mode: str, language: str) -> Agent[Turn, Any]:
 
 
 class _Attend(AbstractCapability[Turn]):
-    """Puts the reminder before the message, in the request only; notes answers and tool results."""
+    """Puts the reminder before the message, in the request only; notes answers and tool results.
+
+    Offers the tools that are not withdrawn.
+    """
+
+    async def prepare_tools(
+        self, ctx: RunContext[Turn], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        return [each for each in tool_defs if each.name not in ctx.deps.withdrawn]
 
     async def before_model_request(
         self, ctx: RunContext[Turn], request_context: ModelRequestContext

@@ -14,6 +14,7 @@ from hippocampe.companion.replies import Event, Reply, Usage
 from hippocampe.companion.sessions import Exchange, Session, Sessions
 from hippocampe.errors import HippocampeError, ModelUnavailable
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope
 from hippocampe.validation import clean_text
 
@@ -183,7 +184,8 @@ class AsyncCompanion:
         await self.hippo.after_turn(
             question.message, outcome.message, scope=turn.scope, tool_results=turn.results
         )
-        for noticed in outcome.noticed:
+        told = not is_small_talk(question.message, names=turn.settings.companion_names)
+        for noticed in outcome.noticed if told else ():
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
         usage = await self._record(
             turn.scope, "chat", outcome.usage, turn.responses, turn.injected_tokens

@@ -73,6 +73,8 @@ async def search_self(context: RunContext[Turn], query: str, category: str | Non
         collections=("self",),
         category=category or None,
     )
+    if category and not found:
+        return translate("Nothing in this category: search without category.", _language(turn))
     return _listed(turn, _memories(found))
 
 
@@ -166,10 +168,22 @@ def _asks_again(
 ) -> Callable[Concatenate[RunContext[Turn], P], Awaitable[str]]:
     @wraps(tool)
     async def asking(context: RunContext[Turn], *args: P.args, **kwargs: P.kwargs) -> str:
+        turn = context.deps
+        # Small models repeat a search until their requests are spent: a tool is taken away when its
+        # call is repeated. What was stored or deleted since makes the same call another one.
+        call = (tool.__name__, repr((args, kwargs)), len(turn.touched))
+        if call in turn.calls:
+            turn.withdrawn.add(tool.__name__)
+            return translate(
+                "You made this call already: use other words, or answer with respond.",
+                _language(turn),
+            )
         try:
-            return await tool(context, *args, **kwargs)
+            answer = await tool(context, *args, **kwargs)
         except (InvalidInput, NotFound) as exc:
             raise ModelRetry(str(exc)) from exc
+        turn.calls.add(call)
+        return answer
 
     return asking
 
@@ -182,7 +196,10 @@ def note_result(turn: Turn, name: str, result: object) -> None:
 
 async def _delete(turn: Turn, id: str, reason: str, collection: str) -> str:
     scope = turn.scope if collection == "memory" else turn.own_scope
-    memory = await turn.hippo.get(id, scope=scope)
+    try:
+        memory = await turn.hippo.get(id, scope=scope)
+    except NotFound as exc:
+        raise NotFound(f"nothing has the id {id!r}: search first, and copy an id exactly.") from exc
     if memory.collection != collection:
         raise NotFound(
             f"{id!r} is in {memory.collection!r}, not in {collection!r}: use the other delete tool."
@@ -224,7 +241,9 @@ def _memories(found: Sequence[Recollection]) -> list[Memory]:
 
 def _listed(turn: Turn, memories: Sequence[Memory]) -> str:
     if not memories:
-        return translate("Nothing found.", _language(turn))
+        return translate(
+            "Nothing found. Search with other words, or say that you do not know.", _language(turn)
+        )
     return "\n".join(
         f"- [{memory.category or memory.type}] (id: {memory.id}) {memory.content}"
         for memory in memories

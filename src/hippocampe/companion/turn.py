@@ -23,6 +23,8 @@ class Turn:
         touched: Memories that were stored or deleted.
         responses: What the model answered, request by request.
         results: What the tools of the host returned.
+        calls: The calls of memory's own tools: name, arguments, and how many memories were touched before.
+        withdrawn: Tools that the model may not call any more in this turn.
     """
 
     hippo: AsyncHippocampe
@@ -35,6 +37,8 @@ class Turn:
     touched: list[Memory] = field(default_factory=list[Memory])
     responses: list[ModelResponse] = field(default_factory=list[ModelResponse])
     results: list[str] = field(default_factory=list[str])
+    calls: set[tuple[str, str, int]] = field(default_factory=set[tuple[str, str, int]])
+    withdrawn: set[str] = field(default_factory=set[str])
 
     @property
     def own_scope(self) -> Scope:
