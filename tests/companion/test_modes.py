@@ -188,6 +188,24 @@ class TestSystematic:
         assert reply.message == "Repose-toi bien !"
         assert [each.content for each in reply.memories] == ["Mickael a un chien"]
 
+    def test_it_is_told_who_it_is(
+        self, hippo: Hippocampe, companion: Companion, server: ModelServer
+    ) -> None:
+        for category, content in (
+            ("context", "Je suis dans Organizer"),
+            ("capability", "Je peux lire le Lobby"),
+            ("preference", "J'aime les conversations techniques"),
+        ):
+            hippo.remember(content, scope=SELF, collection="self", category=category)
+        self.respond(server, "Je suis dans Organizer !")
+        ask(companion, "tu es qui ?")
+        assert "Je suis dans Organizer" in user_text(server)
+        assert "conversations techniques" not in user_text(server)
+        self.respond(server, "Les conversations techniques.")
+        ask(companion, "tu aimes quoi ?")
+        assert user_text(server).count("Je suis dans Organizer") == 1
+        assert "J'aime les conversations techniques" in user_text(server)
+
     def test_aliases_join_what_is_known(
         self, hippo: Hippocampe, companion: Companion, server: ModelServer
     ) -> None:

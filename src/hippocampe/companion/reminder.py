@@ -11,13 +11,16 @@ LIMITATION_SCORE = 0.31
 """Cosine: a request restates the limitation rather than asking about it, so only meaning counts."""
 MAX_LIMITATIONS = 2
 MAX_CONNECTIONS = 3
+SELF_SCORE = 0.4
+MAX_SELF = 3
 
 
 async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> None:
     """Give a turn what is relevant to its message.
 
     Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
-    a limitation recalls it, and goals of connection with the speaker are recalled.
+    a limitation recalls it, and goals of connection with the speaker are recalled. In `systematic`
+    mode, where the model cannot search, it is told who it is.
 
     Args:
         turn: The turn.
@@ -31,8 +34,10 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
         items = [item for item in items if item.kind == "live"]
     else:
         own = [*await _limitations(turn, message), *await _connections(turn)]
+        if turn.settings.companion_mode == "systematic":
+            own += await _self(turn, message)
         known = {*already, *(item.id for item in items)}
-        items += [item for item in own if item.id not in known]
+        items += {item.id: item for item in own if item.id not in known}.values()
     if items == list(injection.items):
         turn.reminder, turn.injected = injection.text, injection.items
         turn.injected_tokens = injection.tokens
@@ -47,6 +52,26 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
     )
     turn.reminder, turn.injected = rendered.text, rendered.shown
     turn.injected_tokens = rendered.tokens
+
+
+async def _self(turn: Turn, message: str) -> list[Recollection]:
+    """Who the companion is, and what else it knows of itself that answers the message."""
+    page = await turn.hippo.memories(
+        scope=turn.own_scope,
+        collection="self",
+        category="context",
+        order="importance",
+        limit=MAX_SELF,
+    )
+    context = [Recollection(each.id, "self", each.content, 1.0, each) for each in page.items]
+    found = await turn.hippo.recall(
+        message,
+        scope=turn.own_scope,
+        limit=MAX_SELF,
+        collections=("self", "goal"),
+        min_score=SELF_SCORE,
+    )
+    return list({each.id: each for each in (*context, *found)}.values())
 
 
 async def _limitations(turn: Turn, message: str) -> list[Recollection]:
