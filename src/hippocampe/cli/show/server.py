@@ -19,16 +19,12 @@ def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
     """A line per key."""
     if not found:
         return text("There are no keys. Make one with: hippocampe keys create")
-    rows = table("made", "space", "role", "revoked", "label")
+    rows = table("made", "space", "role", "label")
     for key in found:
-        revoked = local_time(key.revoked_at, timezone) if key.revoked_at else text("")
-        rows.add_row(
-            local_time(key.created_at, timezone),
-            text(key.space),
-            key.role,
-            revoked,
-            entry(key.label or "", key.id),
-        )
+        at = key.revoked_at
+        ended = [text(f"revoked {local_time(at, timezone)}", "bold")] if at else []
+        label = entry(key.label or "", key.id, *ended)
+        rows.add_row(local_time(key.created_at, timezone), text(key.space), key.role, label)
     return rows
 
 
