@@ -191,7 +191,7 @@ def test_what_cannot_be_used_is_refused(
 
 def test_errors_of_http_are_problems(client: httpx.Client) -> None:
     headers = {"content-type": "application/json"}
-    problem(client.get("/nowhere"), 404)
+    assert "/openapi.json" in problem(client.get("/nowhere"), 404)
     problem(client.get("/docs"), 404)
     problem(client.put("/api/recall"), 405)
     problem(client.get("/api/memories", params={"subjects": "paul"}), 422)

@@ -97,7 +97,6 @@ def test_logs_of_errors_have_no_content() -> None:
     told = WithoutMessages("%(message)s").format(record)
     assert told.endswith("ValueError")
     assert "test_serve.py" in told
-    # The line of source in the traceback is that of this test; the message would come after the class.
     assert "ValueError: " not in told
 
 

@@ -40,6 +40,13 @@ STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
 """The status of an error; one that is not here has that of its nearest base class."""
 
 
+_ENDPOINTS = {
+    404: "there is no endpoint at this path: see /openapi.json.",
+    405: "the endpoint does not have this method: see /openapi.json.",
+}
+"""What HTTP itself refuses; what an endpoint does not find is a `NotFound`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Why a request failed.
@@ -118,7 +125,8 @@ async def _unusable(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return response(of_status(error.status_code, error.detail), error.headers)
+    detail = _ENDPOINTS.get(error.status_code, error.detail)
+    return response(of_status(error.status_code, detail), error.headers)
 
 
 async def _broken(request: Request, error: Exception) -> Response:
