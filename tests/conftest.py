@@ -16,6 +16,8 @@ from hippocampe.config import MODELS
 from hippocampe.testing import ModelServer
 
 if TYPE_CHECKING:
+    import httpx
+
     from hippocampe.companion import Companion
 
 IN_MEMORY = Path("/dev/shm")
@@ -131,3 +133,42 @@ def meet(request: pytest.FixtureRequest, server: ModelServer) -> Iterator[Meet]:
 @pytest.fixture
 def companion(meet: Meet) -> "Companion":
     return meet()
+
+
+Connect = Callable[..., "httpx.Client"]
+
+
+@pytest.fixture
+def memory(hashed: None, open_hippo: Opener) -> Hippocampe:
+    """A memory that loads fast."""
+    return open_hippo(embedder="hashed:64")
+
+
+@pytest.fixture
+def connect(memory: Hippocampe) -> Iterator[Connect]:
+    """Open a client; with a role, by a new key for a space of a server that needs keys."""
+    import httpx
+
+    from served import served
+
+    with ExitStack() as stack:
+        urls: dict[bool, str] = {}
+
+        def client(role: Any = None, space: str = "default") -> httpx.Client:
+            loopback = role is None
+            if loopback not in urls:
+                urls[loopback] = stack.enter_context(served(memory, loopback=loopback))
+            headers = {}
+            if role is not None:
+                secret = memory.create_key(scope=Scope(space=space), role=role).secret
+                headers["Authorization"] = f"Bearer {secret}"
+            made = httpx.Client(base_url=urls[loopback], headers=headers, timeout=30)
+            return stack.enter_context(made)
+
+        yield client
+
+
+@pytest.fixture
+def client(connect: Connect) -> "httpx.Client":
+    """A program of this machine, without a key."""
+    return connect()

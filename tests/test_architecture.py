@@ -42,10 +42,11 @@ ALLOWED: dict[str, str] = {
     " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
     "companion": "errors types config language validation model injection hippocampe aio",
+    "server": "errors types hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"
-    " companion demo",
+    " companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

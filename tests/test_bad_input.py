@@ -100,6 +100,8 @@ REFUSED: dict[str, tuple[Act, str]] = {
         recall(since="2026-01-02T00:00:00+00:00", until="2026-01-01T00:00:00+00:00"),
         "since must be before until",
     ),
+    "key role": (lambda h: h.create_key(scope=HERE, role="owner"), "choose from read"),
+    "key label": (lambda h: h.create_key(scope=HERE, role="read", label=" "), "label is empty"),
     "empty topic": (lambda h: h.forget(" ", scope=HERE), "topic is empty"),
     "empty search": (lambda h: h.search_text("", scope=HERE), "query is empty"),
     "surrogate id": (lambda h: h.get(SURROGATE, scope=HERE), "lone surrogate"),
@@ -165,6 +167,7 @@ def test_what_cannot_be_used_is_refused(
         lambda h: h.delete_fact("nothing", scope=HERE),
         lambda h: h.erase(scope=HERE, id=MISSING),
         lambda h: h.retry_job(MISSING, scope=HERE),
+        lambda h: h.revoke_key(MISSING),
     ],
 )
 def test_what_is_not_there_is_said(hashed: None, open_hippo: Any, act: Act) -> None:
@@ -259,6 +262,11 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "check_budget": ((), {}),
     "record_usage": ((), CALL),
     "now": ((), {}),
+    "create_key": ((), {"role": "read", "label": "phone"}),
+    "keys": ((), {}),
+    "revoke_key": ((MISSING,), {}),
+    "find_key": (("hippo_unknown",), {}),
+    "announce": (("http://127.0.0.1:8000",), {}),
     "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
     "run_jobs": ((), {}),
     "retry_job": ((MISSING,), {}),
@@ -274,7 +282,10 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "open": (("data",), {}),
 }
 """Every verb, with arguments of the right types."""
-WITHOUT_SCOPE = {"now", "spaces", "verify", "reindex", "backup", "flush", "close", "open"}
+WITHOUT_SCOPE = {
+    *("now", "spaces", "verify", "reindex", "backup", "flush", "close", "open"),
+    *("keys", "revoke_key", "find_key", "announce"),
+}
 TAKES_ANYTHING = {"before_turn"}
 """Verbs that serve a host whatever it hands over."""
 
@@ -338,6 +349,8 @@ WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "external_id": ("observe", (5, ["a"])),
     "assistant": ("after_turn", (5, ["a"])),
     "tool_results": ("after_turn", (None, 5, "a", [5])),
+    "role": ("create_key", (None, 5, ["read"])),
+    "label": ("create_key", (5, ["phone"])),
     "reason": ("delete", (None, 5)),
     "depth": ("neighbours", (None, "2", 1.5)),
     "keep": ("settle", (5, ["a"])),

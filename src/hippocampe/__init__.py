@@ -29,6 +29,7 @@ from hippocampe.errors import (
 )
 from hippocampe.language.markers import without_injection
 from hippocampe.types import (
+    ApiKey,
     Association,
     Compacted,
     Considered,
@@ -41,6 +42,7 @@ from hippocampe.types import (
     Memory,
     Message,
     ModelUsage,
+    NewKey,
     Note,
     Page,
     Receipt,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from hippocampe.injection.chat_messages import with_injection, without_injections
 
 __all__ = [
+    "ApiKey",
     "Association",
     "AsyncHippocampe",
     "BudgetSpent",
@@ -91,6 +94,7 @@ __all__ = [
     "ModelError",
     "ModelUnavailable",
     "ModelUsage",
+    "NewKey",
     "NotFound",
     "Note",
     "NotesUnavailable",

@@ -14,7 +14,7 @@ from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.distillation import compaction, extraction
 from hippocampe.distillation import digest as digest_step
-from hippocampe.engine import model_calls
+from hippocampe.engine import api_keys, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
@@ -33,6 +33,7 @@ from hippocampe.retrieval import browse, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     UNSET,
+    ApiKey,
     Association,
     Compacted,
     Counts,
@@ -47,6 +48,7 @@ from hippocampe.types import (
     Metadata,
     Mode,
     ModelUsage,
+    NewKey,
     Note,
     Order,
     Page,
@@ -56,6 +58,7 @@ from hippocampe.types import (
     Remembered,
     Retrieval,
     Review,
+    Role,
     Scope,
     Settings,
     State,
@@ -1131,6 +1134,58 @@ class Hippocampe:
             ),
             scope,
         )
+
+    # The server
+
+    def create_key(self, *, scope: Scope, role: Role, label: str | None = None) -> NewKey:
+        """Make a key of the server that opens one space. Its text is returned once and not stored.
+
+        Args:
+            scope: The space.
+            role: `read`; `write`, which also stores and hides; or `admin`, which also changes
+                settings and runs digests.
+            label: What it is for, up to 200 characters.
+
+        Raises:
+            InvalidInput: The role is unknown, or the label cannot be stored.
+        """
+        return self._write(
+            lambda context: api_keys.create_key(context, scope=scope, role=role, label=label), scope
+        )
+
+    def keys(self) -> list[ApiKey]:
+        """The keys of the server for all spaces, newest first, also revoked ones. Takes no scope."""
+        return self._read(api_keys.keys, UNSCOPED)
+
+    def revoke_key(self, id: str) -> ApiKey:
+        """Revoke a key of the server: it opens nothing from the next request on. Takes no scope.
+
+        Raises:
+            NotFound: There is no such key, or it was revoked before.
+        """
+        return self._write(lambda context: api_keys.revoke_key(context, id), UNSCOPED)
+
+    def find_key(self, secret: str) -> ApiKey | None:
+        """The key that a text is; None if it is none, or a revoked one. Takes no scope.
+
+        Raises:
+            InvalidInput: It is not text.
+        """
+        return self._read(lambda context: api_keys.find_key(context, secret), UNSCOPED)
+
+    def announce(self, address: str) -> None:
+        """Publish the address of a server of this memory to other processes that want the folder.
+
+        Args:
+            address: Its base URL. Processes that find the folder taken name it in their error.
+
+        Raises:
+            InvalidInput: It is not text.
+            StoreReadOnly: This memory was opened read-only: it does not own the folder.
+            StoreError: The address cannot be written to the folder.
+        """
+        check_id(address, name="address")
+        self._write(lambda context: self._opened.announce(address), UNSCOPED)
 
     # Upkeep
 

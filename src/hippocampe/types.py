@@ -20,6 +20,10 @@ JobState = Literal["waiting", "running", "done", "failed", "parked"]
 """Of a job run: `failed` waits for its next attempt; `parked` waits for `retry_job`."""
 
 
+Role = Literal["read", "write", "admin"]
+"""Of a key of the server: each role may do what the one before may, and more."""
+
+
 class Unset:
     """The type of `UNSET`: an argument that the caller left out, where None is a value."""
 
@@ -386,6 +390,36 @@ class ModelUsage:
     injected_tokens: int
     price: float | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of the server, without its text.
+
+    Attributes:
+        id: Its id.
+        space: The only space that it opens.
+        role: `read`; `write`, which also stores and hides; `admin`, which also changes settings and
+            runs digests.
+        label: What it is for.
+        created_at: When it was made.
+        revoked_at: When it was revoked, if it was.
+    """
+
+    id: str
+    space: str
+    role: Role
+    label: str | None
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key that was just made; `secret` is its text, which is not stored and never shown again."""
+
+    key: ApiKey
+    secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hippocampe.errors import FolderInUse, StoreReadOnly
+from hippocampe.errors import FolderInUse, StoreError, StoreReadOnly
 
 
 class FolderLock:
@@ -42,8 +42,18 @@ class FolderLock:
         self._card.write_text(json.dumps({"pid": os.getpid(), "since": since, **more}))
 
     def announce(self, address: str) -> None:
-        """Publish the address at which the owner serves other processes."""
-        self._write_card({"address": address})
+        """Publish the address at which the owner serves other processes.
+
+        Raises:
+            StoreError: The file that names the owner cannot be written.
+        """
+        try:
+            self._write_card({"address": address})
+        except OSError as exc:
+            raise StoreError(
+                f"cannot announce the address in {self._card}: {exc.strerror}. Free some space, or check "
+                "the permissions of the data folder."
+            ) from exc
 
     def _refusal(self, folder: Path) -> str:
         card = read_card(folder)

@@ -46,6 +46,11 @@ class Opened:
         for thread in self.loading:
             thread.join()
 
+    def announce(self, address: str) -> None:
+        """Publish the address at which the owner of the folder serves other processes."""
+        if self.owner is not None:
+            self.owner.announce(address)
+
     def close(self, context: Context, turns: TurnState) -> None:
         """Close; idempotent."""
         with self._closing:

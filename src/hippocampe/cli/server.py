@@ -1,0 +1,88 @@
+"""Commands of the server: serve, and its keys."""
+
+import logging
+from dataclasses import replace
+from typing import Annotated, cast, get_args
+
+import typer
+
+from hippocampe.cli import terminal
+from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.show import server as show
+from hippocampe.errors import InvalidInput
+from hippocampe.types import Role
+
+app = typer.Typer()
+keys_app = typer.Typer(help="Keys of the server: list, create, revoke.", cls=ListFirst)
+app.add_typer(keys_app, name="keys", rich_help_panel="Server")
+PANEL = "Server"
+PORT = 8765
+ROLES: tuple[str, ...] = get_args(Role)
+
+
+@command(
+    app,
+    "serve",
+    panel=PANEL,
+    shared=("folder", "embedder"),
+    examples=["serve", "serve --host 0.0.0.0 --port 80"],
+)
+def serve(
+    call: Call,
+    *,
+    host: Annotated[
+        str, typer.Option("--host", help="The address; any but loopback needs a key.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port; 0 chooses a free one.")
+    ] = PORT,
+) -> None:
+    """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
+    try:
+        from hippocampe.server import serving
+    except ModuleNotFoundError as exc:
+        raise InvalidInput(
+            f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
+        ) from exc
+    log = logging.StreamHandler()
+    log.setFormatter(serving.WithoutMessages("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[log])
+    with call.open(replace(call.config, background=True)) as hippo:
+        serving.serve(
+            hippo, host=host, port=port, started=lambda at: terminal.out(show.started(at))
+        )
+
+
+@command(keys_app, "list", shared=("folder", "embedder", "json"))
+def list_keys(call: Call) -> None:
+    """Show the keys of all spaces, newest first. Their text is not stored."""
+    with call.read() as hippo:
+        found = hippo.keys()
+    call.answer(found, lambda: show.keys(found, call.config.timezone))
+
+
+@command(keys_app, "create", examples=["keys create --space home --role write --label phone"])
+def create_key(
+    call: Call,
+    *,
+    role: Annotated[
+        str,
+        typer.Option("--role", help=", ".join(ROLES), autocompletion=lambda: list(ROLES)),
+    ] = "read",
+    label: Annotated[str | None, typer.Option("--label", help="What it is for.")] = None,
+) -> None:
+    """Make a key that opens the space of --space, and print it. It is shown this once."""
+    with call.open() as hippo:
+        made = hippo.create_key(scope=call.scope, role=cast("Role", role), label=label)
+    call.answer(made, lambda: show.made(made))
+
+
+@command(keys_app, "revoke", shared=("folder", "embedder", "json"), examples=["keys revoke ID"])
+def revoke_key(
+    call: Call,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a key, as list prints it.")],
+) -> None:
+    """Revoke a key: it opens nothing any more."""
+    with call.open() as hippo:
+        revoked = hippo.revoke_key(id)
+    call.answer(revoked, lambda: show.keys([revoked], call.config.timezone))

@@ -1,0 +1,39 @@
+"""The address of the server, and its keys."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import entry, lines, local_time, table, text
+from hippocampe.types import ApiKey, NewKey
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def started(address: str) -> "RenderableType":
+    """Where the server can be reached, and how to stop it."""
+    return text(f"Hippocampe serves at {address}\nCtrl-C stops it.")
+
+
+def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
+    """A line per key."""
+    if not found:
+        return text("There are no keys. Make one with: hippocampe keys create")
+    rows = table("made", "space", "role", "label")
+    for key in found:
+        at = key.revoked_at
+        ended = [text(f"revoked {local_time(at, timezone)}", "bold")] if at else []
+        label = entry(key.label or "", key.id, *ended)
+        rows.add_row(local_time(key.created_at, timezone), text(key.space), key.role, label)
+    return rows
+
+
+def made(made: NewKey) -> "RenderableType":
+    """The text of a key, alone on its line."""
+    return lines(
+        text(made.secret),
+        text(
+            f"Role {made.key.role} in space {made.key.space}. Keep it: it is not stored and cannot be "
+            "shown again."
+        ),
+    )

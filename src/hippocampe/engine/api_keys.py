@@ -1,0 +1,77 @@
+"""The keys that open the server: made, listed, revoked and recognised.
+
+A key is shown once, when it is made. The store keeps its SHA-256, which is enough for a random text of
+256 bits: it cannot be guessed, so a slow hash would protect nothing more.
+"""
+
+import hashlib
+import hmac
+import secrets
+from typing import get_args
+
+from uuid6 import uuid7
+
+from hippocampe.engine.context import Context
+from hippocampe.errors import NotFound
+from hippocampe.store import api_keys
+from hippocampe.types import MAX_LABEL_CHARACTERS, ApiKey, NewKey, Role, Scope
+from hippocampe.validation import check_choice, check_id, clean_text
+
+PREFIX = "hippo_"
+"""Lets people and scanners of leaked secrets recognise a key."""
+RANDOM_BYTES = 32
+
+
+def create_key(context: Context, *, scope: Scope, role: Role, label: str | None) -> NewKey:
+    """Make a key for a space.
+
+    Raises:
+        InvalidInput: The role is unknown, or the label cannot be stored.
+    """
+    check_choice("role", role, get_args(Role))
+    if label is not None:
+        label = clean_text(label, what="label", limit=MAX_LABEL_CHARACTERS)
+    secret = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+    key = ApiKey(str(uuid7()), scope.space, role, label, context.now())
+    with context.store.write() as connection:
+        api_keys.add(connection, key, _digest(secret))
+    return NewKey(key, secret)
+
+
+def keys(context: Context) -> list[ApiKey]:
+    """The keys of all spaces, newest first, also revoked ones."""
+    with context.store.read() as connection:
+        return api_keys.everything(connection)
+
+
+def revoke_key(context: Context, id: str) -> ApiKey:
+    """Revoke a key: it opens nothing from the next request on.
+
+    Raises:
+        NotFound: There is no such key, or it was revoked before.
+    """
+    check_id(id)
+    with context.store.write() as connection:
+        revoked = api_keys.revoke(connection, id, context.now())
+    if revoked is None:
+        raise NotFound(f"there is no key {id!r} to revoke: see the ids with keys().")
+    return revoked
+
+
+def find_key(context: Context, secret: str) -> ApiKey | None:
+    """The key that a text is; None if it is none, or a revoked one.
+
+    Raises:
+        InvalidInput: It is not text.
+    """
+    digest = _digest(check_id(secret, name="secret"))
+    with context.store.read() as connection:
+        found = api_keys.by_digest(connection, digest)
+    # The index compares digests, whose timing says nothing about the key; this one says nothing at all.
+    if found is None or not hmac.compare_digest(found[1], digest):
+        return None
+    return found[0]
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,1 @@
+"""The server: a memory over HTTP. Needs the extra `server`."""

@@ -1,0 +1,35 @@
+"""A real server in a thread, on a free port of loopback."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from hippocampe import Hippocampe
+from hippocampe.server.app import create_app
+
+
+@contextmanager
+def served(hippo: Hippocampe, *, loopback: bool) -> Iterator[str]:
+    """Serve a memory; the base URL. Without `loopback`, as if other machines could connect."""
+    config = uvicorn.Config(create_app(hippo, loopback=loopback), log_config=None, access_log=False)
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            assert started.wait(30)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -1,0 +1,127 @@
+"""`hippocampe serve` as a process: it says where it is, stops on signals, and loses nothing."""
+
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+import hippocampe
+from hippocampe import Hippocampe, Scope
+from hippocampe.cli.app import app
+from hippocampe.lifecycle.lock import read_card
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+WRITERS = 4
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """A server in a process of its own, and its address."""
+    script = "from hippocampe.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "serve", "--folder", str(folder), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(hippocampe.__file__).parents[1])},
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+", said)
+            assert found, said
+            yield process, found[0]
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
+    stored: list[str] = []
+    enough = threading.Event()
+
+    def write(writer: int) -> None:
+        with httpx.Client(base_url=address, timeout=30) as client:
+            for number in range(10_000):
+                body = {"key": f"{writer}/{number}", "value": f"valeur {writer} {number}"}
+                try:
+                    response = client.post("/api/memory/facts", json=body)
+                except httpx.TransportError:
+                    return
+                if response.status_code != 201:
+                    return
+                stored.append(body["key"])
+                if len(stored) >= 20:
+                    enough.set()
+
+    with serving(folder) as (process, address):
+        card = read_card(folder)
+        assert card is not None
+        assert (card["address"], card["pid"]) == (address, str(process.pid))
+        with pytest.raises(hippocampe.FolderInUse, match=re.escape(address)):
+            Hippocampe.open(folder)
+        writers = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
+        for each in writers:
+            each.start()
+        assert enough.wait(60)
+        process.send_signal(stop)
+        for each in writers:
+            each.join()
+        _, told = process.communicate(timeout=60)
+        assert (process.returncode, told) == (0, "")
+    assert read_card(folder) is None
+    with Hippocampe.open(folder) as hippo:
+        assert set(stored) <= hippo.facts(scope=Scope()).keys()
+        assert hippo.verify().ok
+
+
+def test_logs_of_errors_have_no_content() -> None:
+    from hippocampe.server.serving import WithoutMessages
+
+    try:
+        raise ValueError("rhubarbe")
+    except ValueError:
+        record = logging.LogRecord("a", logging.ERROR, "", 0, "failed", (), sys.exc_info())
+    told = WithoutMessages("%(message)s").format(record)
+    assert told.endswith("ValueError")
+    assert "test_serve.py" in told
+    assert "ValueError: " not in told
+
+
+def run(folder: Path, *typed: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, [*typed, "--folder", str(folder), "--embedder", "hashed:32"])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_keys_are_made_listed_and_revoked(hashed: None, folder: Path) -> None:
+    made = run(folder, "keys", "create", "--space", "home", "--role", "write", "--label", "phone")
+    secret = made.splitlines()[0]
+    assert re.fullmatch(r"hippo_[\w-]{43}", secret)
+    [key] = json.loads(run(folder, "keys", "list", "--json"))
+    assert (key["space"], key["role"], key["label"]) == ("home", "write", "phone")
+    listed = run(folder, "keys")
+    assert key["id"] in listed
+    assert secret not in listed
+    shown = run(folder, "keys", "revoke", key["id"])
+    assert key["id"] in shown
+    assert "revoked 2" in shown
+    run(folder, "keys", "revoke", key["id"], code=3)
+    assert "choose from read" in run(folder, "keys", "create", "--role", "owner", code=1)
+
+
+def test_the_command_refuses_other_addresses_without_a_key(hashed: None, folder: Path) -> None:
+    told = run(folder, "serve", "--host", "0.0.0.0", "--port", "0", code=1)
+    assert "hippocampe keys create" in " ".join(told.split())
