@@ -174,3 +174,11 @@ def test_an_address_in_use_is_said(memory: Hippocampe, client: httpx.Client) -> 
         serving.serve(
             memory, host="127.0.0.1", port=client.base_url.port or 0, started=lambda address: None
         )
+
+
+def test_erasing_a_space_removes_its_keys(memory: Hippocampe) -> None:
+    kept = memory.create_key(scope=Scope(space="kept"), role="read")
+    gone = memory.create_key(scope=Scope(space="gone"), role="read")
+    memory.erase(scope=Scope(space="gone"), whole_space=True)
+    assert memory.find_key(kept.secret) is not None
+    assert memory.find_key(gone.secret) is None

@@ -27,6 +27,7 @@ from sqlalchemy import select as select_rows
 from hippocampe.store import conversations, embeddings, memories
 from hippocampe.store.schema import (
     alias,
+    api_key,
     association,
     audit,
     job_run,
@@ -325,7 +326,7 @@ def remove(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
         )
     if whole_space:
-        for table in (retrieval, setting, outbox, audit, model_usage, job_run):
+        for table in (retrieval, setting, outbox, audit, model_usage, job_run, api_key):
             connection.execute(delete(table).where(table.c.space == space))
     _remove_orphan_words(connection, orphans)
 
