@@ -2,11 +2,12 @@
 
 import re
 from importlib.resources import files
+from typing import Literal
 
 import pytest
 
 from hippocampe import Settings
-from hippocampe.companion import agent, tools
+from hippocampe.companion import agent, capability, tools
 from hippocampe.language.i18n import LANGUAGES
 
 MODES = ("agentic", "systematic", "hybrid")
@@ -65,3 +66,10 @@ def test_the_prompt_names_every_tool_but_the_rarest(language: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_prompts_are_short(language: str, mode: str) -> None:
     assert 200 < len(agent.instructions(mode, language)) < 2_500
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_agent_of_a_host_is_told_of_its_tools_only(language: Literal["fr", "en"]) -> None:
+    text = capability.instructions(Settings(language=language), tools=True)
+    named = {each for each in re.findall(r"`(\w+)`", text) if "_" in each or each == "respond"}
+    assert named <= tools.NAMES
