@@ -34,8 +34,8 @@ from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
-CONVERSATIONS = {"chat", "worker"}
-"""Commands that talk: their output is no single result."""
+CONVERSATIONS = {"chat", "serve", "worker"}
+"""Commands that talk or serve: their output is no single result."""
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
 
 
