@@ -147,6 +147,11 @@ class Terminal:
     def press(self, key: bytes) -> None:
         os.write(self._own, key)
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C at a prompt. Readline misses one that comes between its prompt and its wait."""
+        sleep(0.5)
+        self.press(CTRL_C)
+
     def exit(self) -> int:
         return self.process.wait(PATIENCE)
 
@@ -349,10 +354,10 @@ class TestTerminal:
         terminal.type("et là ?")
         terminal.until("Non.")
         terminal.until("dev › ")
-        terminal.press(CTRL_C)
+        terminal.interrupt()
         terminal.until("Ctrl-C encore une fois pour quitter.")
         terminal.until("dev › ")
-        terminal.press(CTRL_C)
+        terminal.interrupt()
         assert terminal.exit() == 0
 
     def test_quit(self, terminal: Terminal) -> None:
