@@ -24,7 +24,7 @@ ALLOWED: dict[str, str] = {
     "validation": "errors types language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
-    "model": "errors types protocols",
+    "model": "errors types protocols system",
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language validation store embed index",
     "ingest": "errors types config protocols system language consolidation validation store index engine",
@@ -41,7 +41,7 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
-    "companion": "errors types config language validation model injection hippocampe aio",
+    "companion": "errors types system config language validation model injection hippocampe aio",
     "server": "errors types hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",

@@ -1,14 +1,17 @@
 """Sessions: one per user, fifteen minutes, in order per user, at once across users."""
 
 import asyncio
+import inspect
 import json
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
 from conftest import MODEL, FakeClock, Meet, Opener
-from hippocampe import Hippocampe, Scope
+from hippocampe import Hippocampe, ModelUnavailable, Scope
 from hippocampe.companion import AsyncCompanion, Companion
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 
@@ -186,3 +189,32 @@ def test_a_clock_moved_back_closes_nothing_recent(
     clock.now -= timedelta(hours=5)
     ask(companion, "trois")
     assert said(server) == ["trois"]
+
+
+def test_closing_ends_an_answer_under_way(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    server.brain = lambda _: Answer(delay=60)
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask, companion, "tu dors ?")
+        ends = time.monotonic() + 20
+        while not server.requests and time.monotonic() < ends:
+            time.sleep(0.02)
+        companion.close()
+        with pytest.raises(ModelUnavailable, match="closed"):
+            asking.result(20)
+    assert [each.content for each in hippo.messages(scope=DEV)] == ["tu dors ?"]
+
+
+@pytest.mark.parametrize("name", ["ask", "stream", "deep_recall"])
+def test_both_doors_take_the_same(name: str) -> None:
+    one, other = (inspect.signature(getattr(door, name)) for door in (Companion, AsyncCompanion))
+    assert one.parameters == other.parameters
+
+
+def test_both_doors_have_the_same_verbs() -> None:
+    public = [
+        {name for name in vars(door) if not name.startswith("_")}
+        for door in (Companion, AsyncCompanion)
+    ]
+    assert public[0] == public[1]

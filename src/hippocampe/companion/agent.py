@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, cast
 
 from pydantic_ai import Agent, RunContext, ToolOutput
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 from pydantic_ai.messages import (
     AgentStreamEvent,
@@ -28,12 +27,12 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResultEvent
-from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
-from pydantic_ai.usage import RunUsage, UsageLimits
+from pydantic_ai.usage import UsageLimits
 from pydantic_core import from_json
 
 from hippocampe.companion import tools
+from hippocampe.companion.attending import Attend
 from hippocampe.companion.finishing import Finish
 from hippocampe.companion.replies import TextStreamed, ToolCalled, ToolReturned
 from hippocampe.companion.sessions import DEFAULT_EXPRESSION, Exchange
@@ -93,7 +92,6 @@ class Outcome:
     expression: str
     message: str
     noticed: tuple[Noticed, ...]
-    usage: RunUsage
     complete: bool
 
 
@@ -127,7 +125,6 @@ async def run(
     mode, language = turn.settings.companion_mode, turn.settings.language
     agent = _agent(mode, language)
     written = _Written()
-    usage = RunUsage()
     complete, answer = False, None
     with translated():
         try:
@@ -138,7 +135,6 @@ async def run(
                 message_history=list(history),
                 model_settings={**request_settings(timeout), "max_tokens": MAX_OUTPUT_TOKENS},
                 usage_limits=UsageLimits(request_limit=MAX_TURNS),
-                usage=usage,
                 toolsets=[] if mode == "systematic" else list(toolsets),
             ) as events:
                 async for event in events:
@@ -162,7 +158,7 @@ async def run(
     if not message:
         complete = False
         message = translate("I could not find an answer in time. Could you ask again?", language)
-    yield Outcome(expression, message, noticed, usage, complete)
+    yield Outcome(expression, message, noticed, complete)
 
 
 @cache
@@ -178,49 +174,22 @@ def _agent(mode: str, language: str) -> Agent[Turn, Any]:
         ),
         instructions=instructions(mode, language),
         toolsets=[] if mode == "systematic" else [tools.toolset(language)],
-        capabilities=[_Attend(), Finish(MAX_TURNS)],
+        capabilities=[_Remind(), Finish(MAX_TURNS)],
         retries=3,
     )
 
 
-class _Attend(AbstractCapability[Turn]):
-    """Puts the reminder before the message, in the request only; notes answers and tool results.
+class _Remind(Attend):
+    """Puts the reminder before the message, in the request only."""
 
-    Offers the tools that are not withdrawn.
-    """
-
-    async def prepare_tools(
-        self, ctx: RunContext[Turn], tool_defs: list[ToolDefinition]
-    ) -> list[ToolDefinition]:
-        return [each for each in tool_defs if each.name not in ctx.deps.withdrawn]
+    def turn_of(self, ctx: RunContext[Turn]) -> Turn:
+        return ctx.deps
 
     async def before_model_request(
         self, ctx: RunContext[Turn], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         reminded = put_before_message(request_context.messages, ctx.deps.reminder)
         return replace(request_context, messages=reminded)
-
-    async def after_model_request(
-        self,
-        ctx: RunContext[Turn],
-        *,
-        request_context: ModelRequestContext,
-        response: ModelResponse,
-    ) -> ModelResponse:
-        ctx.deps.responses.append(response)
-        return response
-
-    async def after_tool_execute(
-        self,
-        ctx: RunContext[Turn],
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: dict[str, Any],
-        result: Any,
-    ) -> Any:
-        tools.note_result(ctx.deps, call.tool_name, result)
-        return result
 
 
 def put_before_message(messages: Sequence[ModelMessage], reminder: str) -> list[ModelMessage]:

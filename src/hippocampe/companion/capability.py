@@ -10,22 +10,20 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
-    ModelResponse,
-    ToolCallPart,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
-from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.attending import Attend
+from hippocampe.companion.costs import record_run
 from hippocampe.companion.reminder import remind
-from hippocampe.companion.tools import note_result, toolset
+from hippocampe.companion.tools import toolset
 from hippocampe.companion.turn import Turn
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.prompts import prompt
-from hippocampe.model.connection import price_of
 from hippocampe.types import Scope, Settings
 
 MAX_REMINDERS = 1_000
@@ -70,7 +68,7 @@ class LongTermMemory(AbstractCapability[Any]):
         return _Run(turn, said, self._reminders, tools=self._tools, store=self._store)
 
 
-class _Run(AbstractCapability[Any]):
+class _Run(Attend):
     """One run of an agent with memory."""
 
     def __init__(
@@ -82,6 +80,10 @@ class _Run(AbstractCapability[Any]):
         self._reminders = reminders
         self._tools = tools
         self._store = store
+
+    def turn_of(self, ctx: RunContext[Any]) -> Turn:
+        """The turn of this run."""
+        return self._turn
 
     def get_instructions(self) -> str:
         """How to read reminders and when to use the tools."""
@@ -115,26 +117,6 @@ class _Run(AbstractCapability[Any]):
             parts.append(part)
         return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
-    async def after_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
-    ) -> ModelResponse:
-        """Note the answer, for the cost of the run."""
-        self._turn.responses.append(response)
-        return response
-
-    async def after_tool_execute(
-        self,
-        ctx: RunContext[Any],
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: dict[str, Any],
-        result: Any,
-    ) -> Any:
-        """Note what a tool of the host returned: facts are extracted from it."""
-        note_result(self._turn, call.tool_name, result)
-        return result
-
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
@@ -145,17 +127,14 @@ class _Run(AbstractCapability[Any]):
             await turn.hippo.after_turn(
                 self._said, reply or None, scope=turn.scope, tool_results=turn.results
             )
-        names = [each.model_name for each in turn.responses if each.model_name]
-        if names:
-            await turn.hippo.record_usage(
-                scope=turn.scope,
-                model=names[-1],
-                purpose="agent",
-                input_tokens=sum(each.usage.input_tokens for each in turn.responses),
-                output_tokens=sum(each.usage.output_tokens for each in turn.responses),
-                injected_tokens=turn.injected_tokens * len(turn.responses),
-                price=price_of(turn.responses),
-            )
+        await record_run(
+            turn.hippo,
+            turn.scope,
+            "agent",
+            turn.responses,
+            model=ctx.model.model_name,
+            injected=turn.injected_tokens,
+        )
         return result
 
 

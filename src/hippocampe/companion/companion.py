@@ -2,27 +2,25 @@
 
 import asyncio
 import logging
-import threading
-from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.companion.replies import Event, Reply, Usage
+from hippocampe.companion.replies import Event, Reply
 from hippocampe.companion.sessions import Exchange, Session, Sessions
 from hippocampe.errors import HippocampeError, ModelUnavailable
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.system.loop_thread import LoopThread
 from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope
 from hippocampe.validation import clean_text
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
-    from pydantic_ai.usage import RunUsage
 
     from hippocampe.companion.agent import Outcome
     from hippocampe.companion.deep_recall import DeepRecall
@@ -179,6 +177,8 @@ class AsyncCompanion:
 
     async def _store(self, turn: "Turn", question: "_Question", outcome: "Outcome") -> Reply:
         """Store the exchange, the facts of a systematic answer, and the cost."""
+        from hippocampe.companion.costs import record_run
+
         # Before it is: the thread that writes goes on when this task is cancelled.
         question.stored = True
         await self.hippo.after_turn(
@@ -187,8 +187,13 @@ class AsyncCompanion:
         told = not is_small_talk(question.message, names=turn.settings.companion_names)
         for noticed in outcome.noticed if told else ():
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
-        usage = await self._record(
-            turn.scope, "chat", outcome.usage, turn.responses, turn.injected_tokens
+        usage = await record_run(
+            self.hippo,
+            turn.scope,
+            "chat",
+            turn.responses,
+            model=str(self._model),
+            injected=turn.injected_tokens,
         )
         return Reply(
             outcome.expression,
@@ -199,31 +204,6 @@ class AsyncCompanion:
             outcome.complete,
             turn.injection,
         )
-
-    async def _record(
-        self,
-        scope: Scope,
-        purpose: str,
-        usage: "RunUsage",
-        responses: "Sequence[ModelResponse]",
-        injected: int = 0,
-    ) -> Usage:
-        """Record the cost of a run; `injected` is the number of tokens added to each request."""
-        from hippocampe.model.connection import price_of
-
-        injected *= usage.requests
-        price = price_of(responses)
-        names = [each.model_name for each in responses if each.model_name]
-        await self.hippo.record_usage(
-            scope=scope,
-            model=names[-1] if names else str(self._model),
-            purpose=purpose,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            injected_tokens=injected,
-            price=price,
-        )
-        return Usage(usage.requests, usage.input_tokens, usage.output_tokens, injected, price)
 
     async def deep_recall(
         self,
@@ -251,11 +231,12 @@ class AsyncCompanion:
         scope = Scope(space=space, user=user, channel=channel)
         question = clean_text(question, what="question", limit=MAX_MESSAGE_CHARACTERS)
         model = await self._connect()
+        from hippocampe.companion.costs import record_run
         from hippocampe.companion.deep_recall import recall_deeply
 
         await self.hippo.check_budget(scope=scope)
         branch = await recall_deeply(model, self.hippo, question, scope, timeout=self._timeout)
-        await self._record(scope, "deep_recall", branch.usage, branch.responses)
+        await record_run(self.hippo, scope, "deep_recall", branch.responses, model=str(self._model))
         return branch.result
 
     async def _connect(self) -> "Model":
@@ -321,11 +302,10 @@ class Companion:
         self._companion = AsyncCompanion(
             hippo, model=model, fallback_model=fallback_model, toolsets=toolsets
         )
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="hippocampe-companion", daemon=True
+        self._loop = LoopThread(
+            "hippocampe-companion",
+            lambda: ModelUnavailable("this companion was closed: start another one."),
         )
-        self._thread.start()
 
     def ask(
         self,
@@ -336,8 +316,9 @@ class Companion:
         space: str = "default",
     ) -> Reply:
         """Answer a message; see `AsyncCompanion.ask`."""
-        self._check_open()
-        return self._wait(self._companion.ask(message, user=user, channel=channel, space=space))
+        return self._loop.run(
+            lambda: self._companion.ask(message, user=user, channel=channel, space=space)
+        )
 
     def stream(
         self,
@@ -348,16 +329,17 @@ class Companion:
         space: str = "default",
     ) -> Generator[Event]:
         """Answer a message, event by event; see `AsyncCompanion.stream`."""
-        self._check_open()
         events = self._companion.stream(message, user=user, channel=channel, space=space)
         try:
             while True:
                 try:
-                    yield self._wait(anext(events))
+                    yield self._loop.run(lambda: anext(events))
                 except StopAsyncIteration:
                     return
         finally:
-            self._wait(events.aclose())
+            # A companion that was closed meanwhile has ended the answer.
+            with suppress(ModelUnavailable):
+                self._loop.run(events.aclose)
 
     def deep_recall(
         self,
@@ -368,29 +350,13 @@ class Companion:
         space: str = "default",
     ) -> "DeepRecall":
         """Search memory in several steps with the model; see `AsyncCompanion.deep_recall`."""
-        self._check_open()
-        return self._wait(
-            self._companion.deep_recall(question, user=user, channel=channel, space=space)
+        return self._loop.run(
+            lambda: self._companion.deep_recall(question, user=user, channel=channel, space=space)
         )
 
-    def _wait(self, work: Awaitable[T]) -> T:
-        async def awaited() -> T:
-            return await work
-
-        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result()
-
-    def _check_open(self) -> None:
-        if self._loop.is_closed():
-            raise ModelUnavailable("this companion was closed: start another one.")
-
     def close(self) -> None:
-        """Release the connections. Idempotent."""
-        if self._loop.is_closed():
-            return
-        self._wait(self._companion.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        """End the answers under way and release the connections. Idempotent."""
+        self._loop.close(self._companion.close)
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput, capture_run_m
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
-from pydantic_ai.usage import RunUsage, UsageLimits
+from pydantic_ai.usage import UsageLimits
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.finishing import Finish
@@ -136,7 +136,6 @@ class Branch:
     """How a deep recall ended, with its cost."""
 
     result: DeepRecall
-    usage: RunUsage
     responses: tuple[ModelResponse, ...]
 
 
@@ -157,7 +156,6 @@ async def recall_deeply(
     """
     settings = await hippo.settings(scope=scope)
     branch = _Branch(hippo, scope, settings)
-    usage = RunUsage()
     kept, complete = Keep([], ""), True
     with capture_run_messages() as messages, translated():
         try:
@@ -167,7 +165,6 @@ async def recall_deeply(
                 deps=branch,
                 model_settings={**request_settings(timeout), "max_tokens": MAX_OUTPUT_TOKENS},
                 usage_limits=UsageLimits(request_limit=MAX_STEPS),
-                usage=usage,
             )
             kept = result.output
         except (UsageLimitExceeded, UnexpectedModelBehavior):
@@ -181,7 +178,7 @@ async def recall_deeply(
     found = DeepRecall(
         tuple(items.values()), kept.summary.strip(), tuple(branch.searches), complete
     )
-    return Branch(found, usage, tuple(responses))
+    return Branch(found, tuple(responses))
 
 
 @cache

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidAnswer, InvalidInput, ModelError, ModelUnavailable
@@ -145,7 +146,34 @@ def _translation(error: "ModelAPIError") -> ModelError:
             )
 
 
-def price_of(responses: "Sequence[ModelResponse]") -> float | None:
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the requests of a run cost.
+
+    `model` is the one that answered last, None if none did; `price` is in US dollars, None if that of
+    one request is not known. Prices are those of `genai-prices` at its release.
+    """
+
+    model: str | None
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    price: float | None
+
+
+def cost_of(responses: "Sequence[ModelResponse]") -> Cost:
+    """Add up the answers of a run."""
+    names = [each.model_name for each in responses if each.model_name]
+    return Cost(
+        names[-1] if names else None,
+        len(responses),
+        sum(each.usage.input_tokens for each in responses),
+        sum(each.usage.output_tokens for each in responses),
+        _price_of(responses),
+    )
+
+
+def _price_of(responses: "Sequence[ModelResponse]") -> float | None:
     """The price of some answers in US dollars; None if that of one is not known.
 
     Prices are those of `genai-prices` at its release.
