@@ -36,6 +36,7 @@ from hippocampe.store.schema import (
     model_usage,
     note,
     outbox,
+    reply,
     retrieval,
     retrieval_item,
     setting,
@@ -325,6 +326,8 @@ def remove(
         connection.execute(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
         )
+    # They quote what was stored, and nothing says which of it.
+    connection.execute(delete(reply).where(reply.c.space == space))
     if whole_space:
         for table in (retrieval, setting, outbox, audit, model_usage, job_run, api_key):
             connection.execute(delete(table).where(table.c.space == space))

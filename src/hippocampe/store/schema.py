@@ -29,7 +29,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0004"
+REVISION = "0005"
 """The migration that this version of the code needs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -369,4 +369,17 @@ audit = Table(
     Column("detail", JSON, nullable=False),  # ids and counts, never content
     Column("created_at", Instant, nullable=False),
     Index(None, "space", "created_at"),
+)
+
+reply = Table(
+    "reply",
+    metadata,
+    # Of a write of the server, for the client that sends it again: by the space and the client's own key.
+    Column("space", String(200), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("request", String(64), nullable=False),  # the digest of what was asked for
+    Column("status", Integer),  # empty until the response is known
+    Column("body", LargeBinary),
+    Column("created_at", Instant, nullable=False),
+    Index(None, "created_at"),
 )
