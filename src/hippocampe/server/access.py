@@ -3,22 +3,29 @@
 import ipaddress
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, get_args
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import HTTPException, Query, Request
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers, QueryParams
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.server import problems
+from hippocampe.server.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import ApiKey, Role, Scope
 
-PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
+LOGIN = "/login"
+PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", LOGIN})
 """Paths that need no key."""
+STATIC = "/static/"
+"""Files of the package, which need none either."""
+STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
 ROLES: tuple[Role, ...] = get_args(Role)
 
 BEARER = HTTPBearer(
@@ -30,18 +37,25 @@ BEARER = HTTPBearer(
 class Gate:
     """Lets a request through if its key is right; on loopback, also without one if no web page sent it.
 
+    The key comes in the header Authorization, or with the cookie of a login. A request with a cookie that
+    changes something also needs the token of that cookie, which pages of other sites cannot read.
+
     A page of another site can make a browser send requests to loopback, also under a name that the page's
     own DNS answers with 127.0.0.1. The browser then sends that name as Host, and the page as Origin.
 
     Args:
         app: The application behind it.
         hippo: Knows the keys.
+        sessions: Knows the logins.
         loopback: Whether only programs of this machine can connect, which then need no key.
     """
 
-    def __init__(self, app: ASGIApp, hippo: AsyncHippocampe, *, loopback: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, hippo: AsyncHippocampe, sessions: Sessions, *, loopback: bool
+    ) -> None:
         self._app = app
         self._hippo = hippo
+        self._sessions = sessions
         self._loopback = loopback
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
@@ -49,14 +63,13 @@ class Gate:
             headers = Headers(scope=connection)
             try:
                 problem = self._foreign(headers) if self._loopback else None
-                if problem is None and connection["path"] not in PUBLIC:
-                    key, problem = await self._key(headers)
+                if problem is None and not _public(connection["path"]):
+                    key, problem = await self._key(headers, connection["method"])
                     connection.setdefault("state", {})["key"] = key
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
             if problem is not None:
-                more = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
-                await problems.response(problem, more)(connection, receive, send)
+                await _refusal(problem, connection, headers)(connection, receive, send)
                 return
         await self._app(connection, receive, send)
 
@@ -74,8 +87,15 @@ class Gate:
             return problems.of_status(403, "a web page of another site may not use this server.")
         return None
 
-    async def _key(self, headers: Headers) -> tuple[ApiKey | None, problems.Problem | None]:
+    async def _key(
+        self, headers: Headers, method: str
+    ) -> tuple[ApiKey | None, problems.Problem | None]:
         given = headers.get("authorization")
+        if given is None and (login := await self._login(headers)) is not None:
+            session, key = login
+            if method in SAFE_METHODS or self._sessions.genuine(session, headers.get(TOKEN_HEADER)):
+                return key, None
+            return None, problems.of_status(403, STALE_PAGE)
         if given is None and self._loopback:
             return None, None
         scheme, _, secret = (given or "").partition(" ")
@@ -87,6 +107,40 @@ class Gate:
             "this server needs a key: send Authorization: Bearer with one that hippocampe keys create "
             "printed and that was not revoked.",
         )
+
+    async def _login(self, headers: Headers) -> tuple[str, ApiKey] | None:
+        """The login that a request belongs to, and its key."""
+        session = session_of(headers)
+        secret = self._sessions.secret(session)
+        if secret is None:
+            return None
+        key = await self._hippo.find_key(secret)
+        if key is None:
+            self._sessions.close(session)
+            return None
+        return session, key
+
+
+def session_of(headers: Headers) -> str:
+    """The value of the cookie of a browser; empty if it sent none."""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+
+
+def _public(path: str) -> bool:
+    return path in PUBLIC or path.startswith(STATIC)
+
+
+def _refusal(problem: problems.Problem, connection: Connection, headers: Headers) -> Response:
+    """A problem; a browser that needs a key is led to the login."""
+    if problem.status != 401:
+        return problems.response(problem)
+    if "hx-request" in headers:
+        return problems.response(problem, {"HX-Redirect": LOGIN})
+    if connection["method"] == "GET" and "text/html" in headers.get("accept", ""):
+        query = connection["query_string"].decode("latin-1")
+        target = connection["path"] + (f"?{query}" if query else "")
+        return RedirectResponse(f"{LOGIN}?next={quote(target, safe='')}", 303)
+    return problems.response(problem, {"WWW-Authenticate": "Bearer"})
 
 
 class BodyLimit:
