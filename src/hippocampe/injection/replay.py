@@ -15,8 +15,8 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.retrieval import log, recall, results
 from hippocampe.types import Considered, Injection, Recollection, Retrieval, Scope, Signal, Trace
 
-SAME_SCORE = 0.01
-"""Scores that differ by less are those of the same calculation."""
+SAME_SCORE = 0.03
+"""Scores that differ by less have the same reasons: words are counted with what was stored since."""
 
 
 def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Injection:
