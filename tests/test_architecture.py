@@ -44,7 +44,7 @@ ALLOWED: dict[str, str] = {
     "wire": "",
     "remote": "errors types config system wire",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types wire hippocampe aio",
+    "server": "errors types wire language hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"

@@ -1,0 +1,59 @@
+"""The words that pages show for values of the library: sections, types, kinds, outcomes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hippocampe.server.pages.wording import marked
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the left rail."""
+
+    name: str
+    path: str
+    label: str
+    icon: str
+
+
+SECTIONS = (
+    Section("overview", "/overview", marked("Overview"), "layout-dashboard"),
+    Section("memory", "/memory", marked("Memory"), "database"),
+    Section("brain", "/brain", marked("Brain"), "brain"),
+    Section("live", "/live", marked("Live"), "radio"),
+    Section("graph", "/graph", marked("Graph"), "waypoints"),
+    Section("retrievals", "/retrievals", marked("Retrievals"), "scan-search"),
+    Section("reviews", "/reviews", marked("Reviews"), "git-compare"),
+    Section("costs", "/costs", marked("Costs"), "receipt"),
+    Section("jobs", "/jobs", marked("Jobs"), "list-checks"),
+    Section("logs", "/logs", marked("Logs"), "scroll-text"),
+    Section("playground", "/playground", marked("Playground"), "flask-conical"),
+)
+
+KINDS: Mapping[str, str] = {
+    "identity": marked("identity"),
+    "goal": marked("goal"),
+    "decision": marked("decision"),
+    "todo": marked("to do"),
+    "preference": marked("preference"),
+    "fact": marked("fact"),
+    "event": marked("event"),
+    "observation": marked("observation"),
+    "summary": marked("summary"),
+    "turn": marked("exchange"),
+    "live": marked("live message"),
+    "note": marked("note"),
+}
+"""Types of memories, and kinds of other results, each with a shape of the same name."""
+
+THEMES: Mapping[str, tuple[str, str]] = {
+    "system": (marked("Theme of the system"), "monitor"),
+    "light": (marked("Light theme"), "sun"),
+    "dark": (marked("Dark theme"), "moon"),
+}
+
+ROLES: Mapping[str, str] = {
+    "read": marked("read only"),
+    "write": marked("read and write"),
+    "admin": marked("administrator"),
+}
