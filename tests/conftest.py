@@ -17,7 +17,6 @@ from hippocampe.testing import ModelServer
 
 if TYPE_CHECKING:
     import httpx
-
     from playwright.sync_api import Browser
 
     from browsing import Reader
