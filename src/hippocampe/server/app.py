@@ -2,12 +2,14 @@
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from hippocampe import __version__
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import memories, memory_panel, operation, problems, turns
 from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.mcp import endpoint
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""
@@ -22,6 +24,7 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
             of web pages are refused. Otherwise every request needs a key.
     """
     awaited = AsyncHippocampe(hippo) if isinstance(hippo, Hippocampe) else hippo
+    mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
         summary="The long-term memory of a conversational agent.",
@@ -33,12 +36,14 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
         telemetry={"tracing": False},
         generate_unique_id_function=_operation_id,
         responses=problems.RESPONSES,
+        lifespan=mcp.lifespan,
     )
     app.state.hippo = awaited
     app.state.probe = operation.Probe(awaited)
     for part in (memories, turns, memory_panel):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
+    app.router.routes.append(Route(endpoint.PATH, mcp))
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
     app.add_middleware(Gate, hippo=awaited, loopback=loopback)
