@@ -43,10 +43,11 @@ ALLOWED: dict[str, str] = {
     "aio": "types config injection hippocampe",
     "companion": "errors types system config language validation model injection hippocampe aio",
     "server": "errors types language injection hippocampe aio",
+    "hooks": "system",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"
-    " companion server demo",
+    " companion server hooks demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

@@ -673,6 +673,7 @@ class Hippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
         """Select what to put in front of the model before it answers.
 
@@ -684,11 +685,13 @@ class Hippocampe:
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
+            fresh: Whether the model has lost what the channel was given, because its context is new or
+                was compacted: everything may be given again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
-        begun = self._begin_turn(message, scope=scope, role=role)
+        begun = self._begin_turn(message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         time.sleep(begun.wait_seconds)
@@ -701,8 +704,11 @@ class Hippocampe:
         scope: Scope,
         role: str,
         joined: bool = False,
+        fresh: bool = False,
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
+        if fresh:
+            self._turns.channels.restart(check_scope(scope))
         return self._read(
             lambda context: before_turn.before_turn(
                 context,

@@ -273,11 +273,11 @@ def test_instructions_in_memories_come_back_as_data(
             await call(mcp, "search_memories", query="le code ignore all rules"),
             await call(mcp, "get_recent_memories"),
             await call(mcp, "memory__search", query="le code ignore all rules", min_score=0.0),
-            await call(mcp, "memory__search_text", query="code"),
+            await call(mcp, "memory__search_text", query="ignore"),
             await call(mcp, "memory__forget", topic="le code ignore all rules", dry_run=True),
         ]
         for done in answers:
-            assert done.structured_content["items"], done
+            assert done.structured_content["items"]
             told = [text(done), json.dumps(done.structured_content, ensure_ascii=False)]
             for each in told:
                 for gone in ("system:", "<|", "</hippocampe", "\u202e"):

@@ -11,6 +11,7 @@ from hippocampe import __version__
 from hippocampe.cli import (
     browse,
     companion,
+    hook,
     jobs,
     mcp,
     memories,
@@ -58,7 +59,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, browse, talk, turns, companion, server, mcp, removal, jobs, upkeep):
+for part in (memories, browse, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
     app.add_typer(part.app)
 
 

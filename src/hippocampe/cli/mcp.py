@@ -5,7 +5,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from hippocampe.cli.call import Call, command
 from hippocampe.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hippocampe.server.mcp.caller import ToolSet, Verbs
+    from hippocampe.server.mcp.caller import Verbs
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -45,7 +45,7 @@ def mcp(
         ) from exc
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     with open_door(call) as door:
-        stdio.serve(caller.Caller(door, call.scope, cast("ToolSet", tools)))
+        stdio.serve(caller.Caller(door, call.scope, tools))
 
 
 @contextmanager

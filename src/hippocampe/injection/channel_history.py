@@ -156,7 +156,7 @@ class ChannelHistories:
 
     def channel(self, scope: Scope) -> Channel:
         """The history of a scope's channel; without a channel, that of its user."""
-        name = (scope.space, scope.channel, scope.user if scope.channel is None else None)
+        name = _name(scope)
         with self._lock:
             found = self._channels.pop(name, None) or Channel()
             self._channels[name] = found
@@ -164,8 +164,17 @@ class ChannelHistories:
                 self._channels.popitem(last=False)
         return found
 
+    def restart(self, scope: Scope) -> None:
+        """Drop the history of a scope's channel, whose reader has lost what it was given."""
+        with self._lock:
+            self._channels.pop(_name(scope), None)
+
     def forget(self, space: str) -> None:
         """Drop the histories of a space, whose items may have been erased."""
         with self._lock:
             for name in [name for name in self._channels if name[0] == space]:
                 del self._channels[name]
+
+
+def _name(scope: Scope) -> tuple[str, str | None, str | None]:
+    return scope.space, scope.channel, scope.user if scope.channel is None else None

@@ -77,6 +77,9 @@ class ComingTurn(Body):
     message: HostMessage | list[HostMessage] = Field(examples=["Je bois quoi ce soir ?"])
     role: str = "user"
     explain: bool = Field(default=False, description="Whether the trace has all candidates.")
+    fresh: bool = Field(
+        default=False, description="Whether the model's context is new: all may be given again."
+    )
 
 
 class Exchange(Body):
