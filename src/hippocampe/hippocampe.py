@@ -742,6 +742,7 @@ class Hippocampe:
         assistant: str = "assistant",
         at: When = None,
         tool_results: Sequence[str] = (),
+        external_id: str | None = None,
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
@@ -757,6 +758,7 @@ class Hippocampe:
             at: Time of the exchange, if not now.
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
+            external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
@@ -770,6 +772,7 @@ class Hippocampe:
                 assistant=assistant,
                 at=at,
                 tool_results=tool_results,
+                external_id=external_id,
             ),
             scope,
         )

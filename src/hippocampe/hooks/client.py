@@ -39,21 +39,13 @@ class Client:
         self._deadline = time.monotonic() + START_SECONDS
         self._started = False
 
-    def post(
-        self,
-        path: str,
-        channel: str,
-        body: "Mapping[str, Any]",
-        *,
-        once: str | None = None,
-    ) -> "Any":
-        """Send JSON and return the JSON of the answer.
+    def post(self, path: str, channel: str, body: "Mapping[str, Any]") -> "Any":
+        """Send JSON and return the JSON of the answer. It may be sent twice, to a restarted server.
 
         Args:
             path: The endpoint.
             channel: The conversation.
             body: What to send.
-            once: The idempotency key: the server executes the request once for it.
 
         Raises:
             HookFailed: No server answers, or it refuses.
@@ -62,8 +54,6 @@ class Client:
         scope = {"space": options.space, "user": options.user, "channel": channel}
         query = "&".join(f"{name}={_quoted(value)}" for name, value in scope.items() if value)
         headers = {"Content-Type": "application/json"}
-        if once is not None:
-            headers["Idempotency-Key"] = once
         content = json.dumps(body).encode()
         while True:
             address, secret = self._server()

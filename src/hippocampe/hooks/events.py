@@ -73,8 +73,7 @@ def _stop(told: "dict[str, Any]", options: Options) -> str:
     Client(options).post(
         "/api/after_turn",
         options.channel_of(_project(told)),
-        {"user_message": prompt, "reply": reply},
-        once=f"{told.get('session_id', '')}:{id}",
+        {"user_message": prompt, "reply": reply, "external_id": f"{told.get('session_id')}:{id}"},
     )
     return ""
 

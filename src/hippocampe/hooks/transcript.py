@@ -40,7 +40,7 @@ def last_exchange(path: str) -> tuple[str, str, str | None] | None:
             if record.get("type") == "assistant" and reply is None:
                 reply = said
             elif record.get("type") == "user":
-                return str(record.get("uuid", "")), said, reply
+                return str(record.get("uuid") or record.get("timestamp")), said, reply
     return None
 
 

@@ -90,6 +90,9 @@ class Exchange(Body):
     assistant: str = "assistant"
     at: str | None = None
     tool_results: list[str] = []
+    external_id: str | None = Field(
+        default=None, description="Its id in the host; a repeat returns the stored turn."
+    )
 
 
 class LiveMessage(Body):
