@@ -41,13 +41,15 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
+    "wire": "",
+    "remote": "errors types config system wire",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types language injection hippocampe aio",
-    "hooks": "system",
+    "server": "errors types wire language injection hippocampe aio",
+    "hooks": "errors config system remote",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"
-    " companion server hooks demo",
+    " remote companion server hooks demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

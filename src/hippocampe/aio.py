@@ -21,7 +21,8 @@ def _awaited(
 ) -> Callable[Concatenate["AsyncHippocampe", P], Coroutine[Any, Any, T]]:
     @functools.wraps(verb)
     async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(verb, self.sync, *args, **kwargs)
+        # By name: the door may be one to another process.
+        return await asyncio.to_thread(getattr(self.sync, verb.__name__), *args, **kwargs)
 
     return awaited
 
@@ -30,7 +31,7 @@ class AsyncHippocampe:
     """`Hippocampe` for asynchronous hosts: the same verbs, arguments, results and errors.
 
     Args:
-        sync: The door that does the work.
+        sync: The door that does the work, here or in another process.
     """
 
     def __init__(self, sync: Hippocampe) -> None:
@@ -71,6 +72,8 @@ class AsyncHippocampe:
         role: str = "user",
         fresh: bool = False,
     ) -> Injection:
+        if not isinstance(self.sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return await asyncio.to_thread(self.sync.before_turn, message, scope=scope, role=role)
         # The wait for the rest of a burst takes no thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
         begun = await asyncio.to_thread(begin, message, scope=scope, role=role, fresh=fresh)

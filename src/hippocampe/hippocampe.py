@@ -1182,19 +1182,26 @@ class Hippocampe:
         """
         return self._read(lambda context: api_keys.find_key(context, secret), UNSCOPED)
 
-    def announce(self, address: str) -> None:
+    def announce(self, address: str, *, token: str | None = None, on_demand: bool = False) -> None:
         """Publish the address of a server of this memory to other processes that want the folder.
 
         Args:
-            address: Its base URL. Processes that find the folder taken name it in their error.
+            address: Its base URL. Processes that find the folder taken name it in their error, or use it.
+            token: What proves to the server that a process runs for the same user. It is written to a
+                file that only this user can read.
+            on_demand: Whether another program started the server, and it stops when it is not used.
 
         Raises:
-            InvalidInput: It is not text.
+            InvalidInput: An argument is not text.
             StoreReadOnly: This memory was opened read-only: it does not own the folder.
             StoreError: The address cannot be written to the folder.
         """
         check_id(address, name="address")
-        self._write(lambda context: self._opened.announce(address), UNSCOPED)
+        if token is not None:
+            check_id(token, name="token")
+        self._write(
+            lambda context: self._opened.announce(address, token, on_demand=on_demand), UNSCOPED
+        )
 
     # Upkeep
 

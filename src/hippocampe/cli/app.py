@@ -26,11 +26,13 @@ _NOTES = """\
 First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
 
 Exit codes: 0 success; 1 failed or not confirmed, see stderr; 2 invalid command
-line; 3 no such id or key; 4 verify found a difference; 130 interrupted.
+line; 3 no such id or key; 4 verify found a difference; 5 another process holds
+the folder; 130 interrupted.
 
 --json prints one JSON value on stdout: the result of the library, or an object
 with error and kind.
 
+HIPPOCAMPE_URL and HIPPOCAMPE_KEY make every command a client of that server.
 HIPPOCAMPE_FOLDER, HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL set
 the defaults of the options with these names.
 """

@@ -1,5 +1,6 @@
 """Who may do what: keys, roles, spaces, and the web pages that may not use a server on loopback."""
 
+import hmac
 import ipaddress
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, get_args
@@ -36,13 +37,25 @@ class Gate:
     Args:
         app: The application behind it.
         hippo: Knows the keys.
-        loopback: Whether only programs of this machine can connect, which then need no key.
+        loopback: Whether only programs of this machine can connect.
+        keyless: Whether they then need no key.
+        token: What programs of the user that runs the server send instead of a key; it opens everything.
     """
 
-    def __init__(self, app: ASGIApp, hippo: AsyncHippocampe, *, loopback: bool) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hippo: AsyncHippocampe,
+        *,
+        loopback: bool,
+        keyless: bool,
+        token: str | None,
+    ) -> None:
         self._app = app
         self._hippo = hippo
         self._loopback = loopback
+        self._keyless = loopback and keyless
+        self._token = token
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] == "http":
@@ -50,8 +63,10 @@ class Gate:
             try:
                 problem = self._foreign(headers) if self._loopback else None
                 if problem is None and connection["path"] not in PUBLIC:
-                    key, problem = await self._key(headers)
-                    connection.setdefault("state", {})["key"] = key
+                    secret = _secret(headers)
+                    state = connection.setdefault("state", {})
+                    state["owner"] = self._is_token(secret)
+                    state["key"], problem = await self._key(secret, owner=state["owner"])
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
             if problem is not None:
@@ -74,12 +89,17 @@ class Gate:
             return problems.of_status(403, "a web page of another site may not use this server.")
         return None
 
-    async def _key(self, headers: Headers) -> tuple[ApiKey | None, problems.Problem | None]:
-        given = headers.get("authorization")
-        if given is None and self._loopback:
+    def _is_token(self, secret: str | None) -> bool:
+        if self._token is None or secret is None:
+            return False
+        return hmac.compare_digest(secret.encode(), self._token.encode())
+
+    async def _key(
+        self, secret: str | None, *, owner: bool
+    ) -> tuple[ApiKey | None, problems.Problem | None]:
+        if owner or (secret is None and self._keyless):
             return None, None
-        scheme, _, secret = (given or "").partition(" ")
-        key = await self._hippo.find_key(secret.strip()) if scheme.lower() == "bearer" else None
+        key = None if secret is None else await self._hippo.find_key(secret)
         if key is not None:
             return key, None
         return None, problems.of_status(
@@ -87,6 +107,15 @@ class Gate:
             "this server needs a key: send Authorization: Bearer with one that hippocampe keys create "
             "printed and that was not revoked.",
         )
+
+
+def _secret(headers: Headers) -> str | None:
+    """What a request sends to be let in; empty if it has another form than `Bearer`."""
+    given = headers.get("authorization")
+    if given is None:
+        return None
+    scheme, _, secret = given.partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
 
 
 class BodyLimit:
@@ -177,6 +206,11 @@ def _check_parameters(request: Request) -> None:
             422,
             f"{len(unknown)} query parameters are unknown: choose from {', '.join(sorted(known))}.",
         )
+
+
+def of_same_user(request: Request) -> bool:
+    """Whether a request comes from a program of the user that runs the server, on its machine."""
+    return request.state.owner
 
 
 def bound(request: Request) -> bool:

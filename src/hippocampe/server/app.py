@@ -7,7 +7,7 @@ from starlette.routing import Route
 from hippocampe import __version__
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server import memories, memory_panel, operation, problems, turns
+from hippocampe.server import memories, memory_panel, operation, problems, turns, verbs
 from hippocampe.server.access import BEARER, BodyLimit, Gate
 from hippocampe.server.mcp import endpoint
 
@@ -15,13 +15,21 @@ MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""
 
 
-def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -> FastAPI:
+def create_app(
+    hippo: AsyncHippocampe | Hippocampe,
+    *,
+    loopback: bool = False,
+    keyless: bool = True,
+    token: str | None = None,
+) -> FastAPI:
     """Make the application that serves a memory.
 
     Args:
         hippo: The open memory; who opened it closes it.
-        loopback: Whether only programs of this machine can connect. They need no key, and requests
-            of web pages are refused. Otherwise every request needs a key.
+        loopback: Whether only programs of this machine can connect; requests of web pages of other sites
+            are then refused.
+        keyless: Whether programs on loopback need no key. Otherwise every request needs one.
+        token: What programs of the user that runs the server send instead of a key.
     """
     awaited = AsyncHippocampe(hippo) if isinstance(hippo, Hippocampe) else hippo
     mcp = endpoint.McpEndpoint(awaited)
@@ -40,13 +48,13 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
     )
     app.state.hippo = awaited
     app.state.probe = operation.Probe(awaited)
-    for part in (memories, turns, memory_panel):
+    for part in (memories, turns, memory_panel, verbs):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
-    app.add_middleware(Gate, hippo=awaited, loopback=loopback)
+    app.add_middleware(Gate, hippo=awaited, loopback=loopback, keyless=keyless, token=token)
     return app
 
 
