@@ -2,12 +2,9 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +12,12 @@ import httpx
 import pytest
 
 import hippocampe
+from children import stopping
 from hippocampe import Hippocampe, Scope
 from hippocampe.hooks.transcript import BLOCK_BYTES, last_exchange
 
 SOURCE = os.fspath(Path(hippocampe.__file__).parents[1])
 SESSION = "5f1c7d0e-6a0e-4a57-9d0b-2f6c1f0a9b11"
-Hook = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
 def hook(event: str, told: object, *typed: str, **environment: str) -> Any:
@@ -207,6 +204,13 @@ def test_an_empty_prompt_asks_nothing() -> None:
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
+def test_a_folder_and_a_server_are_one_too_many(folder: Path) -> None:
+    url = "http://127.0.0.1:9"
+    done = hook("prompt-submit", submitted("Bonjour"), "-f", os.fspath(folder), HIPPOCAMPE_URL=url)
+    assert b"leave one out" in done.stderr
+    assert not folder.exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_hook_starts_the_server_that_it_needs(folder: Path, transcript: Path) -> None:
     with stopping(folder):
@@ -226,20 +230,6 @@ def prompted(folder: Path) -> float:
     begun = time.perf_counter()
     hook("prompt-submit", submitted("Quand part-on ?"), "-f", os.fspath(folder))
     return time.perf_counter() - begun
-
-
-@contextmanager
-def stopping(folder: Path) -> Iterator[None]:
-    """Stop the server that owns a folder at the end."""
-    try:
-        yield
-    finally:
-        card = folder / "owner.json"
-        if card.exists():
-            os.kill(int(json.loads(card.read_text())["pid"]), signal.SIGTERM)
-        ends = time.monotonic() + 30
-        while card.exists() and time.monotonic() < ends:
-            time.sleep(0.02)
 
 
 def test_a_hook_loads_little() -> None:

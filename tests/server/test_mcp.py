@@ -16,9 +16,12 @@ from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from typer.testing import CliRunner
 
 import hippocampe
+from children import stopping
 from hippocampe import Hippocampe, Scope
+from hippocampe.cli.app import app
 
 HOME, WORK = Scope(space="home"), Scope(space="work")
 READS = {
@@ -359,27 +362,42 @@ def test_clients_at_once(client: httpx.Client, memory: Hippocampe) -> None:
     assert len(memory.memories(scope=Scope()).items) == 8
 
 
-def test_stdio_in_a_process(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_two_clients_over_stdio_share_a_folder(folder: Path, tmp_path: Path) -> None:
     told = tmp_path / "stderr"
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "hippocampe", "mcp", "--folder", str(folder), "--tools", "companion"],
-        env={
-            "PYTHONPATH": os.fspath(Path(hippocampe.__file__).parents[1]),
-            "HIPPOCAMPE_USER": "paul",
-        },
-    )
+    environment = {"PYTHONPATH": os.fspath(Path(hippocampe.__file__).parents[1])}
+
+    def client(user: str, tools: str) -> Any:
+        options = ["--folder", os.fspath(folder), "--user", user, "--tools", tools]
+        return StdioServerParameters(
+            command=sys.executable, args=["-m", "hippocampe", "mcp", *options], env=environment
+        )
 
     async def run() -> None:
         with told.open("w") as errors:
-            async with Client(stdio_client(parameters, errors), mode="auto") as mcp:
-                assert await names(mcp) == COMPANION
-                await call(mcp, "store_memory", content="Paul aime le thé vert")
-                found = await call(mcp, "search_memories", query="Que boit Paul ?")
+            async with (
+                Client(stdio_client(client("paul", "companion"), errors)) as first,
+                Client(stdio_client(client("nina", "assistant"), errors), mode="legacy") as second,
+            ):
+                assert (await names(first), await names(second)) == (COMPANION, ASSISTANT)
+                await call(first, "store_memory", content="Paul aime le thé vert")
+                await call(second, "memory__index", content="Nina aime le café")
+                found = await call(second, "memory__search", query="Que boit Paul ?")
                 assert "thé vert" in text(found)
-                assert "limit" in await failed(mcp, "get_recent_memories", limit=0)
+                found = await call(first, "search_memories", query="Que boit Nina ?")
+                assert "café" in text(found)
+                assert "limit" in await failed(first, "get_recent_memories", limit=0)
 
-    asyncio.run(run())
+    with stopping(folder):
+        asyncio.run(run())
     assert told.read_text() == ""
     with Hippocampe.open(folder) as hippo:
-        assert [each.user for each in hippo.memories(scope=Scope()).items] == ["paul"]
+        users = {each.user for each in hippo.memories(scope=Scope()).items}
+    assert users == {"paul", "nina"}
+
+
+def test_stdio_takes_known_tools_only(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["mcp", "--folder", str(folder), "--tools", "some"])
+    assert done.exit_code == 2
+    assert "companion, assistant, all" in done.output
+    assert not folder.exists()

@@ -2,18 +2,12 @@
 
 import logging
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hippocampe.cli.call import Call, command
 from hippocampe.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hippocampe.server.mcp.caller import Verbs
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -44,12 +38,7 @@ def mcp(
             f"mcp needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
         ) from exc
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    with open_door(call) as door:
-        stdio.serve(caller.Caller(door, call.scope, tools))
-
-
-@contextmanager
-def open_door(call: Call) -> "Generator[Verbs]":
-    """The memory of the folder."""
-    with call.open(replace(call.config, background=True)) as hippo:
-        yield hippo
+    # The SDK logs messages that it cannot read, with what they hold.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    with call.join() as hippo:
+        stdio.serve(caller.Caller(hippo, call.scope, tools))

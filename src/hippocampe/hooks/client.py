@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-import sys
 import time
 
 from hippocampe.hooks.options import Options
@@ -104,16 +103,19 @@ class Client:
 
 
 def start(folder: str) -> None:
-    """Start a server of a folder that outlives this process."""
-    import subprocess
+    """Start a server of a folder that outlives this process, and stops when it is not used.
 
-    subprocess.Popen(
-        [sys.executable, "-m", "hippocampe", "serve", "--port", "0", "--folder", folder],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    Raises:
+        HookFailed: It cannot be started.
+    """
+    from hippocampe.config import Config
+    from hippocampe.errors import HippocampeError
+    from hippocampe.remote import joining
+
+    try:
+        joining.start(Config.of(folder))
+    except HippocampeError as exc:
+        raise HookFailed(str(exc)) from exc
 
 
 def _quoted(text: str) -> str:

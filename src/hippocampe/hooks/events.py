@@ -34,6 +34,11 @@ def run(typed: "Sequence[str]") -> bool:
 def answer(event: str, options: Options) -> None:
     """Read what happened from standard input and print the answer."""
     try:
+        if options.ambiguous:
+            raise HookFailed(
+                "both a folder and HIPPOCAMPE_URL are given, and they may hold different memories: leave one "
+                "out."
+            )
         told = _read()
         if context := EVENTS[event](told, options):
             name = told.get("hook_event_name") or DEFAULT_NAMES[event]

@@ -28,12 +28,17 @@ class Options:
         def find(name: str) -> str | None:
             return given.get(name) or os.environ.get(f"HIPPOCAMPE_{name.upper()}") or None
 
-        self.address = None if given.get("folder") else find("url")
+        self.address = find("url")
         self.key = find("key")
         self._folder = find("folder")
         self.space = find("space")
         self.user = find("user") or _system_user()
         self.channel = find("channel")
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether both a folder and a server are given, which may hold different memories."""
+        return self.address is not None and self._folder is not None
 
     @property
     def folder(self) -> str:
