@@ -71,12 +71,13 @@ class AsyncHippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
         if not isinstance(self.sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
             return await asyncio.to_thread(self.sync.before_turn, message, scope=scope, role=role)
         # The wait for the rest of a burst takes no thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
-        begun = await asyncio.to_thread(begin, message, scope=scope, role=role)
+        begun = await asyncio.to_thread(begin, message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         await asyncio.sleep(begun.wait_seconds)

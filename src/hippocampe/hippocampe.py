@@ -688,6 +688,7 @@ class Hippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
         """Select what to put in front of the model before it answers.
 
@@ -699,11 +700,13 @@ class Hippocampe:
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
+            fresh: Whether the model has lost what the channel was given, because its context is new or
+                was compacted: everything may be given again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
-        begun = self._begin_turn(message, scope=scope, role=role)
+        begun = self._begin_turn(message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         time.sleep(begun.wait_seconds)
@@ -716,8 +719,11 @@ class Hippocampe:
         scope: Scope,
         role: str,
         joined: bool = False,
+        fresh: bool = False,
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
+        if fresh:
+            self._turns.channels.restart(check_scope(scope))
         return self._read(
             lambda context: before_turn.before_turn(
                 context,
@@ -788,6 +794,7 @@ class Hippocampe:
         assistant: str = "assistant",
         at: When = None,
         tool_results: Sequence[str] = (),
+        external_id: str | None = None,
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
@@ -803,6 +810,7 @@ class Hippocampe:
             at: Time of the exchange, if not now.
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
+            external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
@@ -816,6 +824,7 @@ class Hippocampe:
                 assistant=assistant,
                 at=at,
                 tool_results=tool_results,
+                external_id=external_id,
             ),
             scope,
         )

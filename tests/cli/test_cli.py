@@ -34,7 +34,7 @@ from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
-CONVERSATIONS = {"chat", "serve", "worker"}
+CONVERSATIONS = {"chat", "hook", "mcp", "serve", "worker"}
 """Commands that talk or serve: their output is no single result."""
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
 

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from hippocampe import __version__
-from hippocampe.cli import browse, companion, jobs, memories, removal, server, talk, turns, upkeep
+from hippocampe.cli import (
+    browse,
+    companion,
+    hook,
+    jobs,
+    mcp,
+    memories,
+    removal,
+    server,
+    talk,
+    turns,
+    upkeep,
+)
 
 _NOTES = """\
 First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
@@ -49,7 +61,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, browse, talk, turns, companion, server, removal, jobs, upkeep):
+for part in (memories, browse, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
     app.add_typer(part.app)
 
 

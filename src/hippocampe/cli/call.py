@@ -87,6 +87,21 @@ class Call:
             yield hippo
 
     @contextmanager
+    def join(self) -> "Generator[Hippocampe]":
+        """Open the data through the process that serves the folder, which is started if there is none.
+
+        Raises:
+            FolderInUse: A process holds the folder and does not serve it.
+            ServerUnavailable: The server cannot be reached or does not start.
+        """
+        from hippocampe.remote import join_or_start
+
+        self._check_where()
+        joined = _remote(self.config) or cast("Hippocampe", join_or_start(self.config))
+        with joined as hippo:
+            yield hippo
+
+    @contextmanager
     def own(self, config: Config, *, instead: bool) -> "Generator[Hippocampe]":
         """Open the data in this process.
 

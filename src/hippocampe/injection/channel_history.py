@@ -180,6 +180,11 @@ class ChannelHistories:
             found = self._channels.get(_name(scope))
         return Channel() if found is None else found.copy()
 
+    def restart(self, scope: Scope) -> None:
+        """Drop the history of a scope's channel, whose reader has lost what it was given."""
+        with self._lock:
+            self._channels.pop(_name(scope), None)
+
     def forget(self, space: str) -> None:
         """Drop the histories of a space, whose items may have been erased."""
         with self._lock:

@@ -2,12 +2,14 @@
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from hippocampe import __version__
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import memories, memory_panel, operation, problems, turns, verbs
 from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.mcp import endpoint
 from hippocampe.server.pages import site
 from hippocampe.server.sessions import Sessions
 
@@ -32,6 +34,7 @@ def create_app(
         token: What programs of the user that runs the server send instead of a key.
     """
     awaited = AsyncHippocampe(hippo) if isinstance(hippo, Hippocampe) else hippo
+    mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
         summary="The long-term memory of a conversational agent.",
@@ -43,6 +46,7 @@ def create_app(
         telemetry={"tracing": False},
         generate_unique_id_function=_operation_id,
         responses=problems.RESPONSES,
+        lifespan=mcp.lifespan,
     )
     app.state.hippo = awaited
     app.state.probe = operation.Probe(awaited)
@@ -51,6 +55,7 @@ def create_app(
     for part in (memories, turns, memory_panel, verbs):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
+    app.router.routes.append(Route(endpoint.PATH, mcp))
     site.install(app)
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
