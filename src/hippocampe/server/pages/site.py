@@ -10,11 +10,32 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.access import STATIC
-from hippocampe.server.pages import login, overview
+from hippocampe.server.pages import (
+    auto_retrieval,
+    facts,
+    login,
+    memory,
+    memory_detail,
+    notes,
+    overview,
+    playground,
+    search,
+)
 
 STATIC_FOLDER = Path(__file__).parent.parent / "static"
 HOME = "/overview"
-PAGES = (login, overview)
+PAGES = (
+    login,
+    overview,
+    memory,
+    facts,
+    search,
+    auto_retrieval,
+    notes,
+    # Its path takes any name after /memory: it comes after the others.
+    memory_detail,
+    playground,
+)
 """The modules with a `router`, a page each."""
 
 POLICY = "; ".join(
