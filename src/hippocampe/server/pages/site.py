@@ -10,11 +10,36 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.access import STATIC
-from hippocampe.server.pages import login, overview
+from hippocampe.server.log_tail import Listening, LogTail
+from hippocampe.server.pages import (
+    brain,
+    costs,
+    digesting,
+    graph,
+    jobs,
+    live,
+    login,
+    logs,
+    overview,
+    retrievals,
+    reviews,
+)
 
 STATIC_FOLDER = Path(__file__).parent.parent / "static"
 HOME = "/overview"
-PAGES = (login, overview)
+PAGES = (
+    login,
+    overview,
+    brain,
+    digesting,
+    live,
+    graph,
+    retrievals,
+    reviews,
+    costs,
+    jobs,
+    logs,
+)
 """The modules with a `router`, a page each."""
 
 POLICY = "; ".join(
@@ -64,6 +89,9 @@ class Headers:
 def install(app: FastAPI) -> None:
     """Add the pages and their files to an application."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
+    app.state.digests = digesting.Digests()
+    app.state.log_tail = LogTail()
+    app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)
     for page in PAGES:
         app.include_router(page.router)
