@@ -70,8 +70,10 @@ class _Server(uvicorn.Server):
         started: Callable[[], None],
         use: Use,
         idle_seconds: float | None,
+        stopping: Callable[[], None],
     ) -> None:
         super().__init__(config)
+        self._stopping = stopping
         self._on_start = started
         self._use = use
         self._idle_seconds = idle_seconds
@@ -84,6 +86,11 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         unused = self._idle_seconds is not None and self._use.idle_seconds > self._idle_seconds
         return await super().on_tick(counter) or unused
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The streams of the log have no end of their own: stopping would wait for them.
+        self._stopping()
+        await super().shutdown(sockets)
 
 
 def serve(
@@ -127,7 +134,8 @@ def serve(
             timeout_graceful_shutdown=STOP_SECONDS,
         )
         with _signals_taken():
-            _Server(config, announce, use, idle_seconds).run(sockets=[listener])
+            stopping = app.state.log_tail.ended.set
+            _Server(config, announce, use, idle_seconds, stopping).run(sockets=[listener])
 
 
 @contextmanager
