@@ -40,9 +40,9 @@ ALLOWED: dict[str, str] = {
     " model index engine ingest retrieval injection curation jobs",
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
-    "aio": "types config injection hippocampe",
+    "aio": "types system config injection hippocampe",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types hippocampe aio",
+    "server": "errors types system hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"

@@ -91,6 +91,9 @@ def _listening(
                 "with hippocampe keys create, or serve at 127.0.0.1."
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
+        # The event loop does so for connections of its own sockets only; without, an answer in two packets
+        # waits 40 ms for the acknowledgement of the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise InvalidInput(
