@@ -32,6 +32,7 @@ from hippocampe.language.markers import without_injection
 from hippocampe.types import (
     ApiKey,
     Association,
+    AuditEntry,
     Compacted,
     Considered,
     Counts,
@@ -71,6 +72,7 @@ __all__ = [
     "ApiKey",
     "Association",
     "AsyncHippocampe",
+    "AuditEntry",
     "BudgetSpent",
     "Compacted",
     "Config",

@@ -112,6 +112,7 @@ class AsyncHippocampe:
     forget = _awaited(Hippocampe.forget)
     erase = _awaited(Hippocampe.erase)
     expire = _awaited(Hippocampe.expire)
+    audit = _awaited(Hippocampe.audit)
     settings = _awaited(Hippocampe.settings)
     update_settings = _awaited(Hippocampe.update_settings)
     retrievals = _awaited(Hippocampe.retrievals)

@@ -6,7 +6,7 @@ All are immutable; times are aware datetimes in UTC; ids are UUID strings of ver
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from hippocampe.errors import InvalidInput
 
@@ -412,6 +412,32 @@ class ApiKey:
     label: str | None
     created_at: datetime
     revoked_at: datetime | None = None
+
+
+AuditAction = Literal[
+    "delete", "restore", "forget", "expire", "erase", "settings", "create_key", "revoke_key"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A change that the audit log keeps.
+
+    Attributes:
+        id: Its id.
+        space: The space that it was made in.
+        action: What was done.
+        actor: Who did it: `library`, `command line`, `local` (a program without a key), or `key` and its id.
+        detail: Ids, names of settings and counts; never content.
+        at: When.
+    """
+
+    id: str
+    space: str
+    action: AuditAction
+    actor: str
+    detail: Mapping[str, Any]
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,9 @@ class Call:
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
         """Open the data for writing. Shows progress if the index has to be rebuilt."""
-        with self._own(config or self.config) as hippo:
+        from hippocampe.engine import audit
+
+        with audit.acting("command line"), self._own(config or self.config) as hippo:
             yield hippo
 
     @contextmanager

@@ -38,6 +38,7 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
     app.state.probe = operation.Probe(awaited)
     for part in (memories, turns, memory_panel):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
+    app.include_router(operation.changes, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)

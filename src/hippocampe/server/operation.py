@@ -9,10 +9,12 @@ from fastapi import APIRouter, Request, Response
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import EmbedderError, HippocampeError, StoreError
-from hippocampe.server.door import Door
-from hippocampe.types import Scope
+from hippocampe.server.door import Admin, Door
+from hippocampe.types import AuditEntry, Scope
 
 router = APIRouter(tags=["operation"])
+changes = APIRouter(tags=["operation"])
+"""What needs a key."""
 FRESH_SECONDS = 5.0
 """Anyone may ask, and a remote embedder costs money: an answer is kept this long."""
 PROBE = Scope(space="hippocampe-readiness")
@@ -70,6 +72,14 @@ class Probe:
         return Readiness(
             ready=embedder == index == "ok", store="ok", embedder=embedder, index=index
         )
+
+
+@changes.get("/api/audit")
+async def audit(
+    hippo: Door, scope: Admin, since: str | None = None, limit: int = 100
+) -> list[AuditEntry]:
+    """Who deleted, erased, restored, or changed settings or keys of the space, newest first."""
+    return await hippo.audit(scope=scope, since=since, limit=limit)
 
 
 @router.get("/healthz")
