@@ -277,6 +277,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "stats": ((), {}),
     "export_to": (("export.jsonl",), {}),
     "import_from": (("export.jsonl",), {}),
+    "vitals": ((), {}),
     "verify": ((), {}),
     "reindex": ((), {}),
     "backup": (("copy.db",), {}),
@@ -286,7 +287,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 }
 """Every verb, with arguments of the right types."""
 WITHOUT_SCOPE = {
-    *("now", "spaces", "verify", "reindex", "backup", "flush", "close", "open"),
+    *("now", "spaces", "verify", "vitals", "reindex", "backup", "flush", "close", "open"),
     *("keys", "revoke_key", "find_key", "announce"),
 }
 TAKES_ANYTHING = {"before_turn"}

@@ -61,6 +61,7 @@ from hippocampe.types import (
     Stats,
     Trace,
     Verification,
+    Vitals,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ __all__ = [
     "Trace",
     "UnreadableFile",
     "Verification",
+    "Vitals",
     "with_injection",
     "without_injection",
     "without_injections",

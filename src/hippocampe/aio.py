@@ -37,7 +37,8 @@ def _awaited(
 
     @functools.wraps(verb)
     async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(kind, verb, self.sync, *args, **kwargs)
+        run = self._run  # pyright: ignore[reportPrivateUsage]
+        return await run(kind, verb, self.sync, *args, **kwargs)
 
     return awaited
 
@@ -130,6 +131,7 @@ class AsyncHippocampe:
     find_key = _awaited(Hippocampe.find_key)
     announce = _awaited(Hippocampe.announce)
     stats = _awaited(Hippocampe.stats)
+    vitals = _awaited(Hippocampe.vitals)
     verify = _awaited(Hippocampe.verify)
     reindex = _awaited(Hippocampe.reindex)
     backup = _awaited(Hippocampe.backup)

@@ -66,6 +66,7 @@ from hippocampe.types import (
     Stats,
     Unset,
     Verification,
+    Vitals,
 )
 from hippocampe.validation import check_id, check_path, check_scope
 
@@ -1224,6 +1225,10 @@ class Hippocampe:
             lambda context: verification.stats(context, scope=scope, retrievals_dropped=dropped),
             scope,
         )
+
+    def vitals(self) -> Vitals:
+        """Numbers of the whole data folder: of the index, of jobs, of its files. Takes no scope."""
+        return self._read(verification.vitals, UNSCOPED)
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and check that given texts are absent.

@@ -306,6 +306,25 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
+class Vitals:
+    """Numbers of a whole data folder, for those who run it.
+
+    Attributes:
+        pending: Changes that the index does not hold durably yet.
+        indexed: Points of the index, by kind.
+        jobs: Runs of background jobs, by state.
+        bytes: The size of its files: `database`, `index`, `backups`.
+        outages: How often each part that can be done without was lost since the data was opened.
+    """
+
+    pending: int
+    indexed: Mapping[str, int]
+    jobs: Mapping[str, int]
+    bytes: Mapping[str, int]
+    outages: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The result of `verify`: ids that are in the store or the index only, by kind.
 

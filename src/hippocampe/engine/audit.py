@@ -3,7 +3,7 @@
 An entry is written in the transaction of its change. It has ids and counts, never content.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -25,7 +25,7 @@ MAX_IDS = 100
 
 
 @contextmanager
-def acting(actor: str) -> Iterator[None]:
+def acting(actor: str) -> Generator[None]:
     """Name who makes the changes inside the block."""
     before = ACTOR.set(actor)
     try:

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.engine import audit
 from hippocampe.errors import HippocampeError
 from hippocampe.server import problems
 from hippocampe.types import ApiKey, Role, Scope
@@ -53,7 +52,6 @@ class Gate:
                 if problem is None and connection["path"] not in PUBLIC:
                     key, problem = await self._key(headers)
                     connection.setdefault("state", {})["key"] = key
-                    audit.ACTOR.set("local" if key is None else f"key {key.id}")
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
             if problem is not None:

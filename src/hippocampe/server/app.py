@@ -4,16 +4,18 @@ from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
 
 from hippocampe import __version__
-from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import memories, memory_panel, operation, problems, turns
 from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.limits import GuessLimit, KeyLimit
+from hippocampe.server.observation import Observation
+from hippocampe.server.served import ServedMemory
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""
 
 
-def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -> FastAPI:
+def create_app(hippo: Hippocampe | ServedMemory, *, loopback: bool = False) -> FastAPI:
     """Make the application that serves a memory.
 
     Args:
@@ -21,7 +23,7 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
         loopback: Whether only programs of this machine can connect. They need no key, and requests
             of web pages are refused. Otherwise every request needs a key.
     """
-    awaited = AsyncHippocampe(hippo) if isinstance(hippo, Hippocampe) else hippo
+    awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
     app = FastAPI(
         title="Hippocampe",
         summary="The long-term memory of a conversational agent.",
@@ -35,6 +37,7 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
         responses=problems.RESPONSES,
     )
     app.state.hippo = awaited
+    app.state.metrics = awaited.metrics
     app.state.probe = operation.Probe(awaited)
     for part in (memories, turns, memory_panel):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
@@ -42,7 +45,11 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
     app.include_router(operation.router)
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
+    config = awaited.config
+    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
     app.add_middleware(Gate, hippo=awaited, loopback=loopback)
+    app.add_middleware(GuessLimit)
+    app.add_middleware(Observation, metrics=awaited.metrics)
     return app
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import EmbedderError, HippocampeError, StoreError
 from hippocampe.server.door import Admin, Door
+from hippocampe.server.metrics import Metrics
 from hippocampe.types import AuditEntry, Scope
 
 router = APIRouter(tags=["operation"])
@@ -86,6 +88,13 @@ async def audit(
 async def health() -> Health:
     """Whether the process answers."""
     return Health()
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response:
+    """The numbers of the server for Prometheus."""
+    found: Metrics = request.app.state.metrics
+    return Response(await asyncio.to_thread(found.text), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 @router.get("/readyz", responses={503: {"description": "It cannot serve.", "model": Readiness}})

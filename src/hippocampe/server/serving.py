@@ -1,34 +1,22 @@
 """Listen, announce the address, serve until told to stop."""
 
 import ipaddress
-import logging
 import signal
 import socket
-import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 import uvicorn
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
+from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
-
-
-class WithoutMessages(logging.Formatter):
-    """Formats an error as its class and its place: its message may quote what a user wrote."""
-
-    def formatException(
-        self,
-        ei: tuple[type[BaseException], BaseException, TracebackType | None]
-        | tuple[None, None, None],
-    ) -> str:
-        return "".join([*traceback.format_tb(ei[2]), ei[0].__name__ if ei[0] else ""])
 
 
 class _Server(uvicorn.Server):
@@ -64,16 +52,20 @@ def serve(hippo: Hippocampe, *, host: str, port: int, started: Callable[[str], N
             hippo.announce(address)
             started(address)
 
+        served = ServedMemory(hippo)
         config = uvicorn.Config(
-            create_app(hippo, loopback=loopback),
+            create_app(served, loopback=loopback),
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
         )
-        with _signals_taken():
-            _Server(config, announce).run(sockets=[listener])
+        try:
+            with _signals_taken():
+                _Server(config, announce).run(sockets=[listener])
+        finally:
+            served.release()
 
 
 @contextmanager
