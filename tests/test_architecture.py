@@ -19,6 +19,7 @@ ALLOWED: dict[str, str] = {
     "config": "errors types",
     "protocols": "types",
     "system": "errors",
+    "config_sources": "errors config system",
     "language": "errors",
     "consolidation": "language",
     "validation": "errors types language",
@@ -45,7 +46,7 @@ ALLOWED: dict[str, str] = {
     "server": "errors types config system validation engine injection hippocampe aio",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"
+    "cli": "errors types config config_sources system language embed model engine ingest curation jobs lifecycle hippocampe"
     " companion server demo",
     "__main__": "cli",
 }

@@ -1,6 +1,5 @@
 """Commands of the server: serve, and its keys."""
 
-from dataclasses import replace
 from typing import Annotated, cast, get_args
 
 import typer
@@ -58,7 +57,7 @@ def serve(
             f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
         ) from exc
     logs.install(log_format, log_level)
-    with call.open(replace(call.config, background=True)) as hippo:
+    with call.open(call.lasting_config) as hippo:
         serving.serve(
             hippo, host=host, port=port, started=lambda at: terminal.out(show.started(at))
         )

@@ -92,11 +92,11 @@ def backup(
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
 def doctor(call: Call) -> None:
-    """Check Python, packages, disk and data. Exit code 1 on a problem."""
+    """Check Python, packages, configuration, disk, data, and what else is named. Exit code 1 on a problem."""
     from hippocampe.cli import doctor
 
     with terminal.progress() as progress:
-        checks = doctor.examine(call.config, lambda name: progress(name, 0, 0))
+        checks = doctor.examine(call.loaded, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
