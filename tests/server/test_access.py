@@ -37,6 +37,7 @@ def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
         ("PATCH", "/api/memory/settings", {"recent_hours": 3}, "admin"),
         ("GET", "/api/memory/stats", None, "read"),
         ("GET", "/api/memory/retrievals", None, "read"),
+        ("GET", "/api/audit", None, "admin"),
         ("DELETE", f"/api/memory/facts/{key}", None, "write"),
         ("DELETE", f"/api/memories/{id}", None, "write"),
     ]

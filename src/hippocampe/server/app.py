@@ -5,12 +5,14 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from hippocampe import __version__
-from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import memories, memory_panel, operation, problems, turns, verbs
 from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
+from hippocampe.server.observation import Observation
 from hippocampe.server.pages import site
+from hippocampe.server.served import ServedMemory
 from hippocampe.server.sessions import Sessions
 
 MAX_BODY_BYTES = 16 * 2**20
@@ -18,7 +20,7 @@ MAX_BODY_BYTES = 16 * 2**20
 
 
 def create_app(
-    hippo: AsyncHippocampe | Hippocampe,
+    hippo: Hippocampe | ServedMemory,
     *,
     loopback: bool = False,
     keyless: bool = True,
@@ -33,7 +35,7 @@ def create_app(
         keyless: Whether programs on loopback need no key. Otherwise every request needs one.
         token: What programs of the user that runs the server send instead of a key.
     """
-    awaited = AsyncHippocampe(hippo) if isinstance(hippo, Hippocampe) else hippo
+    awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
     mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
@@ -49,16 +51,20 @@ def create_app(
         lifespan=mcp.lifespan,
     )
     app.state.hippo = awaited
+    app.state.metrics = awaited.metrics
     app.state.probe = operation.Probe(awaited)
     app.state.sessions = Sessions()
     app.state.loopback = loopback
     for part in (memories, turns, memory_panel, verbs):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
+    app.include_router(operation.changes, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
     site.install(app)
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
+    config = awaited.config
+    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
     app.add_middleware(
         Gate,
         hippo=awaited,
@@ -67,7 +73,9 @@ def create_app(
         keyless=keyless,
         token=token,
     )
+    app.add_middleware(GuessLimit)
     app.add_middleware(site.Headers)
+    app.add_middleware(Observation, metrics=awaited.metrics)
     return app
 
 

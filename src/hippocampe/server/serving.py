@@ -1,15 +1,13 @@
 """Listen, announce the address, serve until told to stop."""
 
 import ipaddress
-import logging
 import secrets
 import signal
 import socket
 import time
-import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Send
@@ -18,22 +16,12 @@ from starlette.types import Scope as Connection
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
+from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
 TOKEN_BYTES = 32
-
-
-class WithoutMessages(logging.Formatter):
-    """Formats an error as its class and its place: its message may quote what a user wrote."""
-
-    def formatException(
-        self,
-        ei: tuple[type[BaseException], BaseException, TracebackType | None]
-        | tuple[None, None, None],
-    ) -> str:
-        return "".join([*traceback.format_tb(ei[2]), ei[0].__name__ if ei[0] else ""])
 
 
 class Use:
@@ -118,7 +106,8 @@ def serve(
     with _listening(hippo, host, port) as (listener, loopback):
         address, token = _url(listener), secrets.token_urlsafe(TOKEN_BYTES)
         on_demand = idle_seconds is not None
-        app = create_app(hippo, loopback=loopback, keyless=not on_demand, token=token)
+        served = ServedMemory(hippo)
+        app = create_app(served, loopback=loopback, keyless=not on_demand, token=token)
         use = Use(app)
 
         def announce() -> None:
@@ -133,9 +122,12 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
         )
-        with _signals_taken():
-            stopping = app.state.log_tail.ended.set
-            _Server(config, announce, use, idle_seconds, stopping).run(sockets=[listener])
+        stopping = app.state.log_tail.ended.set
+        try:
+            with _signals_taken():
+                _Server(config, announce, use, idle_seconds, stopping).run(sockets=[listener])
+        finally:
+            served.release()
 
 
 @contextmanager
@@ -153,6 +145,9 @@ def _listening(
                 "with hippocampe keys create, or serve at 127.0.0.1."
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
+        # The event loop does so for connections of its own sockets only; without, an answer in two packets
+        # waits 40 ms for the acknowledgement of the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise InvalidInput(
