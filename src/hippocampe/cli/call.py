@@ -102,15 +102,20 @@ class Call:
             yield hippo
 
     @contextmanager
-    def own(self, config: Config) -> "Generator[Hippocampe]":
-        """Open the data in this process, instead of a server that a program started for its own use.
+    def own(self, config: Config, *, instead: bool) -> "Generator[Hippocampe]":
+        """Open the data in this process.
+
+        Args:
+            config: What to open.
+            instead: Whether a server that a program started for its own use stops for it.
 
         Raises:
             FolderInUse: Another process holds the folder.
         """
         from hippocampe.remote import joining
 
-        with joining.take_over(config.folder, lambda: self._own(config)) as hippo:
+        opened = joining.take_over(config.folder, lambda: self._own(config)) if instead else None
+        with opened or self._own(config) as hippo:
             yield hippo
 
     def _check_where(self) -> None:

@@ -56,7 +56,8 @@ def serve(
     log = logging.StreamHandler()
     log.setFormatter(serving.WithoutMessages("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[log])
-    with call.own(replace(call.config, background=True)) as hippo:
+    config = replace(call.config, background=True)
+    with call.own(config, instead=idle_seconds is None) as hippo:
         serving.serve(
             hippo,
             host=host,

@@ -304,6 +304,8 @@ def messages(
     since: datetime | str | None,
     until: datetime | str | None,
     working: bool,
+    live: bool,
+    ids: Sequence[str] | None,
     limit: int,
 ) -> list[Message]:
     """The latest messages of the scope's channel (of every channel without one), oldest first.
@@ -314,21 +316,30 @@ def messages(
         since: Earliest time, inclusive.
         until: Latest time, exclusive.
         working: Only those of the working history.
+        live: Only those that no digest has read yet.
+        ids: Only those with these ids.
         limit: Maximum number.
     """
     limit = check_limit(limit)
     conditions = conversations.said_in(
         schema.message,
-        scope.space,
+        # By id alone: given a space too, SQLite would read all rows of the space.
+        scope.space if ids is None else None,
         channel=scope.channel,
         since=as_utc(since, name="since"),
         until=as_utc(until, name="until"),
     )
     if check_flag("working", working):
         conditions += working_history.INCLUDED
+    if check_flag("live", live):
+        conditions.append(schema.message.c.live.is_(True))
+    if ids is not None:
+        conditions.append(schema.message.c.id.in_(check_list("ids", ids)))
     with context.store.read() as connection:
-        found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
-    return found[::-1]
+        found = conversations.find_messages(
+            connection, *conditions, newest_first=True, limit=limit if ids is None else None
+        )
+    return [each for each in found if each.space == scope.space][:limit][::-1]
 
 
 def search_text(

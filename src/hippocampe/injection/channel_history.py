@@ -139,6 +139,16 @@ class Channel:
             self.active_at = at
             self._note(id)
 
+    def copy(self) -> "Channel":
+        """A copy for a turn that must not be remembered. Takes the lock."""
+        with self.lock:
+            return Channel(
+                turn=self.turn,
+                active_at=self.active_at,
+                last_given=dict(self.last_given),
+                _before=deque(self._before),
+            )
+
     def _note(self, id: str) -> None:
         self.last_given.pop(id, None)
         # Talk before the first turn counts as part of it.
@@ -163,6 +173,12 @@ class ChannelHistories:
             while len(self._channels) > MAX_CHANNELS:
                 self._channels.popitem(last=False)
         return found
+
+    def copy(self, scope: Scope) -> Channel:
+        """A copy of the history of a scope's channel; nothing changes."""
+        with self._lock:
+            found = self._channels.get(_name(scope))
+        return Channel() if found is None else found.copy()
 
     def restart(self, scope: Scope) -> None:
         """Drop the history of a scope's channel, whose reader has lost what it was given."""

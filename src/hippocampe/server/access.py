@@ -4,22 +4,29 @@ import hmac
 import ipaddress
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, get_args
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import HTTPException, Query, Request
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers, QueryParams
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
 from hippocampe.server import problems
+from hippocampe.server.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import ApiKey, Role, Scope
 
-PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
+LOGIN = "/login"
+PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", LOGIN})
 """Paths that need no key."""
+STATIC = "/static/"
+"""Files of the package, which need none either."""
+STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
 ROLES: tuple[Role, ...] = get_args(Role)
 
 BEARER = HTTPBearer(
@@ -31,12 +38,16 @@ BEARER = HTTPBearer(
 class Gate:
     """Lets a request through if its key is right; on loopback, also without one if no web page sent it.
 
+    The key comes in the header Authorization, or with the cookie of a login. A request with a cookie that
+    changes something also needs the token of that cookie, which pages of other sites cannot read.
+
     A page of another site can make a browser send requests to loopback, also under a name that the page's
     own DNS answers with 127.0.0.1. The browser then sends that name as Host, and the page as Origin.
 
     Args:
         app: The application behind it.
         hippo: Knows the keys.
+        sessions: Knows the logins.
         loopback: Whether only programs of this machine can connect.
         keyless: Whether they then need no key.
         token: What programs of the user that runs the server send instead of a key; it opens everything.
@@ -46,6 +57,7 @@ class Gate:
         self,
         app: ASGIApp,
         hippo: AsyncHippocampe,
+        sessions: Sessions,
         *,
         loopback: bool,
         keyless: bool,
@@ -53,6 +65,7 @@ class Gate:
     ) -> None:
         self._app = app
         self._hippo = hippo
+        self._sessions = sessions
         self._loopback = loopback
         self._keyless = loopback and keyless
         self._token = token
@@ -62,16 +75,19 @@ class Gate:
             headers = Headers(scope=connection)
             try:
                 problem = self._foreign(headers) if self._loopback else None
-                if problem is None and connection["path"] not in PUBLIC:
+                if problem is None and not _public(connection["path"]):
                     secret = _secret(headers)
                     state = connection.setdefault("state", {})
                     state["owner"] = self._is_token(secret)
-                    state["key"], problem = await self._key(secret, owner=state["owner"])
+                    state["key"] = None
+                    if not state["owner"]:
+                        state["key"], problem = await self._key(
+                            secret, headers, connection["method"]
+                        )
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
             if problem is not None:
-                more = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
-                await problems.response(problem, more)(connection, receive, send)
+                await _refusal(problem, connection, headers)(connection, receive, send)
                 return
         await self._app(connection, receive, send)
 
@@ -95,9 +111,14 @@ class Gate:
         return hmac.compare_digest(secret.encode(), self._token.encode())
 
     async def _key(
-        self, secret: str | None, *, owner: bool
+        self, secret: str | None, headers: Headers, method: str
     ) -> tuple[ApiKey | None, problems.Problem | None]:
-        if owner or (secret is None and self._keyless):
+        if secret is None and (login := await self._login(headers)) is not None:
+            session, key = login
+            if method in SAFE_METHODS or self._sessions.genuine(session, headers.get(TOKEN_HEADER)):
+                return key, None
+            return None, problems.of_status(403, STALE_PAGE)
+        if secret is None and self._keyless:
             return None, None
         key = None if secret is None else await self._hippo.find_key(secret)
         if key is not None:
@@ -107,6 +128,40 @@ class Gate:
             "this server needs a key: send Authorization: Bearer with one that hippocampe keys create "
             "printed and that was not revoked.",
         )
+
+    async def _login(self, headers: Headers) -> tuple[str, ApiKey] | None:
+        """The login that a request belongs to, and its key."""
+        session = session_of(headers)
+        secret = self._sessions.secret(session)
+        if secret is None:
+            return None
+        key = await self._hippo.find_key(secret)
+        if key is None:
+            self._sessions.close(session)
+            return None
+        return session, key
+
+
+def session_of(headers: Headers) -> str:
+    """The value of the cookie of a browser; empty if it sent none."""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+
+
+def _public(path: str) -> bool:
+    return path in PUBLIC or path.startswith(STATIC)
+
+
+def _refusal(problem: problems.Problem, connection: Connection, headers: Headers) -> Response:
+    """A problem; a browser that needs a key is led to the login."""
+    if problem.status != 401:
+        return problems.response(problem)
+    if "hx-request" in headers:
+        return problems.response(problem, {"HX-Redirect": LOGIN})
+    if connection["method"] == "GET" and "text/html" in headers.get("accept", ""):
+        query = connection["query_string"].decode("latin-1")
+        target = connection["path"] + (f"?{query}" if query else "")
+        return RedirectResponse(f"{LOGIN}?next={quote(target, safe='')}", 303)
+    return problems.response(problem, {"WWW-Authenticate": "Bearer"})
 
 
 def _secret(headers: Headers) -> str | None:

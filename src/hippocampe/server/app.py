@@ -10,6 +10,8 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import memories, memory_panel, operation, problems, turns, verbs
 from hippocampe.server.access import BEARER, BodyLimit, Gate
 from hippocampe.server.mcp import endpoint
+from hippocampe.server.pages import site
+from hippocampe.server.sessions import Sessions
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""
@@ -48,13 +50,24 @@ def create_app(
     )
     app.state.hippo = awaited
     app.state.probe = operation.Probe(awaited)
+    app.state.sessions = Sessions()
+    app.state.loopback = loopback
     for part in (memories, turns, memory_panel, verbs):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
+    site.install(app)
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
-    app.add_middleware(Gate, hippo=awaited, loopback=loopback, keyless=keyless, token=token)
+    app.add_middleware(
+        Gate,
+        hippo=awaited,
+        sessions=app.state.sessions,
+        loopback=loopback,
+        keyless=keyless,
+        token=token,
+    )
+    app.add_middleware(site.Headers)
     return app
 
 

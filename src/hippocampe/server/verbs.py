@@ -32,6 +32,7 @@ OF_A_ROLE: Mapping[Role, frozenset[str]] = {
             *("recall", "recent", "memories", "users", "subjects", "get", "history", "neighbours"),
             *("reviews", "facts", "before_turn", "messages", "search_text", "notes", "settings"),
             *("retrievals", "jobs", "names", "usage", "check_budget", "now", "stats"),
+            *("preview", "replay", "retrieval", "activity", "graph", "costs"),
         }
     ),
     "write": frozenset(

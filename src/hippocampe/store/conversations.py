@@ -225,15 +225,17 @@ def _of_driver(row: Sequence[Any]) -> Turn:
 
 def said_in(
     table: Table,
-    space: str,
+    space: str | None,
     *,
     author: str | None = None,
     channel: str | None,
     since: datetime | None,
     until: datetime | None,
 ) -> list[ColumnElement[bool]]:
-    """Conditions on turns or messages by author, channel and time; `until` is exclusive."""
-    conditions = [table.c.space == space]
+    """Conditions on turns or messages by space, author, channel and time; `until` is exclusive."""
+    conditions: list[ColumnElement[bool]] = []
+    if space is not None:
+        conditions.append(table.c.space == space)
     if author is not None:
         conditions.append(table.c.author == author)
     if channel is not None:
