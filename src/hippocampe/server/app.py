@@ -6,8 +6,10 @@ from fastapi.routing import APIRoute
 from hippocampe import __version__
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server import memories, memory_panel, operation, problems, turns
+from hippocampe.server import memories, memory_panel, operation, problems, proxy, turns
 from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.openai_form import OpenAIErrors
+from hippocampe.server.upstream import Upstream
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""
@@ -36,12 +38,15 @@ def create_app(hippo: AsyncHippocampe | Hippocampe, *, loopback: bool = False) -
     )
     app.state.hippo = awaited
     app.state.probe = operation.Probe(awaited)
-    for part in (memories, turns, memory_panel):
+    config = awaited.sync.config
+    app.state.upstream = Upstream(config.upstream_url, config.upstream_key, loopback=loopback)
+    for part in (memories, turns, memory_panel, proxy):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     problems.install(app)
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
     app.add_middleware(Gate, hippo=awaited, loopback=loopback)
+    app.add_middleware(OpenAIErrors)
     return app
 
 
