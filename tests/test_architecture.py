@@ -42,7 +42,7 @@ ALLOWED: dict[str, str] = {
     " distillation jobs lifecycle",
     "aio": "types config injection hippocampe",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types model engine injection hippocampe aio companion",
+    "server": "errors types model store engine injection hippocampe aio companion",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"

@@ -1,7 +1,8 @@
 """Who may do what: keys, roles, spaces, and the web pages that may not use a server on loopback."""
 
+import asyncio
 import ipaddress
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit
 
@@ -21,6 +22,9 @@ from hippocampe.types import ApiKey, Role, Scope
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Paths that need no key."""
 PROXY = "/v1/"
+BODY_SECONDS = 20.0
+"""Time that a body has to come, and the bytes a second that give it more."""
+SLOWEST = 32 * 1024
 ROLES: tuple[Role, ...] = get_args(Role)
 
 BEARER = HTTPBearer(
@@ -96,41 +100,54 @@ class Gate:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, before they are read or as soon as they are.
+    """Refuses bodies that are too large, or come too slowly, as soon as they are.
 
     Args:
         app: The application behind it.
         most: Bytes of the largest body.
+        larger: Bytes of the largest body by path, where they are more.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
         self._app = app
         self._most = most
+        self._larger = larger
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
+        most = self._larger.get(connection["path"], self._most)
         length = Headers(scope=connection).get("content-length", "")
-        if length.isdecimal() and int(length) > self._most:
-            problem = problems.of_status(413, self._refusal)
+        if length.isdecimal() and int(length) > most:
+            problem = problems.of_status(413, _too_large(most))
             await problems.response(problem)(connection, receive, send)
             return
-        read = 0
+        loop = asyncio.get_running_loop()
+        started, read, complete = loop.time(), 0, False
 
         async def counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(started + BODY_SECONDS + read / SLOWEST):
+                    message = await receive()
+            except TimeoutError as exc:
+                raise HTTPException(
+                    408, "the body came too slowly: send it again.", {"Connection": "close"}
+                ) from exc
             read += len(message.get("body", b""))
-            if read > self._most:
-                raise HTTPException(413, self._refusal)
+            complete = not message.get("more_body", False)
+            if read > most:
+                raise HTTPException(413, _too_large(most))
             return message
 
         await self._app(connection, counted, send)
 
-    @property
-    def _refusal(self) -> str:
-        return f"the body has more than {self._most:,} bytes: split what it holds."
+
+def _too_large(most: int) -> str:
+    return f"the body has more than {most:,} bytes: split what it holds."
 
 
 def _names_loopback(url: str) -> bool:
