@@ -21,7 +21,8 @@ def _awaited(
 ) -> Callable[Concatenate["AsyncHippocampe", P], Coroutine[Any, Any, T]]:
     @functools.wraps(verb)
     async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(verb, self.sync, *args, **kwargs)
+        # By name: the door may be one to another process.
+        return await asyncio.to_thread(getattr(self.sync, verb.__name__), *args, **kwargs)
 
     return awaited
 
@@ -30,7 +31,7 @@ class AsyncHippocampe:
     """`Hippocampe` for asynchronous hosts: the same verbs, arguments, results and errors.
 
     Args:
-        sync: The door that does the work.
+        sync: The door that does the work, here or in another process.
     """
 
     def __init__(self, sync: Hippocampe) -> None:
@@ -56,6 +57,7 @@ class AsyncHippocampe:
     restore = _awaited(Hippocampe.restore)
     associate = _awaited(Hippocampe.associate)
     neighbours = _awaited(Hippocampe.neighbours)
+    graph = _awaited(Hippocampe.graph)
     reviews = _awaited(Hippocampe.reviews)
     settle = _awaited(Hippocampe.settle)
     facts = _awaited(Hippocampe.facts)
@@ -69,16 +71,20 @@ class AsyncHippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
+        if not isinstance(self.sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return await asyncio.to_thread(self.sync.before_turn, message, scope=scope, role=role)
         # The wait for the rest of a burst takes no thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
-        begun = await asyncio.to_thread(begin, message, scope=scope, role=role)
+        begun = await asyncio.to_thread(begin, message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         await asyncio.sleep(begun.wait_seconds)
         return await asyncio.to_thread(end, begun, scope=scope)
 
     after_turn = _awaited(Hippocampe.after_turn)
+    preview = _awaited(Hippocampe.preview)
     digest = _awaited(Hippocampe.digest)
     compact = _awaited(Hippocampe.compact)
     extract = _awaited(Hippocampe.extract)
@@ -91,6 +97,8 @@ class AsyncHippocampe:
     settings = _awaited(Hippocampe.settings)
     update_settings = _awaited(Hippocampe.update_settings)
     retrievals = _awaited(Hippocampe.retrievals)
+    retrieval = _awaited(Hippocampe.retrieval)
+    replay = _awaited(Hippocampe.replay)
     jobs = _awaited(Hippocampe.jobs)
     run_jobs = _awaited(Hippocampe.run_jobs)
     retry_job = _awaited(Hippocampe.retry_job)
@@ -98,6 +106,7 @@ class AsyncHippocampe:
     names = _awaited(Hippocampe.names)
     check_budget = _awaited(Hippocampe.check_budget)
     record_usage = _awaited(Hippocampe.record_usage)
+    costs = _awaited(Hippocampe.costs)
     now = _awaited(Hippocampe.now)
     create_key = _awaited(Hippocampe.create_key)
     keys = _awaited(Hippocampe.keys)
@@ -105,6 +114,7 @@ class AsyncHippocampe:
     find_key = _awaited(Hippocampe.find_key)
     announce = _awaited(Hippocampe.announce)
     stats = _awaited(Hippocampe.stats)
+    activity = _awaited(Hippocampe.activity)
     verify = _awaited(Hippocampe.verify)
     reindex = _awaited(Hippocampe.reindex)
     backup = _awaited(Hippocampe.backup)

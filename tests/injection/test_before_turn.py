@@ -31,7 +31,8 @@ from hippocampe.errors import (
     StoreError,
 )
 from hippocampe.ingest.notes import sync
-from hippocampe.injection import before_turn, channel_history, warmup
+from hippocampe.injection import channel_history, warmup
+from hippocampe.injection import turn as turn_step
 from hippocampe.injection.channel_history import Channel, ChannelHistories
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.protocols import Vectors
@@ -923,7 +924,7 @@ class TestFaults:
     ) -> None:
         hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
         with monkeypatch.context() as broken:
-            broken.setattr(before_turn, "render", None)
+            broken.setattr(turn_step, "render", None)
             for _ in range(2):
                 turn = hippo.before_turn("le four ?", scope=PHONE)
                 assert (turn.text, turn.trace.skipped) == ("", "failed")

@@ -56,7 +56,7 @@ def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
         ("POST", "/api/chat", {"message": "rhubarbe"}, "write"),
         ("GET", "/api/jobs", None, "read"),
         ("POST", "/api/jobs/run", None, "admin"),
-        ("POST", f"/api/jobs/{id}/retry", None, "write"),
+        ("POST", f"/api/jobs/{id}/retry", None, "admin"),
         ("GET", "/api/usage", None, "read"),
         ("GET", "/api/notes", None, "read"),
         ("POST", "/api/notes/refresh", None, "write"),

@@ -36,6 +36,15 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, help="The port; 0 chooses a free one.")
     ] = PORT,
+    idle_seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--stop-when-idle",
+            min=1,
+            metavar="SECONDS",
+            help="Stop after this long without a request, and open to programs of this user only.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
     try:
@@ -47,9 +56,14 @@ def serve(
     log = logging.StreamHandler()
     log.setFormatter(serving.WithoutMessages("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[log])
-    with call.open(replace(call.config, background=True)) as hippo:
+    config = replace(call.config, background=True)
+    with call.own(config, instead=idle_seconds is None) as hippo:
         serving.serve(
-            hippo, host=host, port=port, started=lambda at: terminal.out(show.started(at))
+            hippo,
+            host=host,
+            port=port,
+            started=lambda at: terminal.out(show.started(at)),
+            idle_seconds=idle_seconds,
         )
 
 

@@ -77,6 +77,9 @@ class ComingTurn(Body):
     message: HostMessage | list[HostMessage] = Field(examples=["Je bois quoi ce soir ?"])
     role: str = "user"
     explain: bool = Field(default=False, description="Whether the trace has all candidates.")
+    fresh: bool = Field(
+        default=False, description="Whether the model's context is new: all may be given again."
+    )
 
 
 class Exchange(Body):
@@ -87,6 +90,9 @@ class Exchange(Body):
     assistant: str = "assistant"
     at: str | None = None
     tool_results: list[str] = []
+    external_id: str | None = Field(
+        default=None, description="Its id in the host; a repeat returns the stored turn."
+    )
 
 
 class LiveMessage(Body):

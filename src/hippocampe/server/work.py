@@ -29,7 +29,7 @@ async def run_jobs(hippo: Door, scope: Admin) -> list[JobRun]:
 
 
 @router.post("/jobs/{id}/retry")
-async def retry_job(hippo: Door, scope: Writer, id: str) -> JobRun:
+async def retry_job(hippo: Door, scope: Admin, id: str) -> JobRun:
     """Make a failed or parked run due now, with all its attempts."""
     return await hippo.retry_job(id, scope=scope)
 
