@@ -29,7 +29,7 @@ CHECKS: list[Any] = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 6
+EXAMPLES = 5
 
 
 def test_no_request_breaks_the_server(
@@ -45,9 +45,11 @@ def test_no_request_breaks_the_server(
     memory = open_hippo(embedder="hashed:32", model=MODEL)
     with served(memory, loopback=True) as url:
         document = httpx.get(f"{url}/openapi.json").json()
-        operations = schemathesis.openapi.from_dict(document).get_all_operations()
-        for operation in operations:
-            _try(operation.ok(), url)
+        for operation in (each for path in document["paths"].values() for each in path.values()):
+            # Wrong keys are tested elsewhere: here they would hide all else.
+            operation.pop("security", None)
+        for found in schemathesis.openapi.from_dict(document).get_all_operations():
+            _try(found.ok(), url)
 
 
 def _try(operation: Any, url: str) -> None:

@@ -24,7 +24,7 @@ from hippocampe.server.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessi
 from hippocampe.types import ApiKey, Role, Scope
 
 LOGIN = "/login"
-PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", LOGIN})
+PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
 """Paths that need no key."""
 PROXY = "/v1/"
 BODY_SECONDS = 20.0

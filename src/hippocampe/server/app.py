@@ -10,6 +10,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import (
     api_keys,
     chat,
+    docs,
     memories,
     memory_panel,
     operation,
@@ -81,6 +82,7 @@ def create_app(
     ):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
+    app.include_router(docs.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
     site.install(app)
     problems.install(app)

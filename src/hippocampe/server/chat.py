@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from hippocampe.companion import AsyncCompanion, Event
 
 EVENTS = "text/event-stream"
+EVENT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["text", "tool_called", "tool_returned", "reply", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+"""One event, in the OpenAPI document."""
 
 
 class Answering:
@@ -91,7 +99,7 @@ class _Stream(StreamingResponse):
             "a problem.",
             "content": {
                 EVENTS: {
-                    "schema": {"type": "string"},
+                    "itemSchema": EVENT,
                     "example": 'event: text\ndata: {"text": "Du thé vert", "restart": false}\n\n',
                 }
             },

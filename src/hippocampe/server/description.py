@@ -1,12 +1,16 @@
 """The OpenAPI document: what FastAPI knows, with an example of each answer and what all endpoints share."""
 
+import inspect
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from fastapi import FastAPI
 
+from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import idempotency
 from hippocampe.server.versions import HEADER
+from hippocampe.types import Settings
 
 Schema = dict[str, Any]
 
@@ -52,6 +56,19 @@ _EXAMPLES: Mapping[str, object] = {
 }
 """Values by the name of a field; others are made from the schema."""
 
+_EXPLAINED: Mapping[str, object] = {
+    "NewMemory": Hippocampe.remember,
+    "MemoryChanges": Hippocampe.remember,
+    "Question": Hippocampe.recall,
+    "ComingTurn": Hippocampe.before_turn,
+    "Exchange": Hippocampe.after_turn,
+    "LiveMessage": Hippocampe.observe,
+    "KeyToMake": Hippocampe.create_key,
+    "SettingsChanges": Settings,
+}
+"""What explains the fields of a body."""
+_SUCCESS = "Successful Response"
+
 
 def describe(app: FastAPI) -> None:
     """Complete the OpenAPI document of an application."""
@@ -60,6 +77,8 @@ def describe(app: FastAPI) -> None:
     def completed() -> Schema:
         if app.openapi_schema is None:
             document = made()
+            for name, explained in _EXPLAINED.items():
+                _explain(document["components"]["schemas"][name], explained)
             for path, methods in document["paths"].items():
                 for method, operation in methods.items():
                     _complete(document, path, method.upper(), operation)
@@ -68,8 +87,22 @@ def describe(app: FastAPI) -> None:
     app.openapi = completed  # type: ignore[method-assign]
 
 
+def _explain(body: Schema, explained: object) -> None:
+    """Describe the fields of a body as the library describes its arguments."""
+    text = inspect.getdoc(explained) or ""
+    said = re.findall(r"^    (\w+): (.+(?:\n {6,}.+)*)", text, re.MULTILINE)
+    meanings = {
+        name: re.sub(r"\s+", " ", meaning).replace("None", "null") for name, meaning in said
+    }
+    for name, field in body["properties"].items():
+        if name in meanings:
+            field.setdefault("description", meanings[name])
+
+
 def _complete(document: Schema, path: str, method: str, operation: Schema) -> None:
     for status, answer in operation["responses"].items():
+        if answer["description"] == _SUCCESS:
+            answer["description"] = "It is done."
         content = answer.get("content", {}).get("application/json")
         if (
             status.startswith("2")
