@@ -45,7 +45,8 @@ ALLOWED: dict[str, str] = {
     "wire": "",
     "remote": "errors types config system wire",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types config system wire language validation engine injection hippocampe aio",
+    "server": "errors types config system wire language validation model store engine injection hippocampe aio"
+    " companion",
     "hooks": "errors config system remote",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",

@@ -18,12 +18,14 @@ from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
+from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
+from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.jobs import ledger
@@ -160,6 +162,16 @@ class Hippocampe:
     def read_only(self) -> bool:
         """Whether it was opened read-only."""
         return self._follow is not None
+
+    @property
+    def channels(self) -> ChannelHistories:
+        """What each channel was given, for hosts whose messages do not keep their injections."""
+        return self._turns.channels
+
+    @property
+    def replies(self) -> Replies:
+        """What the server replied to writes, for clients that send one again."""
+        return Replies(lambda: self._context)
 
     def _read(
         self,
@@ -1459,16 +1471,19 @@ class Hippocampe:
         scope: Scope,
         format: str | None = None,
         timezone: str = "Europe/Paris",
+        one_space: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Read real talk, or an export of ours. What is already there is not added twice.
 
         Args:
             path: The file.
-            scope: The space it goes to, and the channel of messages that name none.
+            scope: The space and the channel of messages that name none.
             format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
                 detected from the file.
             timezone: Timezone of times without one.
+            one_space: Leave out messages that name another space, and report them as problems;
+                otherwise they go to the space that they name.
             progress: Called while messages are stored.
 
         Raises:
@@ -1482,6 +1497,7 @@ class Hippocampe:
                 scope=scope,
                 format=format,
                 timezone=timezone,
+                one_space=one_space,
                 progress=progress,
             ),
             scope,
