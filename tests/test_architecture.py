@@ -43,7 +43,7 @@ ALLOWED: dict[str, str] = {
     " distillation jobs lifecycle",
     "aio": "types system config injection hippocampe",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types config system validation engine injection hippocampe aio",
+    "server": "errors types config system validation model engine injection hippocampe aio companion",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config config_sources system language embed model engine ingest curation jobs lifecycle hippocampe"

@@ -24,6 +24,7 @@ from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn
 from hippocampe.injection.burst import Burst
+from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.jobs import ledger
@@ -157,6 +158,11 @@ class Hippocampe:
     def read_only(self) -> bool:
         """Whether it was opened read-only."""
         return self._follow is not None
+
+    @property
+    def channels(self) -> ChannelHistories:
+        """What each channel was given, for hosts whose messages do not keep their injections."""
+        return self._turns.channels
 
     def _read(
         self,

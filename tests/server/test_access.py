@@ -45,7 +45,8 @@ def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
 
 def test_the_table_has_every_endpoint(client: httpx.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
-    described = sum(len(methods) for path, methods in paths.items() if not path.endswith("z"))
+    own = [path for path in paths if not path.endswith("z") and not path.startswith("/v1/")]
+    described = sum(len(paths[path]) for path in own)
     assert len(endpoints("", "")) == described
 
 

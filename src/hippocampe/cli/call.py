@@ -59,9 +59,7 @@ class Call:
     @property
     def config(self) -> Config:
         # The process ends after one command: background work and reading notes would not pay.
-        return replace(
-            self.loaded.config, background=False, notes_folder=None, obsidian_url=None
-        )
+        return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
 
     @property
     def lasting_config(self) -> Config:

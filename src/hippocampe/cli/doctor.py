@@ -56,7 +56,7 @@ def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
         ("data", lambda: _data(config)),
         ("server", lambda: reach.server(config)),
         ("embedder", lambda: reach.embedder(config)),
-        ("upstream", lambda: reach.upstream(upstream_url, upstream_key)),
+        ("upstream", lambda: reach.upstream(config.upstream_url, config.upstream_key)),
         ("notes", lambda: reach.notes(config)),
     ):
         about_to(name)

@@ -13,12 +13,14 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.engine.api_keys import PREFIX
 from hippocampe.errors import HippocampeError
 from hippocampe.server import problems
 from hippocampe.types import ApiKey, Role, Scope
 
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """Paths that need no key."""
+PROXY = "/v1/"
 ROLES: tuple[Role, ...] = get_args(Role)
 
 BEARER = HTTPBearer(
@@ -50,7 +52,7 @@ class Gate:
             try:
                 problem = self._foreign(headers) if self._loopback else None
                 if problem is None and connection["path"] not in PUBLIC:
-                    key, problem = await self._key(headers)
+                    key, problem = await self._key(headers, connection["path"])
                     connection.setdefault("state", {})["key"] = key
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
@@ -74,11 +76,15 @@ class Gate:
             return problems.of_status(403, "a web page of another site may not use this server.")
         return None
 
-    async def _key(self, headers: Headers) -> tuple[ApiKey | None, problems.Problem | None]:
+    async def _key(
+        self, headers: Headers, path: str
+    ) -> tuple[ApiKey | None, problems.Problem | None]:
         given = headers.get("authorization")
-        if given is None and self._loopback:
-            return None, None
         scheme, _, secret = (given or "").partition(" ")
+        # A client of the proxy always sends a key, which may be that of its provider.
+        of_provider = path.startswith(PROXY) and not secret.strip().startswith(PREFIX)
+        if self._loopback and (given is None or of_provider):
+            return None, None
         key = await self._hippo.find_key(secret.strip()) if scheme.lower() == "bearer" else None
         if key is not None:
             return key, None
@@ -151,21 +157,36 @@ def needs(role: Role) -> Callable[..., Coroutine[Any, Any, Scope]]:
         user: Annotated[str | None, _label("Who speaks.")] = None,
         channel: Annotated[str | None, _label("Where they speak.")] = None,
     ) -> Scope:
-        key: ApiKey | None = request.state.key
-        if key is not None:
-            if ROLES.index(key.role) < ROLES.index(role):
-                raise HTTPException(
-                    403, f"this needs a key with the role {role}; this one has the role {key.role}."
-                )
-            if space not in (None, key.space):
-                raise HTTPException(
-                    403, "the key does not open this space: leave space out, or use another key."
-                )
-            space = key.space
+        space = permitted(request, role, space)
         _check_parameters(request)
-        return Scope(space="default" if space is None else space, user=user, channel=channel)
+        return Scope(space=space, user=user, channel=channel)
 
     return scope
+
+
+def permitted(request: Request, role: Role, space: str | None) -> str:
+    """The space of a request, whose key must have a role, or one above.
+
+    Args:
+        request: The request.
+        role: The role that it needs.
+        space: The space that it names, if any.
+
+    Raises:
+        HTTPException: The key does not allow it.
+    """
+    key: ApiKey | None = request.state.key
+    if key is None:
+        return "default" if space is None else space
+    if ROLES.index(key.role) < ROLES.index(role):
+        raise HTTPException(
+            403, f"this needs a key with the role {role}; this one has the role {key.role}."
+        )
+    if space not in (None, key.space):
+        raise HTTPException(
+            403, "the key does not open this space: leave space out, or use another key."
+        )
+    return key.space
 
 
 def _check_parameters(request: Request) -> None:
