@@ -12,11 +12,14 @@ import uvicorn
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
+from hippocampe.server.connection import Connection
 from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
+MAX_CONNECTIONS = 800
+"""Fewer than a process may have files open; more are answered 503."""
 
 
 class _Server(uvicorn.Server):
@@ -55,6 +58,9 @@ def serve(hippo: Hippocampe, *, host: str, port: int, started: Callable[[str], N
         served = ServedMemory(hippo)
         config = uvicorn.Config(
             create_app(served, loopback=loopback),
+            http=Connection,
+            ws="none",
+            limit_concurrency=MAX_CONNECTIONS,
             log_config=None,
             access_log=False,
             proxy_headers=False,
