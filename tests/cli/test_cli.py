@@ -24,9 +24,9 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import doctor, terminal
 from hippocampe.cli.app import app
 from hippocampe.cli.show import layout
-from hippocampe.cli.show.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.ingest import archive
+from hippocampe.language.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.store import sqlite

@@ -1,8 +1,9 @@
 """Numbers and times as a reader of a language writes them."""
 
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 
+from babel.dates import format_date
 from babel.numbers import format_decimal
 
 from hippocampe.language.humanize import clock_label, date_and_time, relative_time
@@ -29,3 +30,9 @@ def exact(at: datetime, *, zone: str, language: Language) -> str:
 def clock(at: datetime, *, now: datetime, zone: str, language: Language) -> str:
     """A short time: its hour, after its day and month: `17/01 10:23`."""
     return clock_label(at, zone, language, now=now)
+
+
+@lru_cache(maxsize=1_024)
+def day(at: date, language: Language, pattern: str) -> str:
+    """A day by a pattern of Unicode: `EEE` is `Sat`, `d MMM` is `17 Jan`."""
+    return format_date(at, pattern, locale=language)

@@ -12,17 +12,24 @@ from starlette.types import Scope as Connection
 from hippocampe.server.access import STATIC
 from hippocampe.server.log_tail import Listening, LogTail
 from hippocampe.server.pages import (
+    auto_retrieval,
     brain,
     costs,
     digesting,
+    facts,
     graph,
     jobs,
     live,
     login,
     logs,
+    memory,
+    memory_detail,
+    notes,
     overview,
+    playground,
     retrievals,
     reviews,
+    search,
 )
 
 STATIC_FOLDER = Path(__file__).parent.parent / "static"
@@ -30,6 +37,13 @@ HOME = "/overview"
 PAGES = (
     login,
     overview,
+    memory,
+    facts,
+    search,
+    auto_retrieval,
+    notes,
+    # Its path takes any name after /memory: it comes after the others.
+    memory_detail,
     brain,
     digesting,
     live,
@@ -39,6 +53,7 @@ PAGES = (
     costs,
     jobs,
     logs,
+    playground,
 )
 """The modules with a `router`, a page each."""
 

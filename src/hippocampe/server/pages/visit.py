@@ -8,8 +8,9 @@ in its place.
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal, get_args
+from zoneinfo import ZoneInfo
 
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
@@ -106,9 +107,17 @@ class Visit:
         """The hour of a time of today, or its day as well."""
         return formats.clock(at, now=self.now, zone=self.settings.timezone, language=self.language)
 
+    def here(self, at: datetime) -> datetime:
+        """A time in the timezone of the space."""
+        return at.astimezone(ZoneInfo(self.settings.timezone))
+
     def number(self, value: float, digits: int = 0) -> str:
         """A number with the signs of the language."""
         return formats.number(value, self.language, digits)
+
+    def day(self, at: date, pattern: str = "EEE d MMM") -> str:
+        """A day by a pattern of Unicode."""
+        return formats.day(at, self.language, pattern)
 
     # Answers
 

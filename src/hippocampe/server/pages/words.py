@@ -57,3 +57,41 @@ ROLES: Mapping[str, str] = {
     "write": marked("read and write"),
     "admin": marked("administrator"),
 }
+
+ASSOCIATIONS: Mapping[str, tuple[str, str]] = {
+    "updates": (marked("replaces"), marked("replaced by")),
+    "contradicts": (marked("contradicts"), marked("contradicted by")),
+    "related_to": (marked("related to"), marked("related to")),
+    "caused_by": (marked("caused by"), marked("cause of")),
+    "part_of": (marked("part of"), marked("whole of")),
+    "alias_of": (marked("another name of"), marked("also named")),
+}
+"""Associations, as seen from their source and from their target."""
+
+SKIPPED: Mapping[str, str] = {
+    "switched off": marked("Auto-retrieval is switched off."),
+    "nothing was said": marked("Nothing was said."),
+    "a message of the system": marked("It is a message of the system."),
+    "overloaded": marked("The server had too much to do."),
+    "failed": marked("It failed; the log of the server says where."),
+    "joined to a later message": marked("It was joined to a later message."),
+}
+"""Why no search was made for a turn; other reasons are shown as they are."""
+
+OUTCOMES: Mapping[str, str] = {
+    "injected": marked("given"),
+    "below_threshold": marked("below the threshold"),
+    "already_known": marked("given lately"),
+    "too_similar": marked("says the same as another"),
+    "too_many": marked("too many"),
+    "no_room": marked("no room in the budget"),
+}
+
+ROUTES: Mapping[str, str] = {
+    "identity": marked("who is who"),
+    "important": marked("important"),
+    "recent": marked("recent"),
+    "search": marked("found"),
+    "context": marked("always given"),
+}
+"""How a candidate of a turn was selected."""

@@ -15,6 +15,31 @@ document.addEventListener("keydown", (event) => {
   event.target.closest?.("form[data-edit]")?.querySelector("[data-cancel]")?.click();
 });
 
+// A form that is opened by a button, and one that is emptied once it is sent.
+document.addEventListener("click", (event) => {
+  const control = event.target.closest("[data-toggle]");
+  const form = control && document.getElementById(control.dataset.toggle);
+  if (!form) return;
+  form.hidden = !form.hidden;
+  const opener = document.querySelector(`[aria-controls="${form.id}"]`);
+  opener?.setAttribute("aria-expanded", String(!form.hidden));
+  if (form.hidden) opener?.focus();
+  else form.querySelector("textarea, input")?.focus();
+});
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  const form = event.detail.elt;
+  if (event.detail.successful && form.matches?.("[data-reset]")) {
+    form.reset();
+    form.querySelector("input:not([type=hidden])")?.focus();
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.target.closest?.("[data-submit]")?.form.requestSubmit();
+});
+
 document.addEventListener("htmx:afterSettle", (event) => {
   event.target.querySelector?.("[data-focus]")?.focus();
 });
