@@ -31,7 +31,8 @@ function start({ count, source, target, weight }) {
     }
     const done = simulation.alpha() <= simulation.alphaMin();
     postMessage({ places, done }, [places.buffer]);
-    if (!done) setTimeout(step, 0);
+    // The page draws between two steps, on machines with few cores too.
+    if (!done) setTimeout(step, 8);
   };
   step();
 }
