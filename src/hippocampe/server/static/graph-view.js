@@ -163,7 +163,7 @@ export class View {
   edges(c, ink, moving) {
     const { source, target } = this.data;
     const step = Math.max(1, Math.ceil(source.length / (moving ? MOVING_EDGES : STILL_EDGES)));
-    c.globalAlpha = Math.max(0.14, Math.min(0.7, this.scale * 0.4)) * (source.length > 8000 ? 0.6 : 1);
+    c.globalAlpha = Math.max(0.16, Math.min(0.7, this.scale * 0.4)) * Math.min(1, Math.max(0.25, 4000 / source.length) * (moving ? 2 : 1));
     c.strokeStyle = ink.edge;
     c.lineWidth = 0.6;
     c.beginPath();
