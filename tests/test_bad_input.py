@@ -180,6 +180,7 @@ def test_what_cannot_be_used_is_refused(
         lambda h: h.retry_job(MISSING, scope=HERE),
         lambda h: h.revoke_key(MISSING),
         lambda h: h.retrieval(MISSING, scope=HERE),
+        lambda h: h.replay(MISSING, scope=HERE),
     ],
 )
 def test_what_is_not_there_is_said(hashed: None, open_hippo: Any, act: Act) -> None:
@@ -273,6 +274,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "update_settings": ((), {"recent_hours": 3}),
     "retrievals": ((), {}),
     "retrieval": ((MISSING,), {}),
+    "replay": ((MISSING,), {}),
     "names": (("alex",), {}),
     "check_budget": ((), {}),
     "record_usage": ((), CALL),

@@ -94,6 +94,7 @@ class AsyncHippocampe:
     update_settings = _awaited(Hippocampe.update_settings)
     retrievals = _awaited(Hippocampe.retrievals)
     retrieval = _awaited(Hippocampe.retrieval)
+    replay = _awaited(Hippocampe.replay)
     jobs = _awaited(Hippocampe.jobs)
     run_jobs = _awaited(Hippocampe.run_jobs)
     retry_job = _awaited(Hippocampe.retry_job)

@@ -22,7 +22,7 @@ from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
-from hippocampe.injection import before_turn, preview
+from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
@@ -1105,6 +1105,19 @@ class Hippocampe:
                 context, self._turns.retrievals, id, scope=scope
             ),
             scope,
+        )
+
+    def replay(self, id: str, *, scope: Scope) -> Injection:
+        """Rebuild the injection of a logged turn, with what was known at its time.
+
+        Memories edited in place since have their present text; what was erased is missing, and so are live
+        messages that were digested. A trace explains the scores that come out the same again.
+
+        Raises:
+            NotFound: The log of the space has no entry with this id.
+        """
+        return self._read(
+            lambda context: replay.replay(context, self._turns, id, scope=scope), scope
         )
 
     # Background jobs

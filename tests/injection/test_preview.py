@@ -57,6 +57,28 @@ def test_what_a_turn_skips_is_skipped(hippo: Hippocampe) -> None:
     assert hippo.preview("on garde quoi ?", scope=HERE).trace.skipped == "switched off"
 
 
+class TestReplay:
+    def test_a_logged_turn_is_rebuilt_although_memories_changed(
+        self, hippo: Hippocampe, clock: FakeClock
+    ) -> None:
+        kept = hippo.remember("On garde PostgreSQL", scope=HERE, type="decision").memory
+        hippo.after_turn("Où est le tuba ?", "Dans la grange.", scope=Scope(channel="phone"))
+        given = hippo.before_turn("on garde PostgreSQL ? où est le tuba ?", scope=HERE)
+        again = hippo.replay(given.id, scope=HERE)
+        for one, other in zip(again.trace.considered, given.trace.considered, strict=True):
+            reasons = {each.name: each.contribution for each in one.recollection.why}
+            assert len(reasons) > 20
+            assert reasons == pytest.approx(
+                {each.name: each.contribution for each in other.recollection.why}, abs=0.05
+            )
+        clock.advance(days=3)
+        hippo.remember("On garde SQLite", scope=HERE, type="decision", replaces=[kept.id])
+        again = hippo.replay(given.id, scope=HERE)
+        assert (again.text, again.tokens) == (given.text, given.tokens)
+        assert contents(again) == contents(given) != set()
+        assert considered(again) == considered(given)
+
+
 class TestThen:
     def test_what_was_known_at_a_time(self, hippo: Hippocampe, clock: FakeClock) -> None:
         times: list[datetime] = []

@@ -54,13 +54,13 @@ def preview(
     if moment is None:
         channel = state.channels.copy(scope)
         return _preview(context, state, message, scope, role, note_sync, channel)
-    with _past(context, moment) as (then, past_state):
+    with past(context, moment) as (then, past_state):
         return _preview(then, past_state, message, scope, role, None, Channel())
 
 
 @contextmanager
-def _past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]:
-    """The services and the state of turns as of a time: the vectors known then are searched exactly."""
+def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]:
+    """The services, and a state of turns, as of a time: the vectors known then are searched exactly."""
     embedder, vocabulary = context.embedder, context.vocabulary
     with known_at(context.store, at) as store:
         index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)

@@ -43,6 +43,19 @@ def seconds_left(settings: Settings, stopwatch: Stopwatch) -> float:
     return max(settings.hook_timeout_ms - stopwatch.total(), 0) / 1000
 
 
+def search_request(scope: Scope, settings: Settings) -> RecallRequest:
+    """What the search of a turn may find."""
+    notes = settings.obsidian_context_enabled
+    return RecallRequest(
+        scope=scope,
+        limit=SEARCH_LIMIT,
+        min_score=least_score("live", settings),
+        min_results=MIN_SHOWN,
+        collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
+        channel=scope.channel if settings.channel_scope else None,
+    )
+
+
 class _Abandoned(Exception):
     """The turn no longer waits for this search."""
 
@@ -208,15 +221,7 @@ class Turn:
 
     def _search(self) -> _PathResult:
         """Search memories, talk, live messages and notes for the message."""
-        notes = self.settings.obsidian_context_enabled
-        request = RecallRequest(
-            scope=self.scope,
-            limit=SEARCH_LIMIT,
-            min_score=least_score("live", self.settings),
-            min_results=MIN_SHOWN,
-            collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
-            channel=self.scope.channel if self.settings.channel_scope else None,
-        )
+        request = search_request(self.scope, self.settings)
         outages, stopwatch = self.context.outages, _SearchStopwatch(self.abandoned)
         missing: list[str] = []
         try:

@@ -43,6 +43,11 @@ class _Server(uvicorn.Server):
         if self.started:
             self._on_start()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The streams of the log have no end of their own: stopping would wait for them.
+        self.config.app.state.log_tail.ended.set()  # pyright: ignore[reportFunctionMemberAccess, reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        await super().shutdown(sockets)
+
 
 def serve(hippo: Hippocampe, *, host: str, port: int, started: Callable[[str], None]) -> None:
     """Serve a memory over HTTP until SIGINT or SIGTERM; requests under way are finished.
