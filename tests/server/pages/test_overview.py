@@ -56,9 +56,9 @@ def test_what_was_given_and_learnt(reader: Reader, lived: Hippocampe) -> None:
 def test_a_pair_is_decided_and_taken_back(
     reader: Reader, lived: Hippocampe, clock: FakeClock
 ) -> None:
-    first = lived.remember("Owen has a red sailing boat", scope=LOBBY).memory
+    first = lived.remember("Nina paints her small wooden boat", scope=LOBBY).memory
     clock.advance(hours=1)
-    lived.remember("Owen has a blue sailing boat", scope=LOBBY)
+    lived.remember("Nina sells her small wooden boat", scope=LOBBY)
     assert len(lived.reviews(scope=LOBBY)) == 1
     page = reader.open("/overview")
     page.get_by_role("button", name="Keep the newer one").click()
