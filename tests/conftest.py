@@ -12,7 +12,7 @@ import pytest
 
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.config import MODELS
+from hippocampe.config import MODELS, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.testing import ModelServer
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def scope() -> Scope:
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests never use the models of the machine."""
-    for name in MODELS.values():
+    for name in (*MODELS.values(), UPSTREAM_URL, UPSTREAM_KEY):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -25,6 +25,7 @@ def served(hippo: Hippocampe, *, loopback: bool) -> Iterator[str]:
 
     server = Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -18,6 +18,9 @@ MODELS = {
     "background_model": "HIPPOCAMPE_BACKGROUND_MODEL",
 }
 """The environment variables that replace the settings of language models."""
+UPSTREAM_URL = "HIPPOCAMPE_UPSTREAM_URL"
+UPSTREAM_KEY = "HIPPOCAMPE_UPSTREAM_KEY"
+"""The environment variables that replace `upstream_url` and `upstream_key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,16 @@ class Config:
         background_model: The language model of extraction, digests, summaries and reviews. Default:
             `HIPPOCAMPE_BACKGROUND_MODEL`, or `model`.
         model_timeout: Seconds before one request to a language model is given up.
+        request_rate: Requests a second that a key of the server may send for long.
+        request_burst: Requests that it may send at once.
+        upstream_url: Base URL of the server that the proxy passes chat completions on to, such as
+            `https://api.openai.com/v1`. Default: `HIPPOCAMPE_UPSTREAM_URL`; without any, there is no
+            proxy.
+        upstream_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_KEY`.
 
     Raises:
-        InvalidInput: `database_url` is given, or the settings of notes or of language models cannot be used.
+        InvalidInput: `database_url` is given, or the settings of notes, of language models or of the
+            proxy cannot be used.
     """
 
     folder: Path
@@ -87,6 +97,10 @@ class Config:
     fallback_model: str | None = None
     background_model: str | None = None
     model_timeout: float = 60.0
+    request_rate: float = 50.0
+    request_burst: int = 200
+    upstream_url: str | None = None
+    upstream_key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())
@@ -100,11 +114,22 @@ class Config:
             object.__setattr__(self, name, chosen)
         if self.model_timeout <= 0:
             raise InvalidInput(f"model_timeout must be above 0 seconds, not {self.model_timeout}.")
+        if self.request_rate <= 0 or self.request_burst < 1:
+            raise InvalidInput("request_rate and request_burst must be above 0.")
         if self.database_url is not None:
             raise InvalidInput(
                 "database_url cannot be used: PostgreSQL is not supported yet. Leave it out and give a "
                 "folder; the data is kept there, in SQLite."
             )
+        upstream = self.upstream_url or os.environ.get(UPSTREAM_URL, "").strip() or None
+        object.__setattr__(self, "upstream_url", _checked_upstream(upstream))
+        key = self.upstream_key or os.environ.get(UPSTREAM_KEY, "").strip() or None
+        if key is not None and not _sendable(key):
+            raise InvalidInput(
+                "upstream_key cannot be sent: a key is ASCII, without spaces. Copy it again to upstream_key "
+                f"or the environment variable {UPSTREAM_KEY}."
+            )
+        object.__setattr__(self, "upstream_key", key)
         if self.notes_folder is not None:
             object.__setattr__(self, "notes_folder", Path(self.notes_folder).expanduser())
         if isinstance(self.notes_ignored, str):
@@ -145,13 +170,28 @@ class Config:
         return self.folder / "hippocampe.db"
 
 
-def _check_url(url: str, insecure: bool) -> None:
+def _checked_upstream(url: str | None) -> str | None:
+    if url is not None and _address(url) is None:
+        raise InvalidInput(
+            "upstream_url must be http:// or https:// with a host, without a user or a query, such as "
+            f"https://api.openai.com/v1: the key goes to upstream_key or {UPSTREAM_KEY}."
+        )
+    return None if url is None else url.rstrip("/")
+
+
+def _address(url: str) -> SplitResult | None:
+    """The parts of a URL of HTTP; None if it is none, or has a user, a query or a fragment."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and _plain(parts)
     except ValueError:
-        usable, parts = False, None
-    if not usable or parts is None:
+        return None
+    return parts if usable else None
+
+
+def _check_url(url: str, insecure: bool) -> None:
+    parts = _address(url)
+    if parts is None:
         raise InvalidInput(
             "obsidian_url must be https:// with a host, without a user or a query, such as "
             "https://127.0.0.1:27124."
@@ -165,13 +205,18 @@ def _check_url(url: str, insecure: bool) -> None:
 
 def _plain(parts: SplitResult) -> bool:
     # Reading the port checks it.
-    return parts.port != 0 and not (parts.username or parts.password or parts.query)
+    more = parts.username or parts.password or parts.query or parts.fragment
+    return parts.port != 0 and not more
+
+
+def _sendable(key: str) -> bool:
+    return bool(key) and key.isascii() and key.isprintable() and " " not in key
 
 
 def _checked_key(key: str | None) -> str:
     key = (key or "").strip()
     # What is wrong with it is not said by showing it.
-    if not key or not key.isascii() or not key.isprintable() or " " in key:
+    if not _sendable(key):
         raise InvalidInput(
             "obsidian_url needs a key, in ASCII and without spaces: copy it from the plugin's settings "
             f"to obsidian_key or the environment variable {OBSIDIAN_KEY}."

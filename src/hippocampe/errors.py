@@ -12,6 +12,7 @@
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
     │   └── StoreTooNew       the data was written by a later version
     ├── FolderInUse           another process owns the data folder
+    ├── ServerUnavailable     the server of the memory cannot be reached
     ├── NotesUnavailable      the notes cannot be read; the rest works
     ├── IndexUnavailable      the vector index cannot be used; the store works
     ├── EmbedderError         text cannot be embedded
@@ -74,6 +75,10 @@ class FolderInUse(HippocampeError):
     """Another process owns the data folder."""
 
 
+class ServerUnavailable(HippocampeError):
+    """The server of the memory cannot be reached or used: address, key, version."""
+
+
 class NotesUnavailable(HippocampeError):
     """The notes cannot be read: folder, server, key, certificate or package; the rest works."""
 
@@ -108,3 +113,7 @@ class InvalidAnswer(ModelError):
 
 class BudgetSpent(ModelError):
     """The daily budget of the space for language models is spent."""
+
+
+class Overloaded(HippocampeError):
+    """The server has as much to do as it can; the same request can succeed in a moment."""

@@ -14,16 +14,18 @@ from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.distillation import compaction, extraction
 from hippocampe.distillation import digest as digest_step
-from hippocampe.engine import api_keys, model_calls
+from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
+from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
+from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.jobs import ledger
@@ -35,6 +37,7 @@ from hippocampe.types import (
     UNSET,
     ApiKey,
     Association,
+    AuditEntry,
     Compacted,
     Cost,
     Counts,
@@ -68,6 +71,7 @@ from hippocampe.types import (
     Stats,
     Unset,
     Verification,
+    Vitals,
 )
 from hippocampe.validation import check_id, check_path, check_scope
 
@@ -158,6 +162,16 @@ class Hippocampe:
     def read_only(self) -> bool:
         """Whether it was opened read-only."""
         return self._follow is not None
+
+    @property
+    def channels(self) -> ChannelHistories:
+        """What each channel was given, for hosts whose messages do not keep their injections."""
+        return self._turns.channels
+
+    @property
+    def replies(self) -> Replies:
+        """What the server replied to writes, for clients that send one again."""
+        return Replies(lambda: self._context)
 
     def _read(
         self,
@@ -688,6 +702,7 @@ class Hippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
         """Select what to put in front of the model before it answers.
 
@@ -699,11 +714,13 @@ class Hippocampe:
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
+            fresh: Whether the model has lost what the channel was given, because its context is new or
+                was compacted: everything may be given again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
-        begun = self._begin_turn(message, scope=scope, role=role)
+        begun = self._begin_turn(message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         time.sleep(begun.wait_seconds)
@@ -716,8 +733,11 @@ class Hippocampe:
         scope: Scope,
         role: str,
         joined: bool = False,
+        fresh: bool = False,
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
+        if fresh:
+            self._turns.channels.restart(check_scope(scope))
         return self._read(
             lambda context: before_turn.before_turn(
                 context,
@@ -788,6 +808,7 @@ class Hippocampe:
         assistant: str = "assistant",
         at: When = None,
         tool_results: Sequence[str] = (),
+        external_id: str | None = None,
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
@@ -803,6 +824,7 @@ class Hippocampe:
             at: Time of the exchange, if not now.
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
+            external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
@@ -816,6 +838,7 @@ class Hippocampe:
                 assistant=assistant,
                 at=at,
                 tool_results=tool_results,
+                external_id=external_id,
             ),
             scope,
         )
@@ -1033,7 +1056,25 @@ class Hippocampe:
     def expire(self, *, scope: Scope) -> Receipt:
         """Hide expired memories of the space. Recall already excludes them."""
         return self._write(
-            lambda context: forget_step.expire(context, space=check_scope(scope).space), scope
+            lambda context: forget_step.expire(
+                context, space=check_scope(scope).space, audited=True
+            ),
+            scope,
+        )
+
+    def audit(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[AuditEntry]:
+        """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
+
+        Args:
+            scope: The space.
+            since: Earliest time, inclusive.
+            limit: At most this many, 1 to 1,000.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: audit.entries(context, scope=scope, since=since, limit=limit), scope
         )
 
     # Turns
@@ -1286,19 +1327,26 @@ class Hippocampe:
         """
         return self._read(lambda context: api_keys.find_key(context, secret), UNSCOPED)
 
-    def announce(self, address: str) -> None:
+    def announce(self, address: str, *, token: str | None = None, on_demand: bool = False) -> None:
         """Publish the address of a server of this memory to other processes that want the folder.
 
         Args:
-            address: Its base URL. Processes that find the folder taken name it in their error.
+            address: Its base URL. Processes that find the folder taken name it in their error, or use it.
+            token: What proves to the server that a process runs for the same user. It is written to a
+                file that only this user can read.
+            on_demand: Whether another program started the server, and it stops when it is not used.
 
         Raises:
-            InvalidInput: It is not text.
+            InvalidInput: An argument is not text.
             StoreReadOnly: This memory was opened read-only: it does not own the folder.
             StoreError: The address cannot be written to the folder.
         """
         check_id(address, name="address")
-        self._write(lambda context: self._opened.announce(address), UNSCOPED)
+        if token is not None:
+            check_id(token, name="token")
+        self._write(
+            lambda context: self._opened.announce(address, token, on_demand=on_demand), UNSCOPED
+        )
 
     # Upkeep
 
@@ -1333,6 +1381,10 @@ class Hippocampe:
             ),
             scope,
         )
+
+    def vitals(self) -> Vitals:
+        """Numbers of the whole data folder: of the index, of jobs, of its files. Takes no scope."""
+        return self._read(verification.vitals, UNSCOPED)
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and check that given texts are absent.
@@ -1419,16 +1471,19 @@ class Hippocampe:
         scope: Scope,
         format: str | None = None,
         timezone: str = "Europe/Paris",
+        one_space: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Read real talk, or an export of ours. What is already there is not added twice.
 
         Args:
             path: The file.
-            scope: The space it goes to, and the channel of messages that name none.
+            scope: The space and the channel of messages that name none.
             format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
                 detected from the file.
             timezone: Timezone of times without one.
+            one_space: Leave out messages that name another space, and report them as problems;
+                otherwise they go to the space that they name.
             progress: Called while messages are stored.
 
         Raises:
@@ -1442,6 +1497,7 @@ class Hippocampe:
                 scope=scope,
                 format=format,
                 timezone=timezone,
+                one_space=one_space,
                 progress=progress,
             ),
             scope,

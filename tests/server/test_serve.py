@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import hippocampe
 from hippocampe import Hippocampe, Scope
 from hippocampe.cli.app import app
-from hippocampe.lifecycle.lock import read_card
+from hippocampe.system.owner import read_owner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 WRITERS = 4
@@ -67,9 +67,9 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
                     enough.set()
 
     with serving(folder) as (process, address):
-        card = read_card(folder)
+        card = read_owner(folder)
         assert card is not None
-        assert (card["address"], card["pid"]) == (address, str(process.pid))
+        assert (card.address, card.pid) == (address, process.pid)
         with pytest.raises(hippocampe.FolderInUse, match=re.escape(address)):
             Hippocampe.open(folder)
         writers = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
@@ -81,14 +81,14 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
             each.join()
         _, told = process.communicate(timeout=60)
         assert (process.returncode, told) == (0, "")
-    assert read_card(folder) is None
+    assert read_owner(folder) is None
     with Hippocampe.open(folder) as hippo:
         assert set(stored) <= hippo.facts(scope=Scope()).keys()
         assert hippo.verify().ok
 
 
 def test_logs_of_errors_have_no_content() -> None:
-    from hippocampe.server.serving import WithoutMessages
+    from hippocampe.server.logs import WithoutMessages
 
     try:
         raise ValueError("rhubarbe")

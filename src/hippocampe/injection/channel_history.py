@@ -19,6 +19,8 @@ from hippocampe.types import Outcome, Recollection, Scope
 MAX_CHANNELS = 1_000
 """Channels kept, least recently used evicted first. With 100 vectors of 512 dimensions each, they
 take 100 MB."""
+MAX_REMINDERS = 100
+"""Injections kept per channel for hosts that do not keep them in their messages."""
 MAX_GIVEN_IDS = 4_000
 """Ids kept per channel. Independent of the window setting, so that raising it takes effect at once."""
 
@@ -33,6 +35,15 @@ class _Given:
     vector: NDArray[np.floating]
 
 
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """An injection that the model was given, with its length in tokens, and when."""
+
+    text: str
+    tokens: int
+    at: datetime
+
+
 @dataclass(slots=True)
 class Channel:
     """The history of one channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
@@ -42,12 +53,14 @@ class Channel:
         active_at: When the channel was last served or heard.
         last_given: By id, the turn in which it was last given or said, oldest first.
         waiting: By speaker, the messages of a burst that is not served yet.
+        reminders: By message, what the model was given with it, oldest first.
     """
 
     turn: int = 0
     active_at: datetime | None = None
     last_given: dict[str, int] = field(default_factory=dict[str, int])
     waiting: dict[str | None, list[str]] = field(default_factory=dict[str | None, list[str]])
+    reminders: OrderedDict[str, Reminder] = field(default_factory=OrderedDict[str, Reminder])
     lock: threading.Lock = field(default_factory=threading.Lock)
     _before: deque[_Given] = field(default_factory=deque[_Given])
     _now: deque[_Given] = field(default_factory=deque[_Given])
@@ -67,6 +80,7 @@ class Channel:
             self.last_given.clear()
             self._before.clear()
             self._now.clear()
+            self.reminders.clear()
         self.active_at = at
         self.turn += 1
         self._window_start = self.turn - depth
@@ -133,6 +147,12 @@ class Channel:
         self._now.clear()
         self._given_now.clear()
 
+    def remind(self, message: str, reminder: Reminder) -> None:
+        """Keep what the model was given with a message, for as long as the history is kept."""
+        self.reminders[message] = reminder
+        while len(self.reminders) > MAX_REMINDERS:
+            self.reminders.popitem(last=False)
+
     def heard(self, id: str, at: datetime) -> None:
         """Record a turn of talk that took place in the channel itself. Takes the lock."""
         with self.lock:
@@ -179,6 +199,11 @@ class ChannelHistories:
         with self._lock:
             found = self._channels.get(_name(scope))
         return Channel() if found is None else found.copy()
+
+    def restart(self, scope: Scope) -> None:
+        """Drop the history of a scope's channel, whose reader has lost what it was given."""
+        with self._lock:
+            self._channels.pop(_name(scope), None)
 
     def forget(self, space: str) -> None:
         """Drop the histories of a space, whose items may have been erased."""

@@ -1,7 +1,9 @@
 """Who may do what: keys, roles, spaces, and the web pages that may not use a server on loopback."""
 
+import asyncio
+import hmac
 import ipaddress
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlsplit
 
@@ -15,14 +17,19 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.engine.api_keys import PREFIX
 from hippocampe.errors import HippocampeError
 from hippocampe.server import problems
 from hippocampe.server.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import ApiKey, Role, Scope
 
 LOGIN = "/login"
-PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", LOGIN})
+PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
 """Paths that need no key."""
+PROXY = "/v1/"
+BODY_SECONDS = 20.0
+"""Time that a body has to come, and the bytes a second that give it more."""
+SLOWEST = 32 * 1024
 STATIC = "/static/"
 """Files of the package, which need none either."""
 STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
@@ -47,16 +54,27 @@ class Gate:
         app: The application behind it.
         hippo: Knows the keys.
         sessions: Knows the logins.
-        loopback: Whether only programs of this machine can connect, which then need no key.
+        loopback: Whether only programs of this machine can connect.
+        keyless: Whether they then need no key.
+        token: What programs of the user that runs the server send instead of a key; it opens everything.
     """
 
     def __init__(
-        self, app: ASGIApp, hippo: AsyncHippocampe, sessions: Sessions, *, loopback: bool
+        self,
+        app: ASGIApp,
+        hippo: AsyncHippocampe,
+        sessions: Sessions,
+        *,
+        loopback: bool,
+        keyless: bool,
+        token: str | None,
     ) -> None:
         self._app = app
         self._hippo = hippo
         self._sessions = sessions
         self._loopback = loopback
+        self._keyless = loopback and keyless
+        self._token = token
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] == "http":
@@ -64,8 +82,16 @@ class Gate:
             try:
                 problem = self._foreign(headers) if self._loopback else None
                 if problem is None and not _public(connection["path"]):
-                    key, problem = await self._key(headers, connection["method"])
-                    connection.setdefault("state", {})["key"] = key
+                    secret = _secret(headers)
+                    if self._keyless and _of_provider(connection["path"], secret):
+                        secret = None
+                    state = connection.setdefault("state", {})
+                    state["owner"] = self._is_token(secret)
+                    state["key"] = None
+                    if not state["owner"]:
+                        state["key"], problem = await self._key(
+                            secret, headers, connection["method"]
+                        )
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
             if problem is not None:
@@ -87,19 +113,22 @@ class Gate:
             return problems.of_status(403, "a web page of another site may not use this server.")
         return None
 
+    def _is_token(self, secret: str | None) -> bool:
+        if self._token is None or secret is None:
+            return False
+        return hmac.compare_digest(secret.encode(), self._token.encode())
+
     async def _key(
-        self, headers: Headers, method: str
+        self, secret: str | None, headers: Headers, method: str
     ) -> tuple[ApiKey | None, problems.Problem | None]:
-        given = headers.get("authorization")
-        if given is None and (login := await self._login(headers)) is not None:
+        if secret is None and (login := await self._login(headers)) is not None:
             session, key = login
             if method in SAFE_METHODS or self._sessions.genuine(session, headers.get(TOKEN_HEADER)):
                 return key, None
             return None, problems.of_status(403, STALE_PAGE)
-        if given is None and self._loopback:
+        if secret is None and self._keyless:
             return None, None
-        scheme, _, secret = (given or "").partition(" ")
-        key = await self._hippo.find_key(secret.strip()) if scheme.lower() == "bearer" else None
+        key = None if secret is None else await self._hippo.find_key(secret)
         if key is not None:
             return key, None
         return None, problems.of_status(
@@ -143,42 +172,69 @@ def _refusal(problem: problems.Problem, connection: Connection, headers: Headers
     return problems.response(problem, {"WWW-Authenticate": "Bearer"})
 
 
+def _secret(headers: Headers) -> str | None:
+    """What a request sends to be let in; empty if it has another form than `Bearer`."""
+    given = headers.get("authorization")
+    if given is None:
+        return None
+    scheme, _, secret = given.partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def _of_provider(path: str, secret: str | None) -> bool:
+    """Whether it may be the key of a provider of models, which clients of the proxy always send."""
+    return secret is not None and path.startswith(PROXY) and not secret.startswith(PREFIX)
+
+
 class BodyLimit:
-    """Refuses bodies that are too large, before they are read or as soon as they are.
+    """Refuses bodies that are too large, or come too slowly, as soon as they are.
 
     Args:
         app: The application behind it.
         most: Bytes of the largest body.
+        larger: Bytes of the largest body by path, where they are more.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int) -> None:
+    def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
         self._app = app
         self._most = most
+        self._larger = larger
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
+        most = self._larger.get(connection["path"], self._most)
         length = Headers(scope=connection).get("content-length", "")
-        if length.isdecimal() and int(length) > self._most:
-            problem = problems.of_status(413, self._refusal)
+        if length.isdecimal() and int(length) > most:
+            problem = problems.of_status(413, _too_large(most))
             await problems.response(problem)(connection, receive, send)
             return
-        read = 0
+        loop = asyncio.get_running_loop()
+        started, read, complete = loop.time(), 0, False
 
         async def counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(started + BODY_SECONDS + read / SLOWEST):
+                    message = await receive()
+            except TimeoutError as exc:
+                raise HTTPException(
+                    408, "the body came too slowly: send it again.", {"Connection": "close"}
+                ) from exc
             read += len(message.get("body", b""))
-            if read > self._most:
-                raise HTTPException(413, self._refusal)
+            complete = not message.get("more_body", False)
+            if read > most:
+                raise HTTPException(413, _too_large(most))
             return message
 
         await self._app(connection, counted, send)
 
-    @property
-    def _refusal(self) -> str:
-        return f"the body has more than {self._most:,} bytes: split what it holds."
+
+def _too_large(most: int) -> str:
+    return f"the body has more than {most:,} bytes: split what it holds."
 
 
 def _names_loopback(url: str) -> bool:
@@ -205,21 +261,36 @@ def needs(role: Role) -> Callable[..., Coroutine[Any, Any, Scope]]:
         user: Annotated[str | None, _label("Who speaks.")] = None,
         channel: Annotated[str | None, _label("Where they speak.")] = None,
     ) -> Scope:
-        key: ApiKey | None = request.state.key
-        if key is not None:
-            if ROLES.index(key.role) < ROLES.index(role):
-                raise HTTPException(
-                    403, f"this needs a key with the role {role}; this one has the role {key.role}."
-                )
-            if space not in (None, key.space):
-                raise HTTPException(
-                    403, "the key does not open this space: leave space out, or use another key."
-                )
-            space = key.space
+        space = permitted(request, role, space)
         _check_parameters(request)
-        return Scope(space="default" if space is None else space, user=user, channel=channel)
+        return Scope(space=space, user=user, channel=channel)
 
     return scope
+
+
+def permitted(request: Request, role: Role, space: str | None) -> str:
+    """The space of a request, whose key must have a role, or one above.
+
+    Args:
+        request: The request.
+        role: The role that it needs.
+        space: The space that it names, if any.
+
+    Raises:
+        HTTPException: The key does not allow it.
+    """
+    key: ApiKey | None = request.state.key
+    if key is None:
+        return "default" if space is None else space
+    if ROLES.index(key.role) < ROLES.index(role):
+        raise HTTPException(
+            403, f"this needs a key with the role {role}; this one has the role {key.role}."
+        )
+    if space not in (None, key.space):
+        raise HTTPException(
+            403, "the key does not open this space: leave space out, or use another key."
+        )
+    return key.space
 
 
 def _check_parameters(request: Request) -> None:
@@ -231,6 +302,11 @@ def _check_parameters(request: Request) -> None:
             422,
             f"{len(unknown)} query parameters are unknown: choose from {', '.join(sorted(known))}.",
         )
+
+
+def of_same_user(request: Request) -> bool:
+    """Whether a request comes from a program of the user that runs the server, on its machine."""
+    return request.state.owner
 
 
 def bound(request: Request) -> bool:

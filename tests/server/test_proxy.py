@@ -1,0 +1,427 @@
+"""The proxy with the official client of OpenAI, before a scripted model."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from conftest import Opener
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.config import UPSTREAM_KEY, UPSTREAM_URL
+from hippocampe.errors import InvalidInput
+from hippocampe.testing import Call, ModelServer
+from hippocampe.testing.exchange import Answer
+from served import served
+
+DEV = Scope(user="dev")
+ASK: list[Any] = [{"role": "user", "content": "Que boit Paul le matin ?"}]
+TOOL: Any = {
+    "type": "function",
+    "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}},
+}
+Talk = Callable[..., openai.OpenAI]
+
+
+@pytest.fixture
+def memory(
+    hashed: None, open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> Hippocampe:
+    """A memory with an upstream that knows a fact."""
+    monkeypatch.setenv(UPSTREAM_URL, server.openai_url)
+    monkeypatch.setenv(UPSTREAM_KEY, "upstream-key")
+    memory = open_hippo(embedder="hashed:64")
+    memory.update_settings(scope=DEV, hook_timeout_ms=10_000)
+    memory.remember("Paul boit du thé vert le matin", type="identity", scope=DEV)
+    return memory
+
+
+@contextmanager
+def talking(memory: Hippocampe, *, loopback: bool = True, **options: Any) -> Iterator[Any]:
+    with served(memory, loopback=loopback) as url:
+        settings = {"api_key": "sk-of-the-client", "max_retries": 0, "timeout": 30, **options}
+        with openai.OpenAI(base_url=f"{url}/v1", **settings) as client:
+            yield client
+
+
+@pytest.fixture
+def client(memory: Hippocampe) -> Iterator[openai.OpenAI]:
+    with talking(memory) as client:
+        yield client
+
+
+def asked(server: ModelServer) -> dict[str, Any]:
+    """The last body that reached the upstream."""
+    return dict(server.requests[-1].body)
+
+
+def stored(memory: Hippocampe, wanted: int, scope: Scope = DEV) -> list[str]:
+    """The messages of a space, once there are as many; a stream is stored after its last event."""
+    until = time.monotonic() + 5
+    while True:
+        found = [each.content for each in memory.messages(scope=Scope(space=scope.space))]
+        if len(found) >= wanted or time.monotonic() > until:
+            return found
+        time.sleep(0.01)
+
+
+def test_a_chat_is_reminded_and_stored(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("Du thé vert.", input_tokens=100, output_tokens=7))
+    answer = client.chat.completions.create(
+        model="scripted", messages=ASK, user="dev", extra_body={"top_k": 3, "unknown": {"é": [1.0]}}
+    )
+    assert answer.choices[0].message.content == "Du thé vert."
+    body = asked(server)
+    said = body.pop("messages")[0]["content"]
+    assert body == {"model": "scripted", "user": "dev", "top_k": 3, "unknown": {"é": [1.0]}}
+    assert said.startswith("<hippocampe-memory>")
+    assert "thé vert" in said
+    assert said.endswith("Que boit Paul le matin ?")
+    assert stored(memory, 2) == ["Que boit Paul le matin ?", "Du thé vert."]
+    [message, _] = memory.messages(scope=DEV)
+    assert message.author == "dev"
+    [cost] = memory.usage(scope=DEV)
+    assert (cost.purpose, cost.input_tokens, cost.output_tokens) == ("proxy", 100, 7)
+    assert cost.injected_tokens > 10
+
+
+def test_a_stream_comes_byte_for_byte(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("Du thé vert, comme toujours."))
+    server.add(Answer("Du thé vert, comme toujours."))
+    pieces = [
+        chunk.choices[0].delta.content or ""
+        for chunk in client.chat.completions.create(
+            model="scripted", messages=ASK, user="dev", stream=True
+        )
+        if chunk.choices
+    ]
+    assert "".join(pieces) == "Du thé vert, comme toujours."
+    assert len(pieces) > 3
+    assert stored(memory, 2) == ["Que boit Paul le matin ?", "Du thé vert, comme toujours."]
+    until = time.monotonic() + 5
+    while not memory.usage(scope=DEV) and time.monotonic() < until:
+        time.sleep(0.01)
+    [cost] = memory.usage(scope=DEV)
+    assert cost.input_tokens > cost.injected_tokens > 10
+    assert cost.output_tokens > 3
+    body = {"model": "scripted", "messages": ASK, "stream": True}
+    through = httpx.post(f"{client.base_url}chat/completions", json=body)
+    assert through.headers["content-type"] == "text/event-stream; charset=utf-8"
+    events = [line for line in through.text.splitlines() if line]
+    assert events[-1] == "data: [DONE]"
+    assert all(line.startswith("data: ") for line in events)
+
+
+def test_tools_pass_and_their_results_are_stored(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.calls(Call("weather", {"city": "Nantes"}))
+    first = client.chat.completions.create(model="scripted", messages=ASK, user="dev", tools=[TOOL])
+    [call] = first.choices[0].message.tool_calls or []
+    assert asked(server)["tools"] == [TOOL]
+    reminded = asked(server)["messages"][0]
+    assert stored(memory, 0) == []
+    server.add(Answer("Il pleut, donc du thé."))
+    messages = [
+        *ASK,
+        first.choices[0].message.model_dump(exclude_none=True),
+        {"role": "tool", "tool_call_id": call.id, "content": "pluie à Nantes"},
+    ]
+    client.chat.completions.create(model="scripted", messages=messages, user="dev", tools=[TOOL])
+    sent = asked(server)["messages"]
+    # The same turn: what was put before the message is still there, and was selected once.
+    assert sent[0] == reminded
+    assert sent[1:] == messages[1:]
+    assert len(memory.retrievals(scope=DEV)) == 1
+    assert stored(memory, 3)[:2] == ["Que boit Paul le matin ?", "Il pleut, donc du thé."]
+    assert memory.search_text("pluie", scope=DEV)
+
+
+def test_the_model_keeps_what_it_was_reminded_of(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("Du thé vert."), Answer("Oui."), Answer("Du thé."))
+    client.chat.completions.create(model="scripted", messages=ASK, user="dev")
+    first = asked(server)["messages"][0]
+    later = [*ASK, {"role": "assistant", "content": "Du thé vert."}]
+    later += [{"role": "user", "content": "Et Paul aime le thé ?"}]
+    client.chat.completions.create(model="scripted", messages=later, user="dev")
+    assert asked(server)["messages"][:2] == [first, later[1]]
+    assert "Paul boit" not in asked(server)["messages"][2]["content"]
+    # Another conversation starts without what this one has shown.
+    other: list[Any] = [{"role": "user", "content": "Paul, le matin ?"}]
+    client.chat.completions.create(model="scripted", messages=other, user="dev")
+    assert "Paul boit du thé" in asked(server)["messages"][0]["content"]
+    # What was erased is not shown again.
+    [tea] = memory.recent(scope=DEV)
+    memory.erase(scope=DEV, id=tea.id)
+    server.add(Answer("Non."))
+    client.chat.completions.create(model="scripted", messages=later, user="dev")
+    assert "Paul boit" not in str(asked(server))
+
+
+def test_a_retry_gets_what_the_first_try_got(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.fail(500, "busy")
+    server.add(Answer("Du thé vert."))
+    with pytest.raises(openai.InternalServerError):
+        client.chat.completions.create(model="scripted", messages=ASK, user="dev")
+    assert stored(memory, 0) == []
+    client.chat.completions.create(model="scripted", messages=ASK, user="dev")
+    assert "thé vert" in asked(server)["messages"][0]["content"]
+
+
+def test_parts_and_other_roles_pass(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("Un chat."))
+    parts = [
+        {"type": "text", "text": "Que boit Paul sur cette image ?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+    ]
+    messages: Any = [
+        {"role": "system", "content": "Sois bref."},
+        {"role": "user", "content": parts},
+    ]
+    client.chat.completions.create(model="scripted", messages=messages, user="dev")
+    [system, user] = asked(server)["messages"]
+    assert system == messages[0]
+    assert user["content"][1:] == parts
+    assert "thé vert" in user["content"][0]["text"]
+    assert stored(memory, 2)[0] == "Que boit Paul sur cette image ?"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_errors_of_the_upstream_come_as_they_are(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer, stream: bool
+) -> None:
+    server.add(Answer("slow down", status=429, retry_after=3))
+    with pytest.raises(openai.RateLimitError) as failed:
+        client.chat.completions.create(model="scripted", messages=ASK, stream=stream)
+    assert failed.value.response.headers["retry-after"] == "3"
+    assert failed.value.response.headers["content-type"] == "application/json"
+    assert "slow down" in failed.value.message
+    assert stored(memory, 0) == []
+    assert memory.usage(scope=Scope()) == []
+
+
+def test_a_stream_that_breaks_off_is_an_error(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.cut()
+    with pytest.raises(openai.APIError, match="broke off"):
+        list(client.chat.completions.create(model="scripted", messages=ASK, stream=True))
+    server.cut()
+    with pytest.raises(openai.InternalServerError, match="broke off"):
+        client.chat.completions.create(model="scripted", messages=ASK)
+    assert stored(memory, 0) == []
+
+
+def test_an_upstream_that_is_not_there(hashed: None, open_hippo: Opener) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    memory = open_hippo(embedder="hashed:32", upstream_url=f"http://127.0.0.1:{port}/v1")
+    with talking(memory) as client:
+        with pytest.raises(openai.InternalServerError, match="cannot be reached") as failed:
+            client.chat.completions.create(model="x", messages=ASK)
+        assert failed.value.status_code == 502
+        assert failed.value.type == "server_error"
+        with pytest.raises(openai.InternalServerError, match="cannot be reached"):
+            client.models.list()
+
+
+def test_without_an_upstream_there_is_no_proxy(hashed: None, open_hippo: Opener) -> None:
+    with (
+        talking(open_hippo(embedder="hashed:32")) as client,
+        pytest.raises(openai.NotFoundError, match="HIPPOCAMPE_UPSTREAM_URL"),
+    ):
+        client.models.list()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"upstream_url": "ftp://host/v1"}, "http:// or https://"),
+        ({"upstream_url": "http://"}, "with a host"),
+        ({"upstream_url": "https://user:secret@host/v1"}, "without a user"),
+        ({"upstream_url": "https://host/v1?key=secret"}, "a query"),
+        ({"upstream_url": "https://host:99999/v1"}, "with a host"),
+        ({"upstream_key": "two secrets"}, "without spaces"),
+    ],
+)
+def test_settings_that_no_upstream_has(settings: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said) as failed:
+        Config("data", **settings)  # pyright: ignore[reportArgumentType]
+    assert "secret" not in str(failed.value)
+
+
+def test_the_key_of_the_upstream_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(UPSTREAM_KEY, "sk-secret")
+    config = Config("data", upstream_url="http://[::1]:8080/v1/")  # pyright: ignore[reportArgumentType]
+    assert (config.upstream_url, config.upstream_key) == ("http://[::1]:8080/v1", "sk-secret")
+    assert "sk-secret" not in repr(config)
+
+
+def test_models_are_listed(client: openai.OpenAI) -> None:
+    assert [each.id for each in client.models.list()] == ["scripted"]
+
+
+def test_headers_and_user_choose_the_scope(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("Oui."), Answer("Non."))
+    headers = {
+        "X-Hippocampe-Space": "work",
+        "X-Hippocampe-User": "Zo%C3%A9",
+        "X-Hippocampe-Channel": "lobby",
+    }
+    client.chat.completions.create(model="x", messages=ASK, user="dev", extra_headers=headers)
+    [message, _] = memory.messages(scope=Scope(space="work"))
+    assert (message.author, message.channel) == ("Zoé", "lobby")
+    assert asked(server)["messages"] == ASK
+    client.chat.completions.create(model="x", messages=ASK, user="no label\n")
+    assert memory.messages(scope=Scope())[0].author is None
+
+
+def test_the_space_of_the_key_wins(memory: Hippocampe, server: ModelServer) -> None:
+    server.add(Answer("Oui."))
+    made = memory.create_key(scope=Scope(space="home"), role="write")
+    with talking(memory, loopback=False, api_key=made.secret) as client:
+        header = {"X-Hippocampe-Space": "default"}
+        client.chat.completions.create(model="x", messages=ASK, extra_headers=header)
+        assert "thé vert" not in str(asked(server))
+        assert stored(memory, 2, Scope(space="home")) == ["Que boit Paul le matin ?", "Oui."]
+        assert stored(memory, 0) == []
+        reader = memory.create_key(scope=Scope(space="home"), role="read").secret
+        with pytest.raises(openai.PermissionDeniedError, match="role write"):
+            client.with_options(api_key=reader).chat.completions.create(model="x", messages=ASK)
+        with pytest.raises(openai.AuthenticationError, match="needs a key"):
+            client.with_options(api_key="sk-x").chat.completions.create(model="x", messages=ASK)
+
+
+@pytest.mark.parametrize("upstream_key", ["upstream-key", None])
+@pytest.mark.parametrize("own", [True, False])
+def test_whose_key_the_upstream_gets(
+    memory: Hippocampe,
+    open_hippo: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+    upstream_key: str | None,
+    own: bool,
+) -> None:
+    seen: list[httpx.Headers] = []
+    with _recording(seen) as url:
+        monkeypatch.setenv(UPSTREAM_URL, url)
+        monkeypatch.setenv(UPSTREAM_KEY, upstream_key or "")
+        memory.close()
+        other = open_hippo(embedder="hashed:64")
+        key = other.create_key(scope=DEV, role="write").secret if own else "sk-of-the-client"
+        headers = {"Cookie": "a=b", "Connection": "x-gone", "X-Gone": "1", "X-Hippocampe-User": "d"}
+        with talking(other, api_key=key, default_headers=headers) as client:
+            client.models.list()
+    [found] = seen
+    forwarded = None if own else "Bearer sk-of-the-client"
+    assert found.get("authorization") == (f"Bearer {upstream_key}" if upstream_key else forwarded)
+    assert not {"cookie", "x-gone", "x-hippocampe-user"} & {*found}
+
+
+@contextmanager
+def _recording(seen: list[httpx.Headers]) -> Iterator[str]:
+    """An upstream that keeps the headers it gets, and sets some that must not be passed on."""
+    import threading
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(httpx.Headers(dict(self.headers.items())))
+            self.send_response(302 if self.path.startswith("/moved") else 200)
+            self.send_header("content-type", "application/json")
+            self.send_header("location", "http://127.0.0.1:9/v1/models")
+            self.send_header("set-cookie", "a=b")
+            self.send_header("x-request-id", "7")
+            self.end_headers()
+            self.wfile.write(b'{"object": "list", "data": []}')
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Log nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as upstream:
+        thread = threading.Thread(target=upstream.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{upstream.server_port}"
+        finally:
+            upstream.shutdown()
+            thread.join()
+
+
+def test_redirects_and_cookies_of_the_upstream_stop_here(hashed: None, open_hippo: Opener) -> None:
+    with _recording([]) as url:
+        memory = open_hippo(embedder="hashed:32", upstream_url=url)
+        with served(memory, loopback=True) as address:
+            answer = httpx.get(f"{address}/v1/models")
+        assert answer.headers["x-request-id"] == "7"
+        assert not {"set-cookie", "location"} & {*answer.headers}
+    with _recording([]) as url:
+        memory.close()
+        memory = open_hippo(embedder="hashed:32", upstream_url=f"{url}/moved")
+        with served(memory, loopback=True) as address:
+            answer = httpx.get(f"{address}/v1/models")
+        assert answer.status_code == 502
+        assert "redirects" in answer.json()["error"]["message"]
+
+
+def test_a_client_that_goes_away_stops_the_upstream(
+    memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("mot " * 2_000))
+    with talking(memory) as client:
+        stream = client.chat.completions.create(model="x", messages=ASK, user="dev", stream=True)
+        for chunk in stream:
+            if chunk.choices and chunk.choices[0].delta.content:
+                break
+        stream.close()
+        [_, reply] = stored(memory, 2)
+    assert reply.startswith("mot")
+
+
+def test_a_chat_works_without_memory(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    server.add(Answer("Oui."))
+    memory.close()
+    answer = client.chat.completions.create(model="x", messages=ASK)
+    assert answer.choices[0].message.content == "Oui."
+    assert asked(server)["messages"] == ASK
+
+
+def test_a_spent_budget_is_said(
+    client: openai.OpenAI, memory: Hippocampe, server: ModelServer
+) -> None:
+    memory.update_settings(scope=DEV, daily_budget=0.01)
+    memory.record_usage(
+        scope=DEV, model="x", purpose="chat", input_tokens=1, output_tokens=1, price=1.0
+    )
+    with pytest.raises(openai.APIStatusError, match="daily budget") as failed:
+        client.chat.completions.create(model="x", messages=ASK)
+    assert failed.value.status_code == 402
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"messages": 3}', b'{"messages": [3]}'])
+def test_requests_without_a_conversation(
+    client: openai.OpenAI, server: ModelServer, body: bytes
+) -> None:
+    answer = httpx.post(f"{client.base_url}chat/completions", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"]
+    lost = httpx.get(f"{client.base_url}nowhere")
+    assert lost.json()["error"]["type"] == "invalid_request_error"
