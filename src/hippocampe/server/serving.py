@@ -18,6 +18,7 @@ from starlette.types import Scope as Connection
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
+from hippocampe.server.patience import MAX_CONNECTIONS, MAX_HEAD_BYTES, PatientProtocol
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
@@ -125,6 +126,9 @@ def serve(
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
+            http=PatientProtocol,
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            limit_concurrency=MAX_CONNECTIONS,
         )
         with _signals_taken():
             _Server(config, announce, use, idle_seconds).run(sockets=[listener])
