@@ -19,6 +19,7 @@ ALLOWED: dict[str, str] = {
     "config": "errors types",
     "protocols": "types",
     "system": "errors",
+    "config_sources": "errors config system",
     "language": "errors",
     "consolidation": "language",
     "validation": "errors types language",
@@ -40,15 +41,16 @@ ALLOWED: dict[str, str] = {
     " model index engine ingest retrieval injection curation jobs",
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
-    "aio": "types config injection hippocampe",
+    "aio": "types system config injection hippocampe",
     "wire": "",
     "remote": "errors types config system wire",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types wire language model store engine injection hippocampe aio companion",
+    "server": "errors types config system wire language validation model store engine injection hippocampe aio"
+    " companion",
     "hooks": "errors config system remote",
     "testing": "errors protocols",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config system language embed model engine ingest curation jobs lifecycle hippocampe"
+    "cli": "errors types config config_sources system language embed model engine ingest curation jobs lifecycle hippocampe"
     " remote companion server hooks demo",
     "__main__": "cli",
 }

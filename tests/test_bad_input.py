@@ -130,6 +130,8 @@ REFUSED: dict[str, tuple[Act, str]] = {
         "model is empty",
     ),
     "names": (lambda h: h.names(5, scope=HERE), "must be text"),
+    "audit limit": (lambda h: h.audit(scope=HERE, limit=0), "1 to 1000"),
+    "audit since": (lambda h: h.audit(scope=HERE, since=datetime(2026, 1, 1)), "timezone"),
     "usage limit": (lambda h: h.usage(scope=HERE, limit=0), "1 to 1000"),
     "preview of a naive time": (
         lambda h: h.preview("Owen", scope=HERE, at=datetime(2026, 1, 1)),
@@ -287,12 +289,14 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
     "run_jobs": ((), {}),
     "retry_job": ((MISSING,), {}),
+    "audit": ((), {"limit": 3}),
     "usage": ((), {"limit": 3}),
     "costs": ((), {"days": 3}),
     "stats": ((), {}),
     "activity": ((), {"days": 3}),
     "export_to": (("export.jsonl",), {}),
     "import_from": (("export.jsonl",), {}),
+    "vitals": ((), {}),
     "verify": ((), {}),
     "reindex": ((), {}),
     "backup": (("copy.db",), {}),
@@ -302,7 +306,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 }
 """Every verb, with arguments of the right types."""
 WITHOUT_SCOPE = {
-    *("now", "spaces", "verify", "reindex", "backup", "flush", "close", "open"),
+    *("now", "spaces", "verify", "vitals", "reindex", "backup", "flush", "close", "open"),
     *("keys", "revoke_key", "find_key", "announce"),
 }
 TAKES_ANYTHING = {"before_turn", "preview"}
@@ -310,7 +314,8 @@ TAKES_ANYTHING = {"before_turn", "preview"}
 
 
 def test_every_verb_is_tried() -> None:
-    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - {"read_only", "config"}
+    properties = {name for name, each in vars(Hippocampe).items() if isinstance(each, property)}
+    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - properties
     assert verbs == VERBS.keys()
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ModelUnavailable,
         NotesUnavailable,
         NotFound,
+        Overloaded,
         ServerUnavailable,
         StoreBusy,
         StoreCorrupt,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hippocampe.types import (
         ApiKey,
         Association,
+        AuditEntry,
         Compacted,
         Considered,
         Cost,
@@ -68,12 +70,14 @@ if TYPE_CHECKING:
         Stats,
         Trace,
         Verification,
+        Vitals,
     )
 
 __all__ = [
     "ApiKey",
     "Association",
     "AsyncHippocampe",
+    "AuditEntry",
     "BudgetSpent",
     "Compacted",
     "Config",
@@ -107,6 +111,7 @@ __all__ = [
     "NotFound",
     "Note",
     "NotesUnavailable",
+    "Overloaded",
     "Page",
     "Receipt",
     "ReceiptItem",
@@ -131,6 +136,7 @@ __all__ = [
     "Trace",
     "UnreadableFile",
     "Verification",
+    "Vitals",
     "with_injection",
     "without_injection",
     "without_injections",

@@ -10,7 +10,21 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.injection.incoming import HostMessage
+from hippocampe.system.workers import Workers
 from hippocampe.types import Injection, Scope
+
+WRITES = (
+    *("remember", "edit", "delete", "restore", "associate", "settle", "set_fact", "delete_fact"),
+    *("observe", "after_turn", "update_settings", "retry_job", "record_usage", "create_key"),
+    *("revoke_key", "announce", "forget", "expire"),
+)
+LONG = (
+    *("remember_many", "digest", "compact", "extract", "erase", "run_jobs", "verify", "reindex"),
+    *("backup", "export_to", "import_from", "flush", "close"),
+)
+KINDS = dict.fromkeys(WRITES, "write") | dict.fromkeys(LONG, "long")
+"""The verbs that wait for the one writer, and those that may take minutes; `before_turn` is a `turn`, the rest
+are a `read`."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,10 +33,14 @@ T = TypeVar("T")
 def _awaited(
     verb: Callable[Concatenate[Hippocampe, P], T],
 ) -> Callable[Concatenate["AsyncHippocampe", P], Coroutine[Any, Any, T]]:
+    kind = KINDS.get(verb.__name__, "read")
+
     @functools.wraps(verb)
     async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
         # By name: the door may be one to another process.
-        return await asyncio.to_thread(getattr(self.sync, verb.__name__), *args, **kwargs)
+        step = getattr(self.sync, verb.__name__)
+        run = self._run  # pyright: ignore[reportPrivateUsage]
+        return await run(kind, step, *args, **kwargs)
 
     return awaited
 
@@ -32,10 +50,18 @@ class AsyncHippocampe:
 
     Args:
         sync: The door that does the work, here or in another process.
+        workers: The threads it does it in, of the kinds `turn`, `read`, `write` and `long`; default: those of
+            the event loop.
     """
 
-    def __init__(self, sync: Hippocampe) -> None:
+    def __init__(self, sync: Hippocampe, *, workers: Workers | None = None) -> None:
         self.sync = sync
+        self.workers = workers
+
+    async def _run(self, kind: str, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        if self.workers is None:
+            return await asyncio.to_thread(call, *args, **kwargs)
+        return await self.workers.run(kind, call, *args, **kwargs)
 
     @classmethod
     async def open(cls, where: Config | str | os.PathLike[str], **options: Any) -> Self:
@@ -77,11 +103,11 @@ class AsyncHippocampe:
             return await asyncio.to_thread(self.sync.before_turn, message, scope=scope, role=role)
         # The wait for the rest of a burst takes no thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
-        begun = await asyncio.to_thread(begin, message, scope=scope, role=role, fresh=fresh)
+        begun = await self._run("turn", begin, message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         await asyncio.sleep(begun.wait_seconds)
-        return await asyncio.to_thread(end, begun, scope=scope)
+        return await self._run("turn", end, begun, scope=scope)
 
     after_turn = _awaited(Hippocampe.after_turn)
     preview = _awaited(Hippocampe.preview)
@@ -94,6 +120,7 @@ class AsyncHippocampe:
     forget = _awaited(Hippocampe.forget)
     erase = _awaited(Hippocampe.erase)
     expire = _awaited(Hippocampe.expire)
+    audit = _awaited(Hippocampe.audit)
     settings = _awaited(Hippocampe.settings)
     update_settings = _awaited(Hippocampe.update_settings)
     retrievals = _awaited(Hippocampe.retrievals)
@@ -115,6 +142,7 @@ class AsyncHippocampe:
     announce = _awaited(Hippocampe.announce)
     stats = _awaited(Hippocampe.stats)
     activity = _awaited(Hippocampe.activity)
+    vitals = _awaited(Hippocampe.vitals)
     verify = _awaited(Hippocampe.verify)
     reindex = _awaited(Hippocampe.reindex)
     backup = _awaited(Hippocampe.backup)

@@ -62,6 +62,8 @@ class Config:
         background_model: The language model of extraction, digests, summaries and reviews. Default:
             `HIPPOCAMPE_BACKGROUND_MODEL`, or `model`.
         model_timeout: Seconds before one request to a language model is given up.
+        request_rate: Requests a second that a key of the server may send for long.
+        request_burst: Requests that it may send at once.
         upstream_url: Base URL of the server that the proxy passes chat completions on to, such as
             `https://api.openai.com/v1`. Default: `HIPPOCAMPE_UPSTREAM_URL`; without any, there is no
             proxy.
@@ -95,6 +97,8 @@ class Config:
     fallback_model: str | None = None
     background_model: str | None = None
     model_timeout: float = 60.0
+    request_rate: float = 50.0
+    request_burst: int = 200
     upstream_url: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
 
@@ -110,6 +114,8 @@ class Config:
             object.__setattr__(self, name, chosen)
         if self.model_timeout <= 0:
             raise InvalidInput(f"model_timeout must be above 0 seconds, not {self.model_timeout}.")
+        if self.request_rate <= 0 or self.request_burst < 1:
+            raise InvalidInput("request_rate and request_burst must be above 0.")
         if self.database_url is not None:
             raise InvalidInput(
                 "database_url cannot be used: PostgreSQL is not supported yet. Leave it out and give a "

@@ -113,3 +113,7 @@ class InvalidAnswer(ModelError):
 
 class BudgetSpent(ModelError):
     """The daily budget of the space for language models is spent."""
+
+
+class Overloaded(HippocampeError):
+    """The server has as much to do as it can; the same request can succeed in a moment."""

@@ -14,7 +14,7 @@ from hippocampe.curation import associate, erase, lookup, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.distillation import compaction, extraction
 from hippocampe.distillation import digest as digest_step
-from hippocampe.engine import api_keys, model_calls
+from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
@@ -37,6 +37,7 @@ from hippocampe.types import (
     UNSET,
     ApiKey,
     Association,
+    AuditEntry,
     Compacted,
     Cost,
     Counts,
@@ -70,6 +71,7 @@ from hippocampe.types import (
     Stats,
     Unset,
     Verification,
+    Vitals,
 )
 from hippocampe.validation import check_id, check_path, check_scope
 
@@ -1054,7 +1056,25 @@ class Hippocampe:
     def expire(self, *, scope: Scope) -> Receipt:
         """Hide expired memories of the space. Recall already excludes them."""
         return self._write(
-            lambda context: forget_step.expire(context, space=check_scope(scope).space), scope
+            lambda context: forget_step.expire(
+                context, space=check_scope(scope).space, audited=True
+            ),
+            scope,
+        )
+
+    def audit(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[AuditEntry]:
+        """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
+
+        Args:
+            scope: The space.
+            since: Earliest time, inclusive.
+            limit: At most this many, 1 to 1,000.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+        """
+        return self._read(
+            lambda context: audit.entries(context, scope=scope, since=since, limit=limit), scope
         )
 
     # Turns
@@ -1361,6 +1381,10 @@ class Hippocampe:
             ),
             scope,
         )
+
+    def vitals(self) -> Vitals:
+        """Numbers of the whole data folder: of the index, of jobs, of its files. Takes no scope."""
+        return self._read(verification.vitals, UNSCOPED)
 
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check the database, and check that given texts are absent.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from hippocampe.errors import InvalidInput
 
@@ -307,6 +307,25 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
+class Vitals:
+    """Numbers of a whole data folder, for those who run it.
+
+    Attributes:
+        pending: Changes that the index does not hold durably yet.
+        indexed: Points of the index, by kind.
+        jobs: Runs of background jobs, by state.
+        bytes: The size of its files: `database`, `index`, `backups`.
+        outages: How often each part that can be done without was lost since the data was opened.
+    """
+
+    pending: int
+    indexed: Mapping[str, int]
+    jobs: Mapping[str, int]
+    bytes: Mapping[str, int]
+    outages: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The result of `verify`: ids that are in the store or the index only, by kind.
 
@@ -501,6 +520,32 @@ class ApiKey:
     label: str | None
     created_at: datetime
     revoked_at: datetime | None = None
+
+
+AuditAction = Literal[
+    "delete", "restore", "forget", "expire", "erase", "settings", "create_key", "revoke_key"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A change that the audit log keeps.
+
+    Attributes:
+        id: Its id.
+        space: The space that it was made in.
+        action: What was done.
+        actor: Who did it: `library`, `command line`, `local` (a program without a key), or `key` and its id.
+        detail: Ids, names of settings and counts; never content.
+        at: When.
+    """
+
+    id: str
+    space: str
+    action: AuditAction
+    actor: str
+    detail: Mapping[str, Any]
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

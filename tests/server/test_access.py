@@ -39,6 +39,7 @@ def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
         ("PATCH", "/api/memory/settings", {"recent_hours": 3}, "admin"),
         ("GET", "/api/memory/stats", None, "read"),
         ("GET", "/api/memory/retrievals", None, "read"),
+        ("GET", "/api/audit", None, "admin"),
         ("GET", f"/api/memories/{id}/neighbours", None, "read"),
         (
             "POST",

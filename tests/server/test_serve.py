@@ -88,7 +88,7 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
 
 
 def test_logs_of_errors_have_no_content() -> None:
-    from hippocampe.server.serving import WithoutMessages
+    from hippocampe.server.logs import WithoutMessages
 
     try:
         raise ValueError("rhubarbe")

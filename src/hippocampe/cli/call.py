@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import typer
 from typer.core import TyperGroup
 
+from hippocampe import config_sources
 from hippocampe.cli import terminal
 from hippocampe.config import Config
 from hippocampe.errors import (
@@ -27,7 +28,6 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
-from hippocampe.system.folders import data_folder
 from hippocampe.types import Scope
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Call:
     space: str = "default"
     user: str | None = None
     channel: str | None = None
+    config_file: Path | None = None
+    chosen: tuple[str, ...] = ()
 
     @property
     def scope(self) -> Scope:
@@ -64,15 +66,38 @@ class Call:
 
     @property
     def config(self) -> Config:
-        # The process ends after one command: background work would not pay.
-        folder = (self.folder or data_folder()).expanduser()
-        return Config(folder, embedder=self.embedder, background=False)
+        # The process ends after one command: background work and reading notes would not pay.
+        return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
+
+    @property
+    def lasting_config(self) -> Config:
+        """The configuration of a command that runs until it is stopped."""
+        return replace(self.loaded.config, background=True)
+
+    @property
+    def loaded(self) -> config_sources.Loaded:
+        """The configuration, and where its values come from.
+
+        Raises:
+            InvalidInput: A value of it cannot be used.
+        """
+        chosen = dict[str, str]()
+        for each in self.chosen:
+            name, sign, value = each.partition("=")
+            if not sign:
+                raise InvalidInput("--set takes NAME=VALUE, such as request_rate=100.")
+            chosen[name.strip()] = value
+        flags = {"folder": self.folder, "embedder": self.embedder}
+        return config_sources.load(file=self.config_file, flags=flags, chosen=chosen)
 
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
         """Open the data for writing, through the process that serves the folder if there is one."""
+        from hippocampe.engine import audit
+
         self._check_where()
-        with open_to_write(config or self.config, self._own) as hippo:
+        opened = open_to_write(config or self.config, self._own)
+        with audit.acting("command line"), opened as hippo:
             yield hippo
 
     @contextmanager
@@ -231,6 +256,25 @@ _EMBEDDER = Annotated[
         rich_help_panel=WHERE,
     ),
 ]
+_CONFIG = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        envvar="HIPPOCAMPE_CONFIG",
+        help="The configuration, a TOML file.",
+        show_default="hippocampe.toml in your folder of configurations",
+        rich_help_panel=WHERE,
+    ),
+]
+_CHOSEN = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A value of the configuration; repeatable.",
+        rich_help_panel=WHERE,
+    ),
+]
 _SPACE = Annotated[
     str,
     typer.Option(
@@ -257,8 +301,12 @@ _SHARED: dict[str, tuple[Any, object]] = {
     "channel": (_CHANNEL, None),
     "embedder": (_EMBEDDER, None),
     "json": (_JSON, False),
+    "config_file": (_CONFIG, None),
+    "chosen": (_CHOSEN, None),
 }
-OF_A_SPACE = tuple(_SHARED)
+_OF_CONFIGURATION = ("config_file", "chosen")
+"""Every command with a folder takes them."""
+OF_A_SPACE = tuple(name for name in _SHARED if name not in _OF_CONFIGURATION)
 OF_A_FOLDER = ("folder", "embedder", "json")
 
 
@@ -280,17 +328,22 @@ def command(
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
 
+    every = (*shared, *(_OF_CONFIGURATION if "folder" in shared else ()))
+
     def register(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
         @wraps(step)
         def run(**given: Any) -> None:
-            call = Call(**{option: given.pop(option) for option in shared})
+            options = {option: given.pop(option) for option in every}
+            if "chosen" in options:
+                options["chosen"] = tuple(options["chosen"] or ())
+            call = Call(**options)
             with _reported(call.json):
                 step(call, **given)  # pyright: ignore[reportCallIssue]
 
         own = [*inspect.signature(step).parameters.values()][1:]
-        for option in shared:
+        for option in every:
             kind, default = _SHARED[option]
             own.append(
                 inspect.Parameter(

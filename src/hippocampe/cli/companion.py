@@ -78,7 +78,7 @@ def worker(call: Call) -> None:
 
 def _config(call: Call) -> Config:
     """The configuration of a process that stays: with jobs in the background."""
-    return replace(call.config, background=True)
+    return call.lasting_config
 
 
 @command(

@@ -11,8 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from hippocampe.cli import reach
 from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
+from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system.owner import read_owner
 
@@ -33,23 +35,29 @@ class Check:
     seen: str
 
 
-def examine(config: Config, about_to: Callable[[str], None]) -> list[Check]:
+def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
     """Run all checks. Creates nothing.
 
     Args:
-        config: The data to check.
+        loaded: The configuration to check.
         about_to: Called with the name of each check before it runs.
     """
+    config = loaded.config
     checks: list[Check] = []
     for name, look in (
         ("python", _python),
         ("packages", _packages),
         ("weights", _weights),
         ("full text", _full_text),
+        ("configuration", lambda: reach.configuration(loaded)),
         ("language model", lambda: _language_model(config)),
         ("folder", lambda: _folder(config.folder)),
         ("disk", lambda: _disk(config.folder)),
         ("data", lambda: _data(config)),
+        ("server", lambda: reach.server(config)),
+        ("embedder", lambda: reach.embedder(config)),
+        ("upstream", lambda: reach.upstream(config.upstream_url, config.upstream_key)),
+        ("notes", lambda: reach.notes(config)),
     ):
         about_to(name)
         ok, seen = look()

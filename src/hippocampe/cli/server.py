@@ -1,7 +1,5 @@
 """Commands of the server: serve, and its keys."""
 
-import logging
-from dataclasses import replace
 from typing import Annotated, cast, get_args
 
 import typer
@@ -17,6 +15,8 @@ keys_app = typer.Typer(help="Keys of the server: list, create, revoke.", cls=Lis
 app.add_typer(keys_app, name="keys", rich_help_panel="Server")
 PANEL = "Server"
 PORT = 8765
+FORMATS = ("text", "json")
+LEVELS = ("debug", "info", "warning", "error")
 ROLES: tuple[str, ...] = get_args(Role)
 
 
@@ -45,19 +45,28 @@ def serve(
             help="Stop after this long without a request, and open to programs of this user only.",
         ),
     ] = None,
+    log_format: Annotated[
+        str,
+        typer.Option("--log-format", help=", ".join(FORMATS), autocompletion=lambda: list(FORMATS)),
+    ] = "text",
+    log_level: Annotated[
+        str,
+        typer.Option(
+            "--log-level",
+            help=f"{', '.join(LEVELS)}; info logs each request, without its words.",
+            autocompletion=lambda: list(LEVELS),
+        ),
+    ] = "warning",
 ) -> None:
     """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
     try:
-        from hippocampe.server import serving
+        from hippocampe.server import logs, serving
     except ModuleNotFoundError as exc:
         raise InvalidInput(
             f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
         ) from exc
-    log = logging.StreamHandler()
-    log.setFormatter(serving.WithoutMessages("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[log])
-    config = replace(call.config, background=True)
-    with call.own(config, instead=idle_seconds is None) as hippo:
+    logs.install(log_format, log_level)
+    with call.own(call.lasting_config, instead=idle_seconds is None) as hippo:
         serving.serve(
             hippo,
             host=host,

@@ -8,6 +8,7 @@ import typer
 
 from hippocampe.cli import options, terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
+from hippocampe.cli.show import audit as show_audit
 from hippocampe.cli.show import upkeep as show
 
 app = typer.Typer()
@@ -21,6 +22,19 @@ def stats(call: Call) -> None:
     with call.read() as hippo:
         found = hippo.stats(scope=call.scope)
     call.answer(found, lambda: show.stats(found, call.config.timezone))
+
+
+@command(app, "audit", panel=PANEL, examples=["audit --since 2026-03-01"])
+def audit(
+    call: Call,
+    *,
+    since: options.Since = None,
+    limit: options.Limit = 100,
+) -> None:
+    """Show who deleted, erased, restored, or changed settings or keys, newest first."""
+    with call.read() as hippo:
+        found = hippo.audit(scope=call.scope, since=call.moment(since), limit=limit)
+    call.answer(found, lambda: show_audit.entries(found, call.config.timezone))
 
 
 @command(app, "verify", panel=PANEL, shared=OF_A_FOLDER, examples=["verify --absent Nadia"])
@@ -78,11 +92,11 @@ def backup(
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
 def doctor(call: Call) -> None:
-    """Check Python, packages, disk and data. Exit code 1 on a problem."""
+    """Check Python, packages, configuration, disk, data, and what else is named. Exit code 1 on a problem."""
     from hippocampe.cli import doctor
 
     with terminal.progress() as progress:
-        checks = doctor.examine(call.config, lambda name: progress(name, 0, 0))
+        checks = doctor.examine(call.loaded, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(1)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection
-from uuid6 import uuid7
 
 from hippocampe.consolidation import relations
 from hippocampe.curation.subject import NamedSubject
-from hippocampe.engine import generations, settings
+from hippocampe.engine import audit, generations, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound
@@ -191,8 +190,7 @@ def _erase(context: Context, turns: TurnState, request: _Request, doomed: Select
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
         request.remove(change.connection, doomed)
-        note = {"erased": len(doomed.ids)}
-        erasure.add_audit(change.connection, str(uuid7()), request.space, context.now(), note)
+        audit.record(change.connection, context, request.space, "erase", count=len(doomed.ids))
     settings.refresh(context, request.space)
     context.vocabulary.forget()
     turns.channels.forget(request.space)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from hippocampe.curation.revise import hide
+from hippocampe.engine import audit
 from hippocampe.engine.context import Context
 from hippocampe.index.documents import memory_text, turn_text
 from hippocampe.language.text import STOP_WORDS, content_words, words
@@ -134,10 +135,15 @@ def _hide(context: Context, found: Collection[ReceiptItem], scope: Scope, reason
         for kind, hidden in (("turn", turns), ("live", live)):
             for id in hidden:
                 change.unindex(kind, id, scope.space)
+        detail = audit.ids([item.id for item in found])
+        audit.record(change.connection, context, scope.space, "forget", **detail)
 
 
-def expire(context: Context, *, space: str | None = None) -> Receipt:
-    """Hide expired memories of one space, or of all. (Recall already excludes them.)"""
+def expire(context: Context, *, space: str | None = None, audited: bool = False) -> Receipt:
+    """Hide expired memories of one space, or of all. (Recall already excludes them.)
+
+    With `audited`, the audit log of the space says so: somebody asked for it.
+    """
     now = context.now()
     conditions = [memories.CURRENT, schema.memory.c.expires_at <= now]
     if space is not None:
@@ -148,8 +154,12 @@ def expire(context: Context, *, space: str | None = None) -> Receipt:
             if not memories.find(connection, *conditions, limit=1):
                 break
         with context.change() as change:
-            for memory in memories.find(change.connection, *conditions, limit=BATCH):
+            batch = memories.find(change.connection, *conditions, limit=BATCH)
+            for memory in batch:
                 hide(change, memory, now, "expired")
                 hidden.append(_of_memory(memory, "expired"))
+            if audited and space is not None:
+                detail = audit.ids([memory.id for memory in batch])
+                audit.record(change.connection, context, space, "expire", **detail)
     ids = tuple(item.id for item in hidden)
     return Receipt({"memory": len(hidden)}, ids, False, tuple(hidden))

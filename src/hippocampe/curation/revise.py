@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from hippocampe.consolidation.decide import subjects_of
 from hippocampe.curation.lookup import get, require
+from hippocampe.engine import audit
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -121,7 +122,7 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
     reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
     with context.change() as change:
         memory = _require_current(change, id, scope)
-        return hide(change, memory, context.now(), reason)
+        return _delete(context, change, memory, reason)
 
 
 def delete_fact(context: Context, key: str, *, scope: Scope, reason: str) -> Memory:
@@ -137,7 +138,12 @@ def delete_fact(context: Context, key: str, *, scope: Scope, reason: str) -> Mem
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:
             raise NotFound(f"space {scope.space!r} has no fact {key!r}: see them with facts().")
-        return hide(change, holder, context.now(), reason)
+        return _delete(context, change, holder, reason)
+
+
+def _delete(context: Context, change: UnitOfWork, memory: Memory, reason: str) -> Memory:
+    audit.record(change.connection, context, memory.space, "delete", **audit.ids([memory.id]))
+    return hide(change, memory, context.now(), reason)
 
 
 def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memory:
@@ -187,6 +193,7 @@ def _restore_memory(context: Context, id: str, scope: Scope) -> Memory:
         successor = _successor(change, memory)
         _reconcile(context, change, restored, prepared, successor=successor)
         update_memory(change, restored, prepared)
+        audit.record(change.connection, context, scope.space, "restore", **audit.ids([id]))
     return restored
 
 
@@ -199,6 +206,7 @@ def _restore_turn(context: Context, turn: Turn) -> Recollection:
         conversations.set_forgotten(change.connection, turn.space, [turn.id], None, None)
         embeddings.remove_vectors(change.connection, [turn.id])
         change.index("turn", turn_point(turn, prepared.dense), prepared)
+        audit.record(change.connection, context, turn.space, "restore", **audit.ids([turn.id]))
     return of_turn(turn)
 
 

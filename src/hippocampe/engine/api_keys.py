@@ -11,6 +11,7 @@ from typing import get_args
 
 from uuid6 import uuid7
 
+from hippocampe.engine import audit
 from hippocampe.engine.context import Context
 from hippocampe.errors import NotFound
 from hippocampe.store import api_keys
@@ -35,6 +36,7 @@ def create_key(context: Context, *, scope: Scope, role: Role, label: str | None)
     key = ApiKey(str(uuid7()), scope.space, role, label, context.now())
     with context.store.write() as connection:
         api_keys.add(connection, key, _digest(secret))
+        audit.record(connection, context, key.space, "create_key", key=key.id, role=role)
     return NewKey(key, secret)
 
 
@@ -53,6 +55,8 @@ def revoke_key(context: Context, id: str) -> ApiKey:
     check_id(id)
     with context.store.write() as connection:
         revoked = api_keys.revoke(connection, id, context.now())
+        if revoked is not None:
+            audit.record(connection, context, revoked.space, "revoke_key", key=id)
     if revoked is None:
         raise NotFound(f"there is no key {id!r} to revoke: see the ids with keys().")
     return revoked

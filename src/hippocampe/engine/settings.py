@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any, cast
 
 from hippocampe.config import Config
+from hippocampe.engine import audit
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.language.datetimes import as_zone, parse_ttl
@@ -234,4 +235,5 @@ def update(context: Context, changes: Mapping[str, Any], *, scope: Scope) -> Set
                 context.now(),
                 remove=checked.keys() - chosen.keys(),
             )
+            audit.record(connection, context, scope.space, "settings", names=sorted(checked))
     return refresh(context, scope.space)

@@ -1,6 +1,7 @@
 """Compare store and index, count, copy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -14,7 +15,7 @@ from hippocampe.protocols import KINDS
 from hippocampe.store import meta, outbox, statistics
 from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
-from hippocampe.types import Scope, Stats, Verification
+from hippocampe.types import Scope, Stats, Verification, Vitals
 from hippocampe.validation import check_list
 
 
@@ -99,6 +100,34 @@ def stats(context: Context, *, scope: Scope, retrievals_dropped: int) -> Stats:
         outages=context.outages.counts,
         retrievals_dropped=retrievals_dropped,
     )
+
+
+def vitals(context: Context) -> Vitals:
+    """Numbers of the whole data folder."""
+    with context.store.read() as connection:
+        jobs = statistics.job_states(connection)
+        pending = outbox.pending_count(connection)
+    folder = context.config.folder
+    return Vitals(
+        pending=pending,
+        indexed={kind: context.index.count(kind) for kind in KINDS},
+        jobs=jobs,
+        bytes={
+            "database": _size(folder.glob("hippocampe.db*")),
+            "index": _size((folder / "index").rglob("*")),
+            "backups": _size((folder / "backups").glob("*")),
+        },
+        outages=context.outages.counts,
+    )
+
+
+def _size(files: Iterable[Path]) -> int:
+    """Bytes of files, some of which may be deleted meanwhile."""
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += file.stat().st_size if file.is_file() else 0
+    return total
 
 
 def backup(context: Context, target: Path | None, *, overwrite: bool) -> Path:

@@ -18,6 +18,7 @@ from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.types import (
     ApiKey,
     Association,
+    AuditEntry,
     Compacted,
     Cost,
     Counts,
@@ -45,6 +46,7 @@ from hippocampe.types import (
     Stats,
     Unset,
     Verification,
+    Vitals,
 )
 from hippocampe.wire import decode, encode
 
@@ -102,6 +104,8 @@ RESULTS: Mapping[str, Any] = {
     "revoke_key": ApiKey,
     "now": datetime,
     "stats": Stats,
+    "vitals": Vitals,
+    "audit": list[AuditEntry],
     "verify": Verification,
     "reindex": Reindexed,
     "backup": Path,

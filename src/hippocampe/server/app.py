@@ -5,7 +5,6 @@ from fastapi.routing import APIRoute
 from starlette.routing import Route
 
 from hippocampe import __version__
-from hippocampe.aio import AsyncHippocampe
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import (
     api_keys,
@@ -26,9 +25,12 @@ from hippocampe.server import (
 from hippocampe.server.access import BEARER, BodyLimit, Gate
 from hippocampe.server.description import DESCRIPTION, describe
 from hippocampe.server.idempotency import Idempotency
+from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
+from hippocampe.server.observation import Observation
 from hippocampe.server.openai_form import OpenAIErrors
 from hippocampe.server.pages import site
+from hippocampe.server.served import ServedMemory
 from hippocampe.server.sessions import Sessions
 from hippocampe.server.upstream import Upstream
 from hippocampe.server.versions import Versions
@@ -38,7 +40,7 @@ MAX_BODY_BYTES = 16 * 2**20
 
 
 def create_app(
-    hippo: AsyncHippocampe | Hippocampe,
+    hippo: Hippocampe | ServedMemory,
     *,
     loopback: bool = False,
     keyless: bool = True,
@@ -53,7 +55,7 @@ def create_app(
         keyless: Whether programs on loopback need no key. Otherwise every request needs one.
         token: What programs of the user that runs the server send instead of a key.
     """
-    awaited = AsyncHippocampe(hippo) if isinstance(hippo, Hippocampe) else hippo
+    awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
     mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
@@ -70,10 +72,11 @@ def create_app(
         lifespan=mcp.lifespan,
     )
     app.state.hippo = awaited
+    app.state.metrics = awaited.metrics
     app.state.probe = operation.Probe(awaited)
     app.state.sessions = Sessions()
     app.state.loopback = loopback
-    config = awaited.sync.config
+    config = awaited.config
     app.state.upstream = Upstream(config.upstream_url, config.upstream_key)
     app.state.answering = chat.Answering(awaited)
     for part in (
@@ -81,6 +84,7 @@ def create_app(
         *(work, transfer, api_keys, proxy, verbs),
     ):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
+    app.include_router(operation.changes, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     app.include_router(docs.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
@@ -90,6 +94,7 @@ def create_app(
     app.add_middleware(Idempotency, hippo=awaited)
     larger = {"/api/import": transfer.MAX_IMPORT_BYTES}
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
+    app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
     app.add_middleware(
         Gate,
         hippo=awaited,
@@ -98,7 +103,9 @@ def create_app(
         keyless=keyless,
         token=token,
     )
+    app.add_middleware(GuessLimit)
     app.add_middleware(site.Headers)
+    app.add_middleware(Observation, metrics=awaited.metrics)
     app.add_middleware(OpenAIErrors)
     app.add_middleware(Versions)
     return app

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import EmbedderError, HippocampeError, StoreError
-from hippocampe.server.door import Door
-from hippocampe.types import Scope
+from hippocampe.server.door import Admin, Door
+from hippocampe.server.metrics import Metrics
+from hippocampe.types import AuditEntry, Scope
 
 router = APIRouter(tags=["operation"])
+changes = APIRouter(tags=["operation"])
+"""What needs a key."""
 FRESH_SECONDS = 5.0
 """Anyone may ask, and a remote embedder costs money: an answer is kept this long."""
 PROBE = Scope(space="hippocampe-readiness")
@@ -72,10 +76,25 @@ class Probe:
         )
 
 
+@changes.get("/api/audit")
+async def audit(
+    hippo: Door, scope: Admin, since: str | None = None, limit: int = 100
+) -> list[AuditEntry]:
+    """Who deleted, erased, restored, or changed settings or keys of the space, newest first."""
+    return await hippo.audit(scope=scope, since=since, limit=limit)
+
+
 @router.get("/healthz")
 async def health() -> Health:
     """Whether the process answers."""
     return Health()
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response:
+    """The numbers of the server for Prometheus."""
+    found: Metrics = request.app.state.metrics
+    return Response(await asyncio.to_thread(found.text), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 @router.get("/readyz", responses={503: {"description": "It cannot serve.", "model": Readiness}})

@@ -36,6 +36,7 @@ STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
     errors.BudgetSpent: HTTPStatus.PAYMENT_REQUIRED,
     errors.InvalidAnswer: HTTPStatus.BAD_GATEWAY,
     errors.ModelError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.Overloaded: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """The status of an error; one that is not here has that of its nearest base class."""
 

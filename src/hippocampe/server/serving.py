@@ -1,15 +1,13 @@
 """Listen, announce the address, serve until told to stop."""
 
 import ipaddress
-import logging
 import secrets
 import signal
 import socket
 import time
-import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Send
@@ -19,22 +17,12 @@ from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.patience import MAX_CONNECTIONS, MAX_HEAD_BYTES, PatientProtocol
+from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
 TOKEN_BYTES = 32
-
-
-class WithoutMessages(logging.Formatter):
-    """Formats an error as its class and its place: its message may quote what a user wrote."""
-
-    def formatException(
-        self,
-        ei: tuple[type[BaseException], BaseException, TracebackType | None]
-        | tuple[None, None, None],
-    ) -> str:
-        return "".join([*traceback.format_tb(ei[2]), ei[0].__name__ if ei[0] else ""])
 
 
 class Use:
@@ -71,8 +59,10 @@ class _Server(uvicorn.Server):
         started: Callable[[], None],
         use: Use,
         idle_seconds: float | None,
+        stopping: Callable[[], None],
     ) -> None:
         super().__init__(config)
+        self._stopping = stopping
         self._on_start = started
         self._use = use
         self._idle_seconds = idle_seconds
@@ -85,6 +75,11 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         unused = self._idle_seconds is not None and self._use.idle_seconds > self._idle_seconds
         return await super().on_tick(counter) or unused
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The streams of the log have no end of their own: stopping would wait for them.
+        self._stopping()
+        await super().shutdown(sockets)
 
 
 def serve(
@@ -112,7 +107,8 @@ def serve(
     with _listening(hippo, host, port) as (listener, loopback):
         address, token = _url(listener), secrets.token_urlsafe(TOKEN_BYTES)
         on_demand = idle_seconds is not None
-        app = create_app(hippo, loopback=loopback, keyless=not on_demand, token=token)
+        served = ServedMemory(hippo)
+        app = create_app(served, loopback=loopback, keyless=not on_demand, token=token)
         use = Use(app)
 
         def announce() -> None:
@@ -130,8 +126,12 @@ def serve(
             h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             limit_concurrency=MAX_CONNECTIONS,
         )
-        with _signals_taken():
-            _Server(config, announce, use, idle_seconds).run(sockets=[listener])
+        stopping = app.state.log_tail.ended.set
+        try:
+            with _signals_taken():
+                _Server(config, announce, use, idle_seconds, stopping).run(sockets=[listener])
+        finally:
+            served.release()
 
 
 @contextmanager
@@ -149,6 +149,9 @@ def _listening(
                 "with hippocampe keys create, or serve at 127.0.0.1."
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
+        # The event loop does so for connections of its own sockets only; without, an answer in two packets
+        # waits 40 ms for the acknowledgement of the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise InvalidInput(

@@ -43,12 +43,21 @@ OF_A_ROLE: Mapping[Role, frozenset[str]] = {
         }
     ),
     "admin": frozenset(
-        {"update_settings", "digest", "compact", "expire", "run_jobs", "retry_job", "erase"}
+        {
+            "update_settings",
+            "digest",
+            "compact",
+            "expire",
+            "run_jobs",
+            "retry_job",
+            "erase",
+            "audit",
+        }
     ),
 }
 """The verbs of one space, by the role that a key needs."""
 OF_ALL_SPACES = frozenset(
-    {"spaces", "create_key", "keys", "revoke_key", "verify", "reindex", "flush"}
+    {"spaces", "create_key", "keys", "revoke_key", "verify", "reindex", "flush", "vitals"}
 )
 """Verbs on the whole store: a key opens one space, so they need a request without one."""
 ON_FILES = frozenset({"backup", "export_to", "import_from"})

@@ -3,9 +3,8 @@
 The caller brings the grammar: a `Subject` says which texts name it.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
@@ -17,7 +16,6 @@ from sqlalchemy import (
     Table,
     delete,
     func,
-    insert,
     or_,
     true,
     update,
@@ -399,11 +397,3 @@ def _remove_orphan_words(connection: Connection, candidates: set[int]) -> None:
         candidates.difference_update(np.frombuffer(blob, embeddings.WORD_IDS).tolist())
     for chunk in _chunks(candidates):
         connection.execute(delete(word).where(word.c.id.in_(chunk)))
-
-
-def add_audit(
-    connection: Connection, id: str, space: str, at: datetime, detail: Mapping[str, int]
-) -> None:
-    """Add a line to the audit log: counts only, no content."""
-    values = {"id": id, "space": space, "action": "erase", "detail": dict(detail), "created_at": at}
-    connection.execute(insert(audit).values(**values))

@@ -9,6 +9,12 @@ from hippocampe.store.memories import living
 from hippocampe.store.schema import association, job_run, memory, message, turn
 
 
+def job_states(connection: Connection) -> dict[str, int]:
+    """The runs of background jobs of all spaces, by state."""
+    runs = select(job_run.c.state, func.count().label("many")).group_by(job_run.c.state)
+    return {row.state: row.many for row in connection.execute(runs)}
+
+
 def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
     """The fields of `hippocampe.types.Stats` that the store supplies."""
 

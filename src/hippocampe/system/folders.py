@@ -14,6 +14,11 @@ def data_folder() -> Path:
     return platformdirs.user_data_path("hippocampe", appauthor=False).expanduser()
 
 
+def config_folder() -> Path:
+    """The folder for files that the user writes."""
+    return platformdirs.user_config_path("hippocampe", appauthor=False).expanduser()
+
+
 def cache_folder() -> Path:
     """The folder for files that can be made again."""
     return platformdirs.user_cache_path("hippocampe", appauthor=False).expanduser()

@@ -122,7 +122,7 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
             messages=[mcp.PromptMessage(role="user", content=content)],
         )
 
-    return Server(
+    server = Server[Any](
         "hippocampe",
         title="Hippocampe",
         version=__version__,
@@ -136,6 +136,9 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )
+    # The library has spans of its own, without content; those of the SDK have the text of errors.
+    server.middleware.clear()
+    return server
 
 
 _REMEMBER = mcp.Prompt(

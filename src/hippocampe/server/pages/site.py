@@ -10,15 +10,25 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.access import STATIC
+from hippocampe.server.log_tail import Listening, LogTail
 from hippocampe.server.pages import (
     auto_retrieval,
+    brain,
+    costs,
+    digesting,
     facts,
+    graph,
+    jobs,
+    live,
     login,
+    logs,
     memory,
     memory_detail,
     notes,
     overview,
     playground,
+    retrievals,
+    reviews,
     search,
 )
 
@@ -34,6 +44,15 @@ PAGES = (
     notes,
     # Its path takes any name after /memory: it comes after the others.
     memory_detail,
+    brain,
+    digesting,
+    live,
+    graph,
+    retrievals,
+    reviews,
+    costs,
+    jobs,
+    logs,
     playground,
 )
 """The modules with a `router`, a page each."""
@@ -85,6 +104,9 @@ class Headers:
 def install(app: FastAPI) -> None:
     """Add the pages and their files to an application."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
+    app.state.digests = digesting.Digests()
+    app.state.log_tail = LogTail()
+    app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)
     for page in PAGES:
         app.include_router(page.router)

@@ -1,0 +1,112 @@
+"""What a configuration names, and whether it answers: the server, the embedder, the upstream, the notes."""
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from hippocampe.config import Config
+from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
+from hippocampe.embed import is_remote, open_embedder
+from hippocampe.errors import HippocampeError
+from hippocampe.system.owner import read_owner
+
+TIMEOUT = 3.0
+"""Seconds that a server has to answer."""
+MASKED = "•••"
+
+
+def configuration(loaded: Loaded) -> tuple[bool, str]:
+    """Every value that is set, with its place; secrets are masked."""
+    file = f"file {loaded.file}" if loaded.file else "no file"
+    said = [file]
+    for name in FIELDS:
+        value = getattr(loaded.config, name)
+        if name not in loaded.origins and (value == default(name) or name == "folder"):
+            continue
+        shown = MASKED if name in SECRET else value
+        said.append(f"{name} {shown} ({loaded.origins.get(name, 'environment')})")
+    return True, "; ".join(said)
+
+
+def server(config: Config) -> tuple[bool, str]:
+    """Whether the owner of the folder serves it, and answers."""
+    owner = read_owner(config.folder)
+    address = owner.address if owner else None
+    if not address:
+        return True, "none announced for this folder"
+    status, said = _get(f"{address}/readyz")
+    if status == 200:
+        return True, f"{address} is ready"
+    if status == 503:
+        down = [name for name, state in json.loads(said).items() if state == "down"]
+        return False, f"{address} answers, without {', '.join(down)}"
+    return False, f"{address} does not answer ({said}): restart hippocampe serve"
+
+
+def embedder(config: Config) -> tuple[bool, str]:
+    """Whether the embedder embeds a word, if it is a service."""
+    name = config.embedder or "local"
+    if not is_remote(name):
+        return True, f"{name}, in this process"
+    try:
+        found = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+        found.embed(["ready"])
+    except HippocampeError as exc:
+        return False, str(exc)
+    return True, f"{name} answers"
+
+
+def upstream(url: str | None, key: str | None) -> tuple[bool, str]:
+    """Whether the proxy's upstream answers."""
+    if url is None:
+        return True, "none set, which only the proxy needs: set HIPPOCAMPE_UPSTREAM_URL"
+    status, said = _get(f"{url.rstrip('/')}/models", key)
+    if status in (401, 403):
+        return False, f"{url} refuses the key ({status}): check HIPPOCAMPE_UPSTREAM_KEY"
+    if status is None:
+        return False, f"{url} does not answer ({said})"
+    return True, f"{url} answers"
+
+
+def notes(config: Config) -> tuple[bool, str]:
+    """Whether the notes can be read."""
+    if config.notes_folder is not None:
+        there = Path(config.notes_folder).is_dir()
+        return there, f"{config.notes_folder} {'is there' if there else 'is no folder'}"
+    if config.obsidian_url is None:
+        return True, "none set"
+    from hippocampe.ingest.notes.sync import open_notes
+
+    try:
+        found = open_notes(config)
+        assert found is not None
+        found.stop()
+    except HippocampeError as exc:
+        return False, str(exc)
+    return True, f"{config.obsidian_url} is set; hippocampe notes reads it"
+
+
+def _get(url: str, key: str | None = None) -> tuple[int | None, str]:
+    """Status and text of an answer; None and the reason if there is none."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        with _opener().open(
+            urllib.request.Request(url, headers=headers), timeout=TIMEOUT
+        ) as answer:
+            return answer.status, answer.read(100_000).decode("utf-8", "replace")
+    except urllib.error.HTTPError as exc:
+        return exc.code, exc.read(100_000).decode("utf-8", "replace")
+    except (OSError, ValueError) as exc:
+        return None, type(getattr(exc, "reason", exc)).__name__
+
+
+class _Nowhere(urllib.request.HTTPRedirectHandler):
+    """A key is sent to the address that it was set for, and to no other."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_Nowhere)

@@ -1,0 +1,36 @@
+"""The audit log."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hippocampe.cli.show.layout import local_time, table, text
+from hippocampe.types import AuditEntry
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST_SHOWN = 3
+"""Ids or names of an entry that are shown; `--json` has all."""
+
+
+def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
+    """A line per entry."""
+    if not found:
+        return text("Nothing was deleted, restored or changed by hand yet.")
+    rows = table("when", "who", "did", "what")
+    for entry in found:
+        at = local_time(entry.at, timezone)
+        rows.add_row(at, text(entry.actor), entry.action, text(_detail(entry)))
+    return rows
+
+
+def _detail(entry: AuditEntry) -> str:
+    shown: list[str] = []
+    for name, value in entry.detail.items():
+        if isinstance(value, list):
+            named: list[str] = [str(each) for each in value[:MOST_SHOWN]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            more = ["…"] if len(value) > MOST_SHOWN else []  # pyright: ignore[reportUnknownArgumentType]
+            shown.append(", ".join([*named, *more]))
+        else:
+            shown.append(f"{name} {value}")
+    return "; ".join(shown)

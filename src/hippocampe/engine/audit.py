@@ -1,0 +1,69 @@
+"""The audit log: deletes, erasures, restores, changes of settings and keys, with who made them.
+
+An entry is written in the transaction of its change. It has ids and counts, never content.
+"""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+from uuid6 import uuid7
+
+from hippocampe.engine.context import Context
+from hippocampe.language.datetimes import as_utc
+from hippocampe.store import audits
+from hippocampe.types import AuditAction, AuditEntry, Scope
+from hippocampe.validation import check_limit
+
+ACTOR: ContextVar[str] = ContextVar("hippocampe_actor", default="library")
+"""Who makes the changes of this thread or task: `library`, `command line`, `local`, or `key` and its id."""
+MAX_IDS = 100
+"""Ids of one entry; it counts the others."""
+
+
+@contextmanager
+def acting(actor: str) -> Generator[None]:
+    """Name who makes the changes inside the block."""
+    before = ACTOR.set(actor)
+    try:
+        yield
+    finally:
+        ACTOR.reset(before)
+
+
+def record(
+    connection: Connection, context: Context, space: str, action: AuditAction, **detail: Any
+) -> None:
+    """Write an entry about a change, in its transaction.
+
+    Args:
+        connection: The transaction.
+        context: Knows the time.
+        space: Whose log.
+        action: What was done.
+        detail: Ids, names of settings and counts.
+    """
+    entry = AuditEntry(str(uuid7()), space, action, ACTOR.get(), detail, context.now())
+    audits.add(connection, entry)
+
+
+def ids(found: Sequence[str]) -> dict[str, Any]:
+    """The detail of a change of several rows."""
+    return {"count": len(found), "ids": list(found[:MAX_IDS])}
+
+
+def entries(
+    context: Context, *, scope: Scope, since: datetime | str | None, limit: int
+) -> list[AuditEntry]:
+    """The log of a space, newest first.
+
+    Raises:
+        InvalidInput: The time or the limit cannot be used.
+    """
+    check_limit(limit)
+    earliest = as_utc(since, name="since")
+    with context.store.read() as connection:
+        return audits.find(connection, scope.space, since=earliest, limit=limit)

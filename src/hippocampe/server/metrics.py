@@ -1,0 +1,148 @@
+"""Numbers for Prometheus. Labels are names of the program, never content."""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.errors import HippocampeError
+from hippocampe.types import Injection
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
+MILLISECONDS = (1, 2.5, 5, 10, 25, 50, 100, 250)
+FRESH_SECONDS = 5.0
+"""Counting takes a moment: the numbers of the data are kept this long."""
+PARTS = frozenset(
+    {
+        *("embedder", "index", "search", "context", "settings", "before_turn", "language model"),
+        *("overload", "notes", "jobs", "retrieval log", "flush", "maintenance"),
+    }
+)
+"""Outages by their own name. Others are `other`: a name may hold that of a space."""
+
+
+class Metrics:
+    """What one application counts.
+
+    Args:
+        hippo: The memory that it serves.
+    """
+
+    def __init__(self, hippo: AsyncHippocampe) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Histogram(
+            "hippocampe_request_seconds",
+            "Requests, by method, route and status.",
+            ("method", "route", "status"),
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self._turns = Counter(
+            "hippocampe_turns",
+            "Turns: injected, empty, partial (a source was late or down), overloaded, skipped.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self._tokens = Counter(
+            "hippocampe_injected_tokens", "Tokens of injections.", registry=self.registry
+        )
+        self._items = Counter(
+            "hippocampe_injected_items", "Items of injections.", registry=self.registry
+        )
+        self._stages = Histogram(
+            "hippocampe_turn_stage_milliseconds",
+            "Times of before_turn, by stage.",
+            ("stage",),
+            buckets=MILLISECONDS,
+            registry=self.registry,
+        )
+        self.registry.register(_Data(hippo))
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(method, route, str(status)).observe(seconds)
+
+    def turn(self, injection: Injection) -> None:
+        """Count a turn."""
+        trace = injection.trace
+        if trace.skipped is not None:
+            outcome = "overloaded" if trace.skipped == "overloaded" else "skipped"
+        elif trace.missing:
+            outcome = "partial"
+        else:
+            outcome = "injected" if injection.items else "empty"
+        self._turns.labels(outcome).inc()
+        self._tokens.inc(injection.tokens)
+        self._items.inc(len(injection.items))
+        for stage, spent in trace.stages.items():
+            self._stages.labels(stage).observe(spent)
+
+    def text(self) -> bytes:
+        """All numbers, in the text format of Prometheus. May wait for the store."""
+        return generate_latest(self.registry)
+
+
+class _Data(Collector):
+    """The numbers of the data folder and of the threads, read when they are asked for."""
+
+    def __init__(self, hippo: AsyncHippocampe) -> None:
+        self._hippo = hippo
+        self._reading = threading.Lock()
+        self._known: tuple[float, list[GaugeMetricFamily]] | None = None
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Nothing is counted at registration."""
+        return []
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The numbers of now, or of a moment ago; without those of the data while the store is down."""
+        with self._reading:
+            if self._known is None or time.monotonic() - self._known[0] > FRESH_SECONDS:
+                self._known = time.monotonic(), list(self._data())
+        yield from self._known[1]
+        if self._hippo.workers is not None:
+            pending = self._hippo.workers.pending
+            yield _gauge("pending_calls", "Calls that run or wait.", "kind", pending)
+
+    def _data(self) -> Iterator[GaugeMetricFamily]:
+        try:
+            found = self._hippo.sync.vitals()
+        except HippocampeError:
+            yield _gauge("up", "Whether the store can be read.", "part", {"store": 0})
+            return
+        outages: dict[str, float] = {}
+        for name, count in found.outages.items():
+            part = name if name in PARTS else "job" if name.startswith("job ") else "other"
+            outages[part] = outages.get(part, 0) + count
+        yield _gauge("up", "Whether the store can be read.", "part", {"store": 1})
+        yield _gauge("jobs", "Runs of background jobs, by state.", "state", found.jobs)
+        yield _gauge("indexed", "Points of the index, by kind.", "kind", found.indexed)
+        yield _gauge("bytes", "Size of the data folder.", "part", found.bytes)
+        yield _gauge("outages", "Outages since the start, by part.", "part", outages)
+        yield GaugeMetricFamily(
+            "hippocampe_index_pending",
+            "Changes that the index does not hold durably yet.",
+            found.pending,
+        )
+
+
+def _gauge(
+    name: str, documentation: str, label: str, values: Mapping[str, float]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"hippocampe_{name}", documentation, labels=(label,))
+    for each, value in values.items():
+        family.add_metric((each,), value)
+    return family

@@ -1,0 +1,42 @@
+"""Rows of the audit log: who changed what, by ids and counts, never content. Each function takes a connection."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from hippocampe.store.schema import audit
+from hippocampe.types import AuditEntry
+
+_ACTOR = "actor"
+"""The name of the actor in `detail`."""
+
+
+def add(connection: Connection, entry: AuditEntry) -> None:
+    """Insert an entry."""
+    values: dict[str, Any] = {
+        "id": entry.id,
+        "space": entry.space,
+        "action": entry.action,
+        "detail": {**entry.detail, _ACTOR: entry.actor},
+        "created_at": entry.at,
+    }
+    connection.execute(insert(audit).values(**values))
+
+
+def find(
+    connection: Connection, space: str, *, since: datetime | None, limit: int
+) -> list[AuditEntry]:
+    """The latest entries of a space, newest first."""
+    query = select(audit).where(audit.c.space == space)
+    if since is not None:
+        query = query.where(audit.c.created_at >= since)
+    newest = query.order_by(audit.c.created_at.desc(), audit.c.id.desc()).limit(limit)
+    return [_entry(row) for row in connection.execute(newest)]
+
+
+def _entry(row: Any) -> AuditEntry:
+    detail = dict(row.detail)
+    # Entries of the first version name no actor.
+    actor = detail.pop(_ACTOR, "library")
+    return AuditEntry(row.id, row.space, row.action, actor, detail, row.created_at)
