@@ -200,6 +200,6 @@ def _check_parameters(request: Request) -> None:
         )
 
 
-def bound(request: Request) -> bool:
+async def bound(request: Request) -> bool:
     """Whether a request comes with a key, which sees one space only."""
     return request.state.key is not None
