@@ -29,7 +29,7 @@ import common
 from filling import HELD, Plan, fill, say
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import Config
-from hippocampe.injection import before_turn
+from hippocampe.injection import turn as turn_step
 from hippocampe.lifecycle import maintenance
 from hippocampe.retrieval import candidates, features, results, scoring, signals
 from hippocampe.retrieval import recall as recall_step
@@ -144,7 +144,7 @@ class Probe:
         self._served += 1
         scope = Scope(space=space, user="camille", channel=f"channel {self._served}")
         watch = common.Stopwatch(served.stages)
-        with common.watched((before_turn, "_read_context", watch.of(ALWAYS_ON))):
+        with common.watched((turn_step, "_read_context", watch.of(ALWAYS_ON))):
             started = time.perf_counter()
             injection = self._hippo.before_turn(text, scope=scope)
             served.note(injection, time.perf_counter() - started)

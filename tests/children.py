@@ -1,13 +1,16 @@
 """Child processes that open a data folder, so that a test can kill them or let them wait."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import hippocampe
+from hippocampe.system.owner import read_owner
 
 _START = """
 import sys
@@ -36,3 +39,16 @@ def child(script: str, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def stopping(folder: Path) -> Iterator[None]:
+    """Stop the server that a program started for a folder, at the end."""
+    try:
+        yield
+    finally:
+        ends = time.monotonic() + 30
+        if (owner := read_owner(folder)) is not None:
+            os.kill(owner.pid, signal.SIGTERM)
+        while read_owner(folder) is not None and time.monotonic() < ends:
+            time.sleep(0.02)

@@ -17,7 +17,9 @@ from hippocampe.testing import ModelServer
 
 if TYPE_CHECKING:
     import httpx
+    from playwright.sync_api import Browser
 
+    from browsing import Reader
     from hippocampe.companion import Companion
 
 IN_MEMORY = Path("/dev/shm")
@@ -172,3 +174,21 @@ def connect(memory: Hippocampe) -> Iterator[Connect]:
 def client(connect: Connect) -> "httpx.Client":
     """A program of this machine, without a key."""
     return connect()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["Browser"]:
+    """A browser, for the tests of one module: while it runs, asyncio cannot be used in this thread."""
+    from browsing import launched
+
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def reader(chromium: "Browser", memory: Hippocampe, connect: Connect) -> Iterator["Reader"]:
+    """Someone who reads the pages of the memory; at the end, no page has written an error."""
+    from browsing import Reader
+
+    with Reader(chromium, memory, connect) as made:
+        yield made

@@ -133,6 +133,17 @@ REFUSED: dict[str, tuple[Act, str]] = {
     "audit limit": (lambda h: h.audit(scope=HERE, limit=0), "1 to 1000"),
     "audit since": (lambda h: h.audit(scope=HERE, since=datetime(2026, 1, 1)), "timezone"),
     "usage limit": (lambda h: h.usage(scope=HERE, limit=0), "1 to 1000"),
+    "preview of a naive time": (
+        lambda h: h.preview("Owen", scope=HERE, at=datetime(2026, 1, 1)),
+        "timezone",
+    ),
+    "preview at no time": (lambda h: h.preview("Owen", scope=HERE, at="then"), "ISO 8601"),
+    "no days of activity": (lambda h: h.activity(scope=HERE, days=0), "1 to 366"),
+    "too many days of costs": (lambda h: h.costs(scope=HERE, days=367), "1 to 366"),
+    "graph limit": (lambda h: h.graph(scope=HERE, limit=20_001), "1 to 20000"),
+    "ids is text": (lambda h: h.messages(scope=HERE, ids=MISSING), "list"),
+    "live is text": (lambda h: h.messages(scope=HERE, live="yes"), "True or False"),
+    "cursor of no retrieval": (lambda h: h.retrievals(scope=HERE, cursor=MISSING), "last one"),
     "usage since": (lambda h: h.usage(scope=HERE, since=datetime(2026, 1, 1)), "timezone"),
     "absent is text": (lambda h: h.verify(absent="Owen"), "list"),
     "absent is empty": (lambda h: h.verify(absent=[""]), "empty"),
@@ -170,6 +181,8 @@ def test_what_cannot_be_used_is_refused(
         lambda h: h.erase(scope=HERE, id=MISSING),
         lambda h: h.retry_job(MISSING, scope=HERE),
         lambda h: h.revoke_key(MISSING),
+        lambda h: h.retrieval(MISSING, scope=HERE),
+        lambda h: h.replay(MISSING, scope=HERE),
     ],
 )
 def test_what_is_not_there_is_said(hashed: None, open_hippo: Any, act: Act) -> None:
@@ -242,11 +255,13 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "neighbours": ((MISSING,), {}),
     "reviews": ((), {}),
     "settle": ((MISSING, "other"), {}),
+    "graph": ((), {"limit": 3}),
     "facts": ((), {}),
     "set_fact": (("boisson", "thé"), {}),
     "delete_fact": (("boisson",), {}),
     "observe": (("Bonjour",), {}),
     "before_turn": (("Bonjour",), {}),
+    "preview": (("Bonjour",), {"at": None}),
     "after_turn": (("Bonjour", "Salut"), {}),
     "extract": ((MISSING,), {}),
     "digest": ((), {}),
@@ -260,6 +275,8 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "settings": ((), {}),
     "update_settings": ((), {"recent_hours": 3}),
     "retrievals": ((), {}),
+    "retrieval": ((MISSING,), {}),
+    "replay": ((MISSING,), {}),
     "names": (("alex",), {}),
     "check_budget": ((), {}),
     "record_usage": ((), CALL),
@@ -274,7 +291,9 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "retry_job": ((MISSING,), {}),
     "audit": ((), {"limit": 3}),
     "usage": ((), {"limit": 3}),
+    "costs": ((), {"days": 3}),
     "stats": ((), {}),
+    "activity": ((), {"days": 3}),
     "export_to": (("export.jsonl",), {}),
     "import_from": (("export.jsonl",), {}),
     "vitals": ((), {}),
@@ -290,7 +309,7 @@ WITHOUT_SCOPE = {
     *("now", "spaces", "verify", "vitals", "reindex", "backup", "flush", "close", "open"),
     *("keys", "revoke_key", "find_key", "announce"),
 }
-TAKES_ANYTHING = {"before_turn"}
+TAKES_ANYTHING = {"before_turn", "preview"}
 """Verbs that serve a host whatever it hands over."""
 
 
@@ -358,6 +377,10 @@ WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "reason": ("delete", (None, 5)),
     "depth": ("neighbours", (None, "2", 1.5)),
     "keep": ("settle", (5, ["a"])),
+    "days": ("activity", (None, "3", True, 1.5)),
+    "ids": ("messages", (5, "a", [5])),
+    "live": ("messages", (None, "no", 1)),
+    "cursor": ("retrievals", (5, ["a"])),
     "dry_run": ("forget", ("no", 0, None)),
     "whole_space": ("erase", ("no", 1, None)),
     "user": ("erase", (5, ["a"])),

@@ -1,73 +1,77 @@
 """Hippocampe: the long-term memory of a conversational agent."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from hippocampe.config import Config
-from hippocampe.errors import (
-    BudgetSpent,
-    EmbedderError,
-    EmbedderMismatch,
-    EmbedderUnavailable,
-    FolderInUse,
-    HippocampeError,
-    IndexUnavailable,
-    InvalidAnswer,
-    InvalidInput,
-    ModelError,
-    ModelUnavailable,
-    NotesUnavailable,
-    NotFound,
-    Overloaded,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreMissing,
-    StoreReadOnly,
-    StoreTooNew,
-    UnreadableFile,
-)
-from hippocampe.language.markers import without_injection
-from hippocampe.types import (
-    ApiKey,
-    Association,
-    AuditEntry,
-    Compacted,
-    Considered,
-    Counts,
-    Distilled,
-    History,
-    Imported,
-    Injection,
-    JobRun,
-    Memory,
-    Message,
-    ModelUsage,
-    NewKey,
-    Note,
-    Page,
-    Receipt,
-    ReceiptItem,
-    Recollection,
-    Reindexed,
-    Remembered,
-    Retrieval,
-    Retrieved,
-    Review,
-    Scope,
-    Settings,
-    Signal,
-    Stats,
-    Trace,
-    Verification,
-    Vitals,
-)
-
+# Not from `typing`: importing the package loads nothing, since a coding agent waits for each hook.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hippocampe.aio import AsyncHippocampe
+    from hippocampe.config import Config
+    from hippocampe.errors import (
+        BudgetSpent,
+        EmbedderError,
+        EmbedderMismatch,
+        EmbedderUnavailable,
+        FolderInUse,
+        HippocampeError,
+        IndexUnavailable,
+        InvalidAnswer,
+        InvalidInput,
+        ModelError,
+        ModelUnavailable,
+        NotesUnavailable,
+        NotFound,
+        Overloaded,
+        ServerUnavailable,
+        StoreBusy,
+        StoreCorrupt,
+        StoreError,
+        StoreFull,
+        StoreMissing,
+        StoreReadOnly,
+        StoreTooNew,
+        UnreadableFile,
+    )
     from hippocampe.hippocampe import Hippocampe
     from hippocampe.injection.chat_messages import with_injection, without_injections
+    from hippocampe.language.markers import without_injection
+    from hippocampe.types import (
+        ApiKey,
+        Association,
+        AuditEntry,
+        Compacted,
+        Considered,
+        Cost,
+        Counts,
+        Day,
+        Distilled,
+        Graph,
+        GraphEdge,
+        GraphNode,
+        History,
+        Imported,
+        Injection,
+        JobRun,
+        Memory,
+        Message,
+        ModelUsage,
+        NewKey,
+        Note,
+        Page,
+        Receipt,
+        ReceiptItem,
+        Recollection,
+        Reindexed,
+        Remembered,
+        Retrieval,
+        Retrieved,
+        Review,
+        Scope,
+        Settings,
+        Signal,
+        Stats,
+        Trace,
+        Verification,
+        Vitals,
+    )
 
 __all__ = [
     "ApiKey",
@@ -78,12 +82,17 @@ __all__ = [
     "Compacted",
     "Config",
     "Considered",
+    "Cost",
     "Counts",
+    "Day",
     "Distilled",
     "EmbedderError",
     "EmbedderMismatch",
     "EmbedderUnavailable",
     "FolderInUse",
+    "Graph",
+    "GraphEdge",
+    "GraphNode",
     "Hippocampe",
     "HippocampeError",
     "History",
@@ -113,6 +122,7 @@ __all__ = [
     "Retrieved",
     "Review",
     "Scope",
+    "ServerUnavailable",
     "Settings",
     "Signal",
     "Stats",
@@ -133,17 +143,25 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_LATE = {
-    "AsyncHippocampe": "hippocampe.aio",
-    "Hippocampe": "hippocampe.hippocampe",
-    "with_injection": "hippocampe.injection.chat_messages",
-    "without_injection": "hippocampe.injection.chat_messages",
-    "without_injections": "hippocampe.injection.chat_messages",
+_MODULES = {
+    "hippocampe.aio": ("AsyncHippocampe",),
+    "hippocampe.config": ("Config",),
+    "hippocampe.hippocampe": ("Hippocampe",),
+    "hippocampe.injection.chat_messages": ("with_injection", "without_injections"),
+    "hippocampe.language.markers": ("without_injection",),
 }
 
 
 def __getattr__(name: str) -> object:
-    """Import a name when it is first asked for, so that importing the package stays instant."""
-    if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
+    """Import a name when it is first asked for."""
+    from importlib import import_module
+
+    if name in ("config", "errors", "types"):
+        return import_module(f"hippocampe.{name}")
+    if name in __all__:
+        for module, names in _MODULES.items():
+            if name in names:
+                return getattr(import_module(module), name)
+        errors = import_module("hippocampe.errors")
+        return getattr(errors if hasattr(errors, name) else import_module("hippocampe.types"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -37,8 +37,10 @@ def _awaited(
 
     @functools.wraps(verb)
     async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
+        # By name: the door may be one to another process.
+        step = getattr(self.sync, verb.__name__)
         run = self._run  # pyright: ignore[reportPrivateUsage]
-        return await run(kind, verb, self.sync, *args, **kwargs)
+        return await run(kind, step, *args, **kwargs)
 
     return awaited
 
@@ -47,7 +49,7 @@ class AsyncHippocampe:
     """`Hippocampe` for asynchronous hosts: the same verbs, arguments, results and errors.
 
     Args:
-        sync: The door that does the work.
+        sync: The door that does the work, here or in another process.
         workers: The threads it does it in, of the kinds `turn`, `read`, `write` and `long`; default: those of
             the event loop.
     """
@@ -81,6 +83,7 @@ class AsyncHippocampe:
     restore = _awaited(Hippocampe.restore)
     associate = _awaited(Hippocampe.associate)
     neighbours = _awaited(Hippocampe.neighbours)
+    graph = _awaited(Hippocampe.graph)
     reviews = _awaited(Hippocampe.reviews)
     settle = _awaited(Hippocampe.settle)
     facts = _awaited(Hippocampe.facts)
@@ -94,16 +97,20 @@ class AsyncHippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
+        if not isinstance(self.sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return await asyncio.to_thread(self.sync.before_turn, message, scope=scope, role=role)
         # The wait for the rest of a burst takes no thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
-        begun = await self._run("turn", begin, message, scope=scope, role=role)
+        begun = await self._run("turn", begin, message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         await asyncio.sleep(begun.wait_seconds)
         return await self._run("turn", end, begun, scope=scope)
 
     after_turn = _awaited(Hippocampe.after_turn)
+    preview = _awaited(Hippocampe.preview)
     digest = _awaited(Hippocampe.digest)
     compact = _awaited(Hippocampe.compact)
     extract = _awaited(Hippocampe.extract)
@@ -117,6 +124,8 @@ class AsyncHippocampe:
     settings = _awaited(Hippocampe.settings)
     update_settings = _awaited(Hippocampe.update_settings)
     retrievals = _awaited(Hippocampe.retrievals)
+    retrieval = _awaited(Hippocampe.retrieval)
+    replay = _awaited(Hippocampe.replay)
     jobs = _awaited(Hippocampe.jobs)
     run_jobs = _awaited(Hippocampe.run_jobs)
     retry_job = _awaited(Hippocampe.retry_job)
@@ -124,6 +133,7 @@ class AsyncHippocampe:
     names = _awaited(Hippocampe.names)
     check_budget = _awaited(Hippocampe.check_budget)
     record_usage = _awaited(Hippocampe.record_usage)
+    costs = _awaited(Hippocampe.costs)
     now = _awaited(Hippocampe.now)
     create_key = _awaited(Hippocampe.create_key)
     keys = _awaited(Hippocampe.keys)
@@ -131,6 +141,7 @@ class AsyncHippocampe:
     find_key = _awaited(Hippocampe.find_key)
     announce = _awaited(Hippocampe.announce)
     stats = _awaited(Hippocampe.stats)
+    activity = _awaited(Hippocampe.activity)
     vitals = _awaited(Hippocampe.vitals)
     verify = _awaited(Hippocampe.verify)
     reindex = _awaited(Hippocampe.reindex)

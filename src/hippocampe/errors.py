@@ -12,6 +12,7 @@
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
     │   └── StoreTooNew       the data was written by a later version
     ├── FolderInUse           another process owns the data folder
+    ├── ServerUnavailable     the server of the memory cannot be reached
     ├── NotesUnavailable      the notes cannot be read; the rest works
     ├── IndexUnavailable      the vector index cannot be used; the store works
     ├── EmbedderError         text cannot be embedded
@@ -72,6 +73,10 @@ class StoreTooNew(StoreError):
 
 class FolderInUse(HippocampeError):
     """Another process owns the data folder."""
+
+
+class ServerUnavailable(HippocampeError):
+    """The server of the memory cannot be reached or used: address, key, version."""
 
 
 class NotesUnavailable(HippocampeError):

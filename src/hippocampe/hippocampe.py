@@ -18,11 +18,12 @@ from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
+from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
-from hippocampe.injection import before_turn
+from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
@@ -30,7 +31,7 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.jobs import ledger
 from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
-from hippocampe.retrieval import browse, recall
+from hippocampe.retrieval import activity, browse, graph, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     UNSET,
@@ -38,8 +39,11 @@ from hippocampe.types import (
     Association,
     AuditEntry,
     Compacted,
+    Cost,
     Counts,
+    Day,
     Distilled,
+    Graph,
     History,
     Imported,
     Injection,
@@ -163,6 +167,11 @@ class Hippocampe:
     def channels(self) -> ChannelHistories:
         """What each channel was given, for hosts whose messages do not keep their injections."""
         return self._turns.channels
+
+    @property
+    def replies(self) -> Replies:
+        """What the server replied to writes, for clients that send one again."""
+        return Replies(lambda: self._context)
 
     def _read(
         self,
@@ -618,6 +627,18 @@ class Hippocampe:
             lambda context: associate.settle(context, id, other_id, scope=scope, keep=keep), scope
         )
 
+    def graph(self, *, scope: Scope, limit: int = 5_000) -> Graph:
+        """The current memories and the subjects of the space as a graph.
+
+        Args:
+            scope: The space.
+            limit: At most this many memories, the most important first, newest first among equals.
+
+        Raises:
+            InvalidInput: `limit` is not a whole number from 1 to 20,000.
+        """
+        return self._read(lambda context: graph.graph(context, scope=scope, limit=limit), scope)
+
     def facts(self, *, scope: Scope) -> dict[str, Memory]:
         """The current memories that have a key, by key."""
         return self._read(lambda context: lookup.facts(context, scope=scope), scope)
@@ -681,6 +702,7 @@ class Hippocampe:
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
         """Select what to put in front of the model before it answers.
 
@@ -692,11 +714,13 @@ class Hippocampe:
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
+            fresh: Whether the model has lost what the channel was given, because its context is new or
+                was compacted: everything may be given again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
         """
-        begun = self._begin_turn(message, scope=scope, role=role)
+        begun = self._begin_turn(message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):
             return begun
         time.sleep(begun.wait_seconds)
@@ -709,8 +733,11 @@ class Hippocampe:
         scope: Scope,
         role: str,
         joined: bool = False,
+        fresh: bool = False,
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
+        if fresh:
+            self._turns.channels.restart(check_scope(scope))
         return self._read(
             lambda context: before_turn.before_turn(
                 context,
@@ -735,6 +762,43 @@ class Hippocampe:
         assert isinstance(served, Injection)
         return served
 
+    def preview(
+        self,
+        message: HostMessage | Sequence[HostMessage],
+        *,
+        scope: Scope,
+        role: str = "user",
+        at: When = None,
+    ) -> Injection:
+        """What `before_turn` would inject, while nothing changes: nothing is counted or logged, and the
+        channel may still be given the same.
+
+        It waits for late sources instead of leaving them out.
+
+        Args:
+            message: As for `before_turn`.
+            scope: The speaker and the channel.
+            role: Role of messages without one.
+            at: Only what was known at this time: what was learnt by then, and not yet superseded,
+                forgotten or expired. The channel was given nothing before; the settings are those
+                of now. Memories edited in place since then have their present text.
+
+        Raises:
+            InvalidInput: The time is invalid.
+        """
+        return self._read(
+            lambda context: preview.preview(
+                context,
+                self._turns,
+                message,
+                scope=scope,
+                role=role,
+                at=at,
+                note_sync=self._note_sync,
+            ),
+            scope,
+        )
+
     def after_turn(
         self,
         user_message: str,
@@ -744,6 +808,7 @@ class Hippocampe:
         assistant: str = "assistant",
         at: When = None,
         tool_results: Sequence[str] = (),
+        external_id: str | None = None,
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
@@ -759,6 +824,7 @@ class Hippocampe:
             at: Time of the exchange, if not now.
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
+            external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
@@ -772,6 +838,7 @@ class Hippocampe:
                 assistant=assistant,
                 at=at,
                 tool_results=tool_results,
+                external_id=external_id,
             ),
             scope,
         )
@@ -846,6 +913,8 @@ class Hippocampe:
         since: When = None,
         until: When = None,
         working: bool = False,
+        live: bool = False,
+        ids: Sequence[str] | None = None,
         limit: int = 20,
     ) -> list[Message]:
         """The latest messages of the scope's channel (of all, if it names none), oldest first.
@@ -855,6 +924,8 @@ class Hippocampe:
             since: Earliest time, inclusive.
             until: Latest time, exclusive.
             working: Only the working history: exchanges that are not compacted yet.
+            live: Only what was overheard since the last digest.
+            ids: Only messages with these ids, such as the evidence of a memory.
             limit: At most this many, 1 to 1,000.
 
         Raises:
@@ -862,7 +933,14 @@ class Hippocampe:
         """
         return self._read(
             lambda context: conversation.messages(
-                context, scope=scope, since=since, until=until, working=working, limit=limit
+                context,
+                scope=scope,
+                since=since,
+                until=until,
+                working=working,
+                live=live,
+                ids=ids,
+                limit=limit,
             ),
             scope,
         )
@@ -1024,9 +1102,22 @@ class Hippocampe:
         )
 
     def retrievals(
-        self, *, scope: Scope, limit: int = 20, since: When = None, channel_only: bool = False
+        self,
+        *,
+        scope: Scope,
+        limit: int = 20,
+        since: When = None,
+        channel_only: bool = False,
+        cursor: str | None = None,
     ) -> list[Retrieval]:
         """The retrieval log of the space, newest first: the items of each turn, with their outcomes.
+
+        Args:
+            scope: The space, and the channel for `channel_only`.
+            limit: At most this many, 1 to 1,000.
+            since: Earliest time, inclusive.
+            channel_only: Only turns of the scope's channel.
+            cursor: The id of the last retrieval of the page before.
 
         Raises:
             InvalidInput: An argument is invalid.
@@ -1039,8 +1130,35 @@ class Hippocampe:
                 limit=limit,
                 since=since,
                 channel_only=channel_only,
+                cursor=cursor,
             ),
             scope,
+        )
+
+    def retrieval(self, id: str, *, scope: Scope) -> Retrieval:
+        """One entry of the retrieval log, by the id of its injection.
+
+        Raises:
+            NotFound: The log of the space has no entry with this id.
+        """
+        return self._read(
+            lambda context: retrieval_log.retrieval(
+                context, self._turns.retrievals, id, scope=scope
+            ),
+            scope,
+        )
+
+    def replay(self, id: str, *, scope: Scope) -> Injection:
+        """Rebuild the injection of a logged turn, with what was known at its time.
+
+        Memories edited in place since have their present text; what was erased is missing, and so are live
+        messages that were digested. A trace explains the scores that come out the same again.
+
+        Raises:
+            NotFound: The log of the space has no entry with this id.
+        """
+        return self._read(
+            lambda context: replay.replay(context, self._turns, id, scope=scope), scope
         )
 
     # Background jobs
@@ -1122,6 +1240,16 @@ class Hippocampe:
             lambda context: model_calls.usage(context, scope=scope, since=since, limit=limit), scope
         )
 
+    def costs(self, *, scope: Scope, days: int = 30) -> list[Cost]:
+        """The calls of language models by day, purpose and model, in this order, over the latest days.
+
+        Days are those of the setting `timezone`; a day, purpose or model without calls has no entry.
+
+        Raises:
+            InvalidInput: `days` is not a whole number from 1 to 366.
+        """
+        return self._read(lambda context: model_calls.costs(context, scope=scope, days=days), scope)
+
     def record_usage(
         self,
         *,
@@ -1199,19 +1327,26 @@ class Hippocampe:
         """
         return self._read(lambda context: api_keys.find_key(context, secret), UNSCOPED)
 
-    def announce(self, address: str) -> None:
+    def announce(self, address: str, *, token: str | None = None, on_demand: bool = False) -> None:
         """Publish the address of a server of this memory to other processes that want the folder.
 
         Args:
-            address: Its base URL. Processes that find the folder taken name it in their error.
+            address: Its base URL. Processes that find the folder taken name it in their error, or use it.
+            token: What proves to the server that a process runs for the same user. It is written to a
+                file that only this user can read.
+            on_demand: Whether another program started the server, and it stops when it is not used.
 
         Raises:
-            InvalidInput: It is not text.
+            InvalidInput: An argument is not text.
             StoreReadOnly: This memory was opened read-only: it does not own the folder.
             StoreError: The address cannot be written to the folder.
         """
         check_id(address, name="address")
-        self._write(lambda context: self._opened.announce(address), UNSCOPED)
+        if token is not None:
+            check_id(token, name="token")
+        self._write(
+            lambda context: self._opened.announce(address, token, on_demand=on_demand), UNSCOPED
+        )
 
     # Upkeep
 
@@ -1229,6 +1364,21 @@ class Hippocampe:
         dropped = self._turns.retrievals.dropped
         return self._read(
             lambda context: verification.stats(context, scope=scope, retrievals_dropped=dropped),
+            scope,
+        )
+
+    def activity(self, *, scope: Scope, days: int = 30) -> list[Day]:
+        """What happened in the space on each of the latest days up to today, oldest first.
+
+        Days are those of the setting `timezone`, with those on which nothing happened.
+
+        Raises:
+            InvalidInput: `days` is not a whole number from 1 to 366.
+        """
+        return self._read(
+            lambda context: activity.activity(
+                context, self._turns.retrievals, scope=scope, days=days
+            ),
             scope,
         )
 
@@ -1321,16 +1471,19 @@ class Hippocampe:
         scope: Scope,
         format: str | None = None,
         timezone: str = "Europe/Paris",
+        one_space: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
         """Read real talk, or an export of ours. What is already there is not added twice.
 
         Args:
             path: The file.
-            scope: The space it goes to, and the channel of messages that name none.
+            scope: The space and the channel of messages that name none.
             format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
                 detected from the file.
             timezone: Timezone of times without one.
+            one_space: Leave out messages that name another space, and report them as problems;
+                otherwise they go to the space that they name.
             progress: Called while messages are stored.
 
         Raises:
@@ -1344,6 +1497,7 @@ class Hippocampe:
                 scope=scope,
                 format=format,
                 timezone=timezone,
+                one_space=one_space,
                 progress=progress,
             ),
             scope,

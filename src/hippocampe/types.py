@@ -5,6 +5,7 @@ All are immutable; times are aware datetimes in UTC; ids are UUID strings of ver
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date as Date
 from datetime import datetime
 from typing import Any, Literal
 
@@ -409,6 +410,94 @@ class ModelUsage:
     injected_tokens: int
     price: float | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the calls of one model for one purpose cost on one day.
+
+    Attributes:
+        date: The day, in the timezone of the space.
+        purpose: As in `ModelUsage`.
+        model: As in `ModelUsage`.
+        calls: How many were made.
+        input_tokens: Tokens of the requests.
+        output_tokens: Tokens of the answers.
+        injected_tokens: Of the input tokens, those that injections added.
+        price: In US dollars, of the calls whose price is known; None if none is.
+    """
+
+    date: Date
+    purpose: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    injected_tokens: int
+    price: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What happened in a space on one day.
+
+    Attributes:
+        date: The day, in the timezone of the space.
+        memories: Memories learnt, also those that became history since.
+        messages: Messages said.
+        injections: Turns that were given something.
+        tokens: Tokens of the injections.
+        took_ms_p50: Median milliseconds of the turns that were served; None without any.
+        took_ms_p95: 95th percentile of the same.
+        categories: Memories learnt of `self` and `goal`, by `collection/category`.
+    """
+
+    date: Date
+    memories: int = 0
+    messages: int = 0
+    injections: int = 0
+    tokens: int = 0
+    took_ms_p50: float | None = None
+    took_ms_p95: float | None = None
+    categories: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """A memory or a subject in a graph.
+
+    Attributes:
+        id: Of a memory, its id; of a subject, `subject:` and its folded name.
+        label: The beginning of the statement, or the name.
+        type: That of the memory; `subject` for a subject.
+        collection: That of the memory; None for a subject.
+        subjects: The folded subjects of the memory.
+        created_at: When the memory was learnt; None for a subject.
+    """
+
+    id: str
+    label: str
+    type: str
+    collection: str | None = None
+    subjects: tuple[str, ...] = ()
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """An edge between two nodes: an association, or `about` from a memory to a subject."""
+
+    source: str
+    target: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Memories and subjects of a space, and the edges between them."""
+
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
 
 
 @dataclass(frozen=True, slots=True)

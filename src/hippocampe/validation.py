@@ -24,6 +24,7 @@ from hippocampe.types import (
 )
 
 MAX_LIMIT = 1_000
+MAX_DAYS = 366
 
 
 def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
@@ -220,16 +221,28 @@ def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def check_limit(limit: int) -> int:
+def check_limit(limit: int, *, most: int = MAX_LIMIT) -> int:
     """Check the maximum number of results.
 
     Raises:
-        InvalidInput: It is not a whole number from 1 to 1,000.
+        InvalidInput: It is not a whole number from 1 to `most`.
     """
     whole = isinstance(limit, int) and not isinstance(limit, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not whole or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}.")
+    if not whole or not 1 <= limit <= most:
+        raise InvalidInput(f"limit must be a whole number from 1 to {most}, not {limit!r}.")
     return limit
+
+
+def check_days(days: int) -> int:
+    """Check a number of days.
+
+    Raises:
+        InvalidInput: It is not a whole number from 1 to 366.
+    """
+    whole = isinstance(days, int) and not isinstance(days, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not whole or not 1 <= days <= MAX_DAYS:
+        raise InvalidInput(f"days must be a whole number from 1 to {MAX_DAYS}, not {days!r}.")
+    return days
 
 
 def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:

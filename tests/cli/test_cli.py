@@ -21,12 +21,12 @@ import typer
 from typer.testing import CliRunner
 
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.cli import doctor, terminal
+from hippocampe.cli import call, doctor, terminal
 from hippocampe.cli.app import app
 from hippocampe.cli.show import layout
-from hippocampe.cli.show.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.ingest import archive
+from hippocampe.language.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.store import sqlite
@@ -34,7 +34,7 @@ from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
 
 HASHED = "hashed:64"
-CONVERSATIONS = {"chat", "serve", "worker"}
+CONVERSATIONS = {"chat", "hook", "mcp", "serve", "worker"}
 """Commands that talk or serve: their output is no single result."""
 HOSTILE = "Zoé \u202eenvers\u202c [bold]gras[/bold] :smile:"
 
@@ -490,10 +490,11 @@ class TestFailures:
         assert refused.code == 1
         assert "jamais" in refused.err
 
-    def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
+    def test_a_folder_in_use(self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(call, "HELD_SECONDS", 0.1)
         with Hippocampe.open(folder):
             done = run("remember", "Zoé joue du tuba")
-        assert done.code == 1
+        assert done.code == call.IN_USE
         assert "holds it" in done.err
         assert "read_only" in done.err
 

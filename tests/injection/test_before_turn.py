@@ -31,7 +31,8 @@ from hippocampe.errors import (
     StoreError,
 )
 from hippocampe.ingest.notes import sync
-from hippocampe.injection import before_turn, channel_history, warmup
+from hippocampe.injection import channel_history, warmup
+from hippocampe.injection import turn as turn_step
 from hippocampe.injection.channel_history import Channel, ChannelHistories
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.protocols import Vectors
@@ -923,7 +924,7 @@ class TestFaults:
     ) -> None:
         hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
         with monkeypatch.context() as broken:
-            broken.setattr(before_turn, "render", None)
+            broken.setattr(turn_step, "render", None)
             for _ in range(2):
                 turn = hippo.before_turn("le four ?", scope=PHONE)
                 assert (turn.text, turn.trace.skipped) == ("", "failed")
@@ -1227,3 +1228,16 @@ class TestLive:
             scope = Scope(user="dev", channel=f"chat {message}"[:100])
             given = {each.content for each in meaning.before_turn(message, scope=scope).items}
             assert given == expected, message
+
+
+def test_a_model_that_lost_its_context_is_given_everything_again(hippo: Hippocampe) -> None:
+    hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
+    first = hippo.before_turn("et le four ?", scope=LOBBY)
+    assert first.items
+    assert hippo.before_turn("et le four ?", scope=LOBBY).text == ""
+    assert hippo.before_turn("et le four ?", scope=PHONE, fresh=True).text
+    assert hippo.before_turn("et le four ?", scope=LOBBY).text == ""
+    again = hippo.before_turn("et le four ?", scope=LOBBY, fresh=True)
+    assert [each.id for each in again.items] == [each.id for each in first.items]
+    awaited = AsyncHippocampe(hippo).before_turn("et le four ?", scope=LOBBY, fresh=True)
+    assert asyncio.run(awaited).items

@@ -19,6 +19,7 @@ from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.cli import call
 from hippocampe.cli.app import app
 from hippocampe.errors import (
     EmbedderMismatch,
@@ -588,11 +589,15 @@ def test_commands_that_read_work_beside_the_owner(
 
 
 def test_commands_that_write_say_who_holds_the_folder(
-    run: Callable[..., tuple[int, str, str]], owner: Hippocampe, scope: Scope
+    run: Callable[..., tuple[int, str, str]],
+    owner: Hippocampe,
+    scope: Scope,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(call, "HELD_SECONDS", 0.1)
     for command in (["remember", "Ana"], ["forget", "tuba", "--yes"], ["reindex"], ["expire"]):
         code, _, said = run(*command)
-        assert code == 1
+        assert code == call.IN_USE
         assert f"process {os.getpid()} since 20" in said
     assert owner.recent(scope=scope) == []
 

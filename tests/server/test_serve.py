@@ -21,7 +21,7 @@ import hippocampe
 from conftest import MODEL
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
-from hippocampe.lifecycle.lock import read_card
+from hippocampe.system.owner import read_owner
 from hippocampe.testing import Answer, ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
@@ -70,9 +70,9 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
                     enough.set()
 
     with serving(folder) as (process, address):
-        card = read_card(folder)
+        card = read_owner(folder)
         assert card is not None
-        assert (card["address"], card["pid"]) == (address, str(process.pid))
+        assert (card.address, card.pid) == (address, process.pid)
         with pytest.raises(hippocampe.FolderInUse, match=re.escape(address)):
             Hippocampe.open(folder)
         writers = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
@@ -84,7 +84,7 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
             each.join()
         _, told = process.communicate(timeout=60)
         assert (process.returncode, told) == (0, "")
-    assert read_card(folder) is None
+    assert read_owner(folder) is None
     with Hippocampe.open(folder) as hippo:
         assert set(stored) <= hippo.facts(scope=Scope()).keys()
         assert hippo.verify().ok

@@ -1,5 +1,18 @@
 """The command line."""
 
-from hippocampe.cli.app import main
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    if sys.argv[1:2] == ["hook"]:
+        # A coding agent waits for it: the rest of the command line takes too long to load.
+        from hippocampe.hooks.events import run
+
+        if run(sys.argv[2:]):
+            return
+    from hippocampe.cli import app
+
+    app.main()

@@ -8,17 +8,31 @@ from typing import Annotated
 import typer
 
 from hippocampe import __version__
-from hippocampe.cli import browse, companion, jobs, memories, removal, server, talk, turns, upkeep
+from hippocampe.cli import (
+    browse,
+    companion,
+    hook,
+    jobs,
+    mcp,
+    memories,
+    removal,
+    server,
+    talk,
+    turns,
+    upkeep,
+)
 
 _NOTES = """\
 First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
 
 Exit codes: 0 success; 1 failed or not confirmed, see stderr; 2 invalid command
-line; 3 no such id or key; 4 verify found a difference; 130 interrupted.
+line; 3 no such id or key; 4 verify found a difference; 5 another process holds
+the folder; 130 interrupted.
 
 --json prints one JSON value on stdout: the result of the library, or an object
 with error and kind.
 
+HIPPOCAMPE_URL and HIPPOCAMPE_KEY make every command a client of that server.
 HIPPOCAMPE_FOLDER, HIPPOCAMPE_SPACE, HIPPOCAMPE_USER and HIPPOCAMPE_CHANNEL set
 the defaults of the options with these names.
 """
@@ -47,7 +61,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, browse, talk, turns, companion, server, removal, jobs, upkeep):
+for part in (memories, browse, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
     app.add_typer(part.app)
 
 

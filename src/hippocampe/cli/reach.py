@@ -10,7 +10,7 @@ from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError
 from hippocampe.ingest.notes.sync import open_source
-from hippocampe.lifecycle.lock import read_card
+from hippocampe.system.owner import read_owner
 
 TIMEOUT = 3.0
 """Seconds that a server has to answer."""
@@ -32,8 +32,8 @@ def configuration(loaded: Loaded) -> tuple[bool, str]:
 
 def server(config: Config) -> tuple[bool, str]:
     """Whether the owner of the folder serves it, and answers."""
-    card = read_card(config.folder)
-    address = card.get("address") if card else None
+    owner = read_owner(config.folder)
+    address = owner.address if owner else None
     if not address:
         return True, "none announced for this folder"
     status, said = _get(f"{address}/readyz")

@@ -8,10 +8,11 @@ from uuid6 import uuid7
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.errors import BudgetSpent, InvalidAnswer, InvalidInput, ModelUnavailable
-from hippocampe.language.datetimes import as_utc, as_zone
+from hippocampe.language.datetimes import as_utc, as_zone, latest_days
+from hippocampe.store import activity
 from hippocampe.store import usage as rows
-from hippocampe.types import MAX_LABEL_CHARACTERS, ModelUsage, Scope
-from hippocampe.validation import check_limit, clean_text
+from hippocampe.types import MAX_LABEL_CHARACTERS, Cost, ModelUsage, Scope
+from hippocampe.validation import check_days, check_limit, clean_text
 
 T = TypeVar("T")
 
@@ -139,6 +140,22 @@ def usage(
     earliest = as_utc(since, name="since")
     with context.store.read() as connection:
         return rows.find(connection, scope.space, since=earliest, limit=limit)
+
+
+def costs(context: Context, *, scope: Scope, days: int) -> list[Cost]:
+    """The calls of a space by day, purpose and model, in this order, over the latest days.
+
+    Raises:
+        InvalidInput: The number of days cannot be used.
+    """
+    check_days(days)
+    zone = as_zone(settings.read(context, scope=scope).timezone)
+    calendar = latest_days(context.now(), zone, days)
+    with context.store.read() as connection:
+        spent = activity.spent(
+            connection, scope.space, [(start, stop) for _, start, stop in calendar]
+        )
+    return [Cost(calendar[row[0]][0], *row[1:]) for row in spent]
 
 
 def _check_amount(name: str, value: object, *, whole: bool = True) -> None:

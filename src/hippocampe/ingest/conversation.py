@@ -139,6 +139,7 @@ def after_turn(
     assistant: str,
     at: datetime | str | None,
     tool_results: Sequence[str] = (),
+    external_id: str | None = None,
 ) -> str:
     """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
@@ -153,6 +154,7 @@ def after_turn(
         at: Time of the exchange; None is now.
         tool_results: What tools returned to the assistant. Full text finds them; the turn that recall
             finds does not contain them.
+        external_id: Its id in the host; it is stored once in the channel.
 
     Returns:
         The id of the turn.
@@ -175,9 +177,11 @@ def after_turn(
             role=role,
             channel=scope.channel,
             at=when,
+            # One message has it: it is unique in a channel.
+            external_id=external_id if number == 0 else None,
             working=True,
         )
-        for content, author, role in utterances
+        for number, (content, author, role) in enumerate(utterances)
     ]
     returned = [
         make_message(
@@ -196,6 +200,13 @@ def after_turn(
     messages = [*spoken, *returned]
     recent = settings.read(context, scope=scope).recent_messages
     with context.change() as change:
+        # Check and insert in one transaction, so that concurrent retries store one exchange.
+        if external_id and (
+            known := conversations.turn_of_external_id(
+                change.connection, turn.space, turn.channel, external_id
+            )
+        ):
+            return known
         conversations.add_turns(change.connection, [turn])
         ids = [turn.id] * len(messages)
         conversations.add_messages(change.connection, messages, context.now(), ids)
@@ -293,6 +304,8 @@ def messages(
     since: datetime | str | None,
     until: datetime | str | None,
     working: bool,
+    live: bool,
+    ids: Sequence[str] | None,
     limit: int,
 ) -> list[Message]:
     """The latest messages of the scope's channel (of every channel without one), oldest first.
@@ -303,21 +316,30 @@ def messages(
         since: Earliest time, inclusive.
         until: Latest time, exclusive.
         working: Only those of the working history.
+        live: Only those that no digest has read yet.
+        ids: Only those with these ids.
         limit: Maximum number.
     """
     limit = check_limit(limit)
     conditions = conversations.said_in(
         schema.message,
-        scope.space,
+        # By id alone: given a space too, SQLite would read all rows of the space.
+        scope.space if ids is None else None,
         channel=scope.channel,
         since=as_utc(since, name="since"),
         until=as_utc(until, name="until"),
     )
     if check_flag("working", working):
         conditions += working_history.INCLUDED
+    if check_flag("live", live):
+        conditions.append(schema.message.c.live.is_(True))
+    if ids is not None:
+        conditions.append(schema.message.c.id.in_(check_list("ids", ids)))
     with context.store.read() as connection:
-        found = conversations.find_messages(connection, *conditions, newest_first=True, limit=limit)
-    return found[::-1]
+        found = conversations.find_messages(
+            connection, *conditions, newest_first=True, limit=limit if ids is None else None
+        )
+    return [each for each in found if each.space == scope.space][:limit][::-1]
 
 
 def search_text(

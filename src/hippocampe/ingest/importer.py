@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hippocampe.engine.context import Context
 from hippocampe.engine.projection import Progress
-from hippocampe.errors import HippocampeError
+from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest import archive, conversation
 from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
@@ -26,6 +26,7 @@ def import_from(
     scope: Scope,
     format: str | None,
     timezone: str,
+    one_space: bool,
     progress: Progress | None,
 ) -> Imported:
     """Import a file: exported conversations, or an archive of a space. Idempotent.
@@ -36,6 +37,7 @@ def import_from(
         scope: The space, and the channel of messages without one.
         format: One of `formats.registry.FORMATS` or `archive.FORMAT`; None detects it.
         timezone: IANA name of the zone of times without an offset.
+        one_space: Whether messages that name another space are refused.
         progress: Called after every batch.
 
     Raises:
@@ -47,7 +49,7 @@ def import_from(
     if format == archive.FORMAT or (format is None and archive.is_archive(path)):
         return archive.load(context, path, scope, progress)
     format = format or detect_format(path)
-    importing = _MessageImport(context, scope, progress)
+    importing = _MessageImport(context, scope, one_space, progress)
     try:
         for item in read_talk(path, format=format, timezone=timezone):
             importing.add(item)
@@ -66,6 +68,7 @@ class _MessageImport:
 
     context: Context
     scope: Scope
+    one_space: bool
     progress: Progress | None
     read: int = 0
     added: int = 0
@@ -94,6 +97,8 @@ class _MessageImport:
         return Imported(self.read, self.added, self.known, self.turns, tuple(self.problems))
 
     def _message(self, item: TalkMessage) -> Message:
+        if self.one_space and item.space not in (None, self.scope.space):
+            raise InvalidInput("the message names another space than the import: it was left out.")
         return conversation.make_message(
             self.context,
             item.content,

@@ -159,6 +159,16 @@ class Channel:
             self.active_at = at
             self._note(id)
 
+    def copy(self) -> "Channel":
+        """A copy for a turn that must not be remembered. Takes the lock."""
+        with self.lock:
+            return Channel(
+                turn=self.turn,
+                active_at=self.active_at,
+                last_given=dict(self.last_given),
+                _before=deque(self._before),
+            )
+
     def _note(self, id: str) -> None:
         self.last_given.pop(id, None)
         # Talk before the first turn counts as part of it.
@@ -176,7 +186,7 @@ class ChannelHistories:
 
     def channel(self, scope: Scope) -> Channel:
         """The history of a scope's channel; without a channel, that of its user."""
-        name = (scope.space, scope.channel, scope.user if scope.channel is None else None)
+        name = _name(scope)
         with self._lock:
             found = self._channels.pop(name, None) or Channel()
             self._channels[name] = found
@@ -184,8 +194,23 @@ class ChannelHistories:
                 self._channels.popitem(last=False)
         return found
 
+    def copy(self, scope: Scope) -> Channel:
+        """A copy of the history of a scope's channel; nothing changes."""
+        with self._lock:
+            found = self._channels.get(_name(scope))
+        return Channel() if found is None else found.copy()
+
+    def restart(self, scope: Scope) -> None:
+        """Drop the history of a scope's channel, whose reader has lost what it was given."""
+        with self._lock:
+            self._channels.pop(_name(scope), None)
+
     def forget(self, space: str) -> None:
         """Drop the histories of a space, whose items may have been erased."""
         with self._lock:
             for name in [name for name in self._channels if name[0] == space]:
                 del self._channels[name]
+
+
+def _name(scope: Scope) -> tuple[str, str | None, str | None]:
+    return scope.space, scope.channel, scope.user if scope.channel is None else None

@@ -4,7 +4,7 @@ Instants without a timezone are refused, never guessed. All returned instants ar
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import overload
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -108,3 +108,14 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
         raise InvalidInput(
             f"unknown timezone {timezone!r}: give an IANA name such as 'Europe/Paris'"
         ) from exc
+
+
+def latest_days(now: datetime, zone: ZoneInfo, days: int) -> list[tuple[date, datetime, datetime]]:
+    """The latest days of a zone up to today, oldest first, each with its first instant and its end.
+
+    A day may be 23 or 25 hours long.
+    """
+    today = now.astimezone(zone).date()
+    found = [today - timedelta(days=before) for before in range(days, -2, -1)][1:]
+    starts = [datetime.combine(day, time(), zone).astimezone(UTC) for day in found]
+    return list(zip(found, starts, starts[1:], strict=False))

@@ -1,13 +1,11 @@
 """One process owns a data folder: a lock that ends with the process, and a file that names the owner."""
 
-import json
-import os
-from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from hippocampe.errors import FolderInUse, StoreError, StoreReadOnly
+from hippocampe.system.owner import publish, read_owner, withdraw
 
 
 class FolderLock:
@@ -22,13 +20,13 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._card = folder / "owner.json"
+        self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # Not thread-local: another thread may close.
             self._lock = FileLock(folder / "owner.lock", thread_local=False)
             self._lock.acquire(timeout=0)
-            self._write_card({})
+            publish(folder)
         except Timeout as exc:
             raise FolderInUse(self._refusal(folder)) from exc
         except OSError as exc:
@@ -37,28 +35,24 @@ class FolderLock:
                 "its permissions."
             ) from exc
 
-    def _write_card(self, more: dict[str, str]) -> None:
-        since = datetime.now(UTC).isoformat(timespec="seconds")
-        self._card.write_text(json.dumps({"pid": os.getpid(), "since": since, **more}))
-
-    def announce(self, address: str) -> None:
+    def announce(self, address: str, token: str | None, *, on_demand: bool) -> None:
         """Publish the address at which the owner serves other processes.
 
         Raises:
-            StoreError: The file that names the owner cannot be written.
+            StoreError: The files that name the owner cannot be written.
         """
         try:
-            self._write_card({"address": address})
+            publish(self._folder, address=address, token=token, on_demand=on_demand)
         except OSError as exc:
             raise StoreError(
-                f"cannot announce the address in {self._card}: {exc.strerror}. Free some space, or check "
-                "the permissions of the data folder."
+                f"cannot announce the address in {self._folder}: {exc.strerror}. Free some space, or "
+                "check the permissions of the data folder."
             ) from exc
 
     def _refusal(self, folder: Path) -> str:
-        card = read_card(folder)
-        who = f"process {card['pid']} since {card['since']}" if card else "another process"
-        address = card.get("address") if card else None
+        owner = read_owner(folder)
+        who = f"process {owner.pid} since {owner.since}" if owner else "another process"
+        address = owner.address if owner else None
         way_out = f"Write through it at {address}" if address else "Close it first"
         return (
             f"cannot open {folder} to write: {who} holds it. {way_out}, or open the folder with read_only=True "
@@ -67,16 +61,5 @@ class FolderLock:
 
     def release(self) -> None:
         """Release the folder."""
-        self._card.unlink(missing_ok=True)
+        withdraw(self._folder)
         self._lock.release()
-
-
-def read_card(folder: Path) -> dict[str, str] | None:
-    """The owner of a folder: `pid`, `since`, and `address` if it serves; None if unknown."""
-    try:
-        return {
-            str(key): str(value)
-            for key, value in json.loads((folder / "owner.json").read_text()).items()
-        }
-    except (OSError, ValueError):
-        return None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from hippocampe.embed.word_space import WordSpace, fit, shipped
-from hippocampe.engine import backlog, generations, projection
+from hippocampe.engine import backlog, generations, projection, replies
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.durability import acknowledged_mark, count_accesses, flush_index
 from hippocampe.engine.outages import log
@@ -198,6 +198,7 @@ class Maintenance:
             flush(context, self._buffer)
             if whole:
                 retrieval_log.expire(context)
+                replies.expire(context)
                 grow_graphs(context)
         except Retired:
             # Others have taken over; the next round is theirs.
@@ -239,6 +240,7 @@ def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
         flush(context, buffer)
         # Programs that run for seconds have no other time for it.
         retrieval_log.expire(context)
+        replies.expire(context)
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
         log.warning("the index could not be flushed at closing: %s", exc)

@@ -46,10 +46,10 @@ class Opened:
         for thread in self.loading:
             thread.join()
 
-    def announce(self, address: str) -> None:
+    def announce(self, address: str, token: str | None, *, on_demand: bool) -> None:
         """Publish the address at which the owner of the folder serves other processes."""
         if self.owner is not None:
-            self.owner.announce(address)
+            self.owner.announce(address, token, on_demand=on_demand)
 
     def close(self, context: Context, turns: TurnState) -> None:
         """Close; idempotent."""

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language import secrets
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import without_control
@@ -18,7 +19,7 @@ from hippocampe.retrieval import scoring
 from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
 from hippocampe.types import Injection, Retrieval, Scope
-from hippocampe.validation import check_limit
+from hippocampe.validation import check_id, check_limit
 
 MAX_BUFFERED = 500
 """Retrievals that wait to be logged: a few seconds of turns at full load."""
@@ -126,8 +127,9 @@ def retrievals(
     limit: int = 20,
     since: datetime | str | None = None,
     channel_only: bool = False,
+    cursor: str | None = None,
 ) -> list[Retrieval]:
-    """The latest retrievals of a space, newest first.
+    """The latest retrievals of a space, newest first; those before the one with the id `cursor`.
 
     Raises:
         InvalidInput: An argument cannot be used.
@@ -136,7 +138,34 @@ def retrievals(
     flush(context, buffer)
     channel = scope.channel if channel_only else None
     with context.store.read() as connection:
-        return rows.find(connection, scope.space, channel=channel, since=since, limit=limit)
+        before = None
+        if cursor is not None:
+            before = rows.get(connection, scope.space, check_id(cursor, name="cursor"))
+            if before is None:
+                raise InvalidInput(
+                    "cursor is the id of no retrieval: give that of the last one of a page, or leave it out."
+                )
+        return rows.find(
+            connection, scope.space, channel=channel, since=since, before=before, limit=limit
+        )
+
+
+def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scope) -> Retrieval:
+    """One retrieval.
+
+    Raises:
+        NotFound: The space has no retrieval with this id.
+    """
+    check_id(id)
+    flush(context, buffer)
+    with context.store.read() as connection:
+        found = rows.get(connection, scope.space, id)
+    if found is None:
+        raise NotFound(
+            f"space {scope.space!r} has no retrieval {id!r}: take ids from retrievals, which keeps them "
+            "for the setting retrieval_days."
+        )
+    return found
 
 
 def expire(context: Context) -> None:

@@ -11,7 +11,7 @@ from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import conversations, memories, notes
 from hippocampe.store.conversations import Turn
-from hippocampe.types import Memory, Message, Recollection
+from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 
 
 def of_single_search(
@@ -53,6 +53,23 @@ def load(
         if len(found) >= request.limit:
             break
     return found[: request.limit]
+
+
+def by_id(
+    connection: Connection, ranked: Sequence[tuple[str, str, float]], space: str, now: datetime
+) -> dict[str, Recollection]:
+    """The items of a space by id; those that the store hides are left out.
+
+    Args:
+        ranked: Id, kind and score of each.
+    """
+    rows = _rows(connection, ranked, space, now)
+    return {id: replace(rows[id], score=score) for id, _, score in ranked if id in rows}
+
+
+def kind_of(collection: str) -> str:
+    """The kind of the points of a collection."""
+    return "memory" if collection in MEMORY_COLLECTIONS else collection
 
 
 def _rows(

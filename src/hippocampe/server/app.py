@@ -2,33 +2,65 @@
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from hippocampe import __version__
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server import memories, memory_panel, operation, problems, proxy, turns
+from hippocampe.server import (
+    api_keys,
+    chat,
+    docs,
+    memories,
+    memory_panel,
+    operation,
+    problems,
+    proxy,
+    relations,
+    talk,
+    transfer,
+    turns,
+    verbs,
+    work,
+)
 from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.description import DESCRIPTION, describe
+from hippocampe.server.idempotency import Idempotency
 from hippocampe.server.limits import GuessLimit, KeyLimit
+from hippocampe.server.mcp import endpoint
 from hippocampe.server.observation import Observation
 from hippocampe.server.openai_form import OpenAIErrors
+from hippocampe.server.pages import site
 from hippocampe.server.served import ServedMemory
+from hippocampe.server.sessions import Sessions
 from hippocampe.server.upstream import Upstream
+from hippocampe.server.versions import Versions
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""
 
 
-def create_app(hippo: Hippocampe | ServedMemory, *, loopback: bool = False) -> FastAPI:
+def create_app(
+    hippo: Hippocampe | ServedMemory,
+    *,
+    loopback: bool = False,
+    keyless: bool = True,
+    token: str | None = None,
+) -> FastAPI:
     """Make the application that serves a memory.
 
     Args:
         hippo: The open memory; who opened it closes it.
-        loopback: Whether only programs of this machine can connect. They need no key, and requests
-            of web pages are refused. Otherwise every request needs a key.
+        loopback: Whether only programs of this machine can connect; requests of web pages of other sites
+            are then refused.
+        keyless: Whether programs on loopback need no key. Otherwise every request needs one.
+        token: What programs of the user that runs the server send instead of a key.
     """
     awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
+    mcp = endpoint.McpEndpoint(awaited)
     app = FastAPI(
         title="Hippocampe",
         summary="The long-term memory of a conversational agent.",
+        description=DESCRIPTION,
         version=__version__,
         docs_url=None,
         redoc_url=None,
@@ -37,23 +69,45 @@ def create_app(hippo: Hippocampe | ServedMemory, *, loopback: bool = False) -> F
         telemetry={"tracing": False},
         generate_unique_id_function=_operation_id,
         responses=problems.RESPONSES,
+        lifespan=mcp.lifespan,
     )
     app.state.hippo = awaited
     app.state.metrics = awaited.metrics
     app.state.probe = operation.Probe(awaited)
+    app.state.sessions = Sessions()
+    app.state.loopback = loopback
     config = awaited.config
-    app.state.upstream = Upstream(config.upstream_url, config.upstream_key, loopback=loopback)
-    for part in (memories, turns, memory_panel, proxy):
+    app.state.upstream = Upstream(config.upstream_url, config.upstream_key)
+    app.state.answering = chat.Answering(awaited)
+    for part in (
+        *(memories, relations, turns, talk, memory_panel, chat),
+        *(work, transfer, api_keys, proxy, verbs),
+    ):
         app.include_router(part.router, dependencies=[Depends(BEARER)])
     app.include_router(operation.changes, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
+    app.include_router(docs.router)
+    app.router.routes.append(Route(endpoint.PATH, mcp))
+    site.install(app)
     problems.install(app)
-    app.add_middleware(BodyLimit, most=MAX_BODY_BYTES)
+    describe(app)
+    app.add_middleware(Idempotency, hippo=awaited)
+    larger = {"/api/import": transfer.MAX_IMPORT_BYTES}
+    app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
     app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
-    app.add_middleware(Gate, hippo=awaited, loopback=loopback)
+    app.add_middleware(
+        Gate,
+        hippo=awaited,
+        sessions=app.state.sessions,
+        loopback=loopback,
+        keyless=keyless,
+        token=token,
+    )
     app.add_middleware(GuessLimit)
-    app.add_middleware(OpenAIErrors)
+    app.add_middleware(site.Headers)
     app.add_middleware(Observation, metrics=awaited.metrics)
+    app.add_middleware(OpenAIErrors)
+    app.add_middleware(Versions)
     return app
 
 

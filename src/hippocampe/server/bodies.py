@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from hippocampe.types import MetadataValue, Mode, Settings
+from hippocampe.types import MetadataValue, Mode, Role, Settings
 
 Pairs = dict[str, MetadataValue]
 HostMessage = str | dict[str, Any]
@@ -77,6 +77,9 @@ class ComingTurn(Body):
     message: HostMessage | list[HostMessage] = Field(examples=["Je bois quoi ce soir ?"])
     role: str = "user"
     explain: bool = Field(default=False, description="Whether the trace has all candidates.")
+    fresh: bool = Field(
+        default=False, description="Whether the model's context is new: all may be given again."
+    )
 
 
 class Exchange(Body):
@@ -87,6 +90,9 @@ class Exchange(Body):
     assistant: str = "assistant"
     at: str | None = None
     tool_results: list[str] = []
+    external_id: str | None = Field(
+        default=None, description="Its id in the host; a repeat returns the stored turn."
+    )
 
 
 class LiveMessage(Body):
@@ -104,6 +110,45 @@ class Topic(Body):
     dry_run: bool = False
 
 
+class ToErase(Body):
+    """What to erase for ever: exactly one of `id`, `user`, `subject` and `whole_space`."""
+
+    id: str | None = None
+    user: str | None = None
+    subject: str | None = Field(default=None, examples=["owen"])
+    whole_space: bool = False
+    dry_run: bool = False
+
+
+class NewAssociation(Body):
+    """A typed edge to another memory."""
+
+    target_id: str = Field(examples=["0198a000-0000-7000-8000-000000000000"])
+    kind: str = Field(examples=["related_to"])
+    reason: str | None = None
+
+
+class Settled(Body):
+    """A pair that a person has reviewed; `keep` is the one that supersedes the other."""
+
+    id: str = Field(examples=["0198a000-0000-7000-8000-000000000000"])
+    other_id: str = Field(examples=["0198a000-0000-7000-8000-000000000001"])
+    keep: str | None = None
+
+
+class KeyToMake(Body):
+    """A key of the server."""
+
+    role: Role = Field(examples=["write"])
+    label: str | None = Field(default=None, examples=["phone"])
+
+
+class Said(Body):
+    """What a user says to the companion."""
+
+    message: str = Field(examples=["Je bois quoi ce soir ?"])
+
+
 class NewFact(Body):
     """A fact: one value under a name that is unique in the space."""
 
@@ -118,3 +163,5 @@ _SettingsChanges = create_model("_SettingsChanges", __base__=Body, **_EACH)
 
 class SettingsChanges(_SettingsChanges):
     """Settings to change; null resets one, and those left out stay."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"recent_hours": 12, "language": None}})

@@ -9,7 +9,7 @@ HEAD_SECONDS = 10.0
 """Time to send the head of a request, from its first byte, or from the connection for the first one."""
 
 
-class Connection(H11Protocol):
+class TimedConnection(H11Protocol):
     """A connection that is closed if the head of a request comes too slowly."""
 
     _late: asyncio.TimerHandle | None = None

@@ -72,6 +72,8 @@ def install(form: str, level: str) -> None:
     check_choice("log format", form, FORMATS)
     check_choice("log level", level, LEVELS)
     handler = logging.StreamHandler()
+    # The log of the dashboard takes more, from the same loggers.
+    handler.setLevel(level.upper())
     text = WithoutMessages("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%SZ")
     text.converter = time.gmtime
     handler.setFormatter(JsonLines() if form == "json" else text)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from hippocampe.server.bodies import MemoryChanges, NewMemory, Question, Topic
-from hippocampe.server.door import Door, Reader, Writer
+from hippocampe.server.bodies import MemoryChanges, NewMemory, Question, ToErase, Topic
+from hippocampe.server.door import Admin, Door, Reader, Writer
 from hippocampe.types import (
     History,
     Memory,
@@ -111,3 +111,9 @@ async def recall(hippo: Door, scope: Reader, body: Question) -> list[Recollectio
 async def forget(hippo: Door, scope: Writer, body: Topic) -> Receipt:
     """Hide everything about a topic, or list it in a dry run."""
     return await hippo.forget(body.topic, scope=scope, dry_run=body.dry_run)
+
+
+@router.post("/erase")
+async def erase(hippo: Door, scope: Admin, body: ToErase) -> Receipt:
+    """Remove data for ever, everywhere, or list it in a dry run."""
+    return await hippo.erase(**body.given(), scope=scope)

@@ -30,7 +30,7 @@ _JSON: dict[str, Any] = {"application/json": {"schema": {}}}
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The answer of the upstream.",
-        "content": {**_JSON, "text/event-stream": {"schema": {"type": "string"}}},
+        "content": {**_JSON, "text/event-stream": {}},
     },
     "422": {
         "description": "The request cannot be used.",

@@ -45,8 +45,9 @@ class ServedMemory(AsyncHippocampe):
         *,
         scope: Scope,
         role: str = "user",
+        fresh: bool = False,
     ) -> Injection:
-        injection = await super().before_turn(message, scope=scope, role=role)
+        injection = await super().before_turn(message, scope=scope, role=role, fresh=fresh)
         self.metrics.turn(injection)
         return injection
 

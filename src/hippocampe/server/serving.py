@@ -1,18 +1,22 @@
 """Listen, announce the address, serve until told to stop."""
 
 import ipaddress
+import secrets
 import signal
 import socket
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Connection
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.connection import Connection
+from hippocampe.server.connection import TimedConnection
 from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
@@ -20,22 +24,74 @@ STOP_SECONDS = 10
 WAITING_CONNECTIONS = 2_048
 MAX_CONNECTIONS = 800
 """Fewer than a process may have files open; more are answered 503."""
+TOKEN_BYTES = 32
+
+
+class Use:
+    """Knows when an application was last used."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._under_way = 0
+        self._last = time.monotonic()
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long there has been no request; 0 while one is under way."""
+        return 0 if self._under_way else time.monotonic() - self._last
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "http":
+            await self._app(connection, receive, send)
+            return
+        self._under_way += 1
+        try:
+            await self._app(connection, receive, send)
+        finally:
+            self._under_way -= 1
+            self._last = time.monotonic()
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it can be reached."""
+    """A server that says when it can be reached, and stops when it was not used for a while."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        started: Callable[[], None],
+        use: Use,
+        idle_seconds: float | None,
+        stopping: Callable[[], None],
+    ) -> None:
         super().__init__(config)
+        self._stopping = stopping
         self._on_start = started
+        self._use = use
+        self._idle_seconds = idle_seconds
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._on_start()
 
+    async def on_tick(self, counter: int) -> bool:
+        unused = self._idle_seconds is not None and self._use.idle_seconds > self._idle_seconds
+        return await super().on_tick(counter) or unused
 
-def serve(hippo: Hippocampe, *, host: str, port: int, started: Callable[[str], None]) -> None:
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The streams of the log have no end of their own: stopping would wait for them.
+        self._stopping()
+        await super().shutdown(sockets)
+
+
+def serve(
+    hippo: Hippocampe,
+    *,
+    host: str,
+    port: int,
+    started: Callable[[str], None],
+    idle_seconds: float | None = None,
+) -> None:
     """Serve a memory over HTTP until SIGINT or SIGTERM; requests under way are finished.
 
     Args:
@@ -43,22 +99,27 @@ def serve(hippo: Hippocampe, *, host: str, port: int, started: Callable[[str], N
         host: The address or name to listen at. Any but loopback needs a key in the memory.
         port: The port; 0 chooses a free one.
         started: Called with the base URL once it can be reached.
+        idle_seconds: The server was started by a program for its own use: it needs the token of the data
+            folder also on loopback, and stops after this time without a request. None: it stays.
 
     Raises:
         InvalidInput: The address cannot be used, or is not loopback while no key exists.
         StoreError: The address cannot be announced in the data folder.
     """
     with _listening(hippo, host, port) as (listener, loopback):
-        address = _url(listener)
+        address, token = _url(listener), secrets.token_urlsafe(TOKEN_BYTES)
+        on_demand = idle_seconds is not None
+        served = ServedMemory(hippo)
+        app = create_app(served, loopback=loopback, keyless=not on_demand, token=token)
+        use = Use(app)
 
         def announce() -> None:
-            hippo.announce(address)
+            hippo.announce(address, token=token, on_demand=on_demand)
             started(address)
 
-        served = ServedMemory(hippo)
         config = uvicorn.Config(
-            create_app(served, loopback=loopback),
-            http=Connection,
+            use,
+            http=TimedConnection,
             ws="none",
             limit_concurrency=MAX_CONNECTIONS,
             log_config=None,
@@ -67,9 +128,10 @@ def serve(hippo: Hippocampe, *, host: str, port: int, started: Callable[[str], N
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
         )
+        stopping = app.state.log_tail.ended.set
         try:
             with _signals_taken():
-                _Server(config, announce).run(sockets=[listener])
+                _Server(config, announce, use, idle_seconds, stopping).run(sockets=[listener])
         finally:
             served.release()
 
@@ -97,6 +159,9 @@ def _listening(
         raise InvalidInput(
             f"cannot listen at {host} port {port}: {reason}. Choose another --host or --port."
         ) from exc
+    # asyncio sets it only on sockets that name their protocol; without it, each response waits 40 ms
+    # for the client to acknowledge its headers. Accepted connections inherit it.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with listener:
         yield listener, loopback
 
@@ -107,7 +172,10 @@ def _no_key(hippo: Hippocampe) -> bool:
 
 
 def _url(listener: socket.socket) -> str:
+    """The address for programs of this machine."""
     host, port = listener.getsockname()[:2]
+    if ipaddress.ip_address(host).is_unspecified:
+        host = "::1" if ":" in host else "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -30,7 +30,7 @@ class Observed:
 @router.post("/api/before_turn")
 async def before_turn(hippo: Door, scope: Reader, body: ComingTurn) -> Injection:
     """Select what to put in front of a model before it answers."""
-    injection = await hippo.before_turn(body.message, scope=scope, role=body.role)
+    injection = await hippo.before_turn(body.message, scope=scope, role=body.role, fresh=body.fresh)
     if not body.explain:
         return replace(injection, trace=replace(injection.trace, considered=()))
     # The candidates are computed when they are looked at, which takes a moment.

@@ -30,14 +30,12 @@ class Upstream:
 
     Args:
         url: Its base URL, if one is configured.
-        key: Its key.
-        loopback: Whether the client's own key is passed on when there is none.
+        key: Its key. Without one, the key of a client that needs none here is passed on.
     """
 
-    def __init__(self, url: str | None, key: str | None, *, loopback: bool) -> None:
+    def __init__(self, url: str | None, key: str | None) -> None:
         self.url = url
         self._key = key
-        self._loopback = loopback
         self._client: httpx.AsyncClient | None = None
 
     async def send(self, method: str, path: str, request: Request, body: bytes) -> httpx.Response:
@@ -82,7 +80,7 @@ class Upstream:
         headers = {name: request.headers[name] for name in REQUEST_HEADERS & {*request.headers}}
         if self._key is not None:
             headers["authorization"] = f"Bearer {self._key}"
-        elif self._loopback and request.state.key is None:
+        elif request.state.key is None and not request.state.owner:
             headers |= {name: request.headers[name] for name in CREDENTIALS & {*request.headers}}
         # The answer is read on its way.
         return {**headers, "accept-encoding": "identity"}

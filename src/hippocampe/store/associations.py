@@ -37,6 +37,10 @@ _ENDS = (
     .order_by(association.c.created_at)
 )
 
+_INSIDE = select(
+    *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
+).where(association.c.source_id.in_(_IDS))
+
 BY_MODEL = "settled by model "
 """The beginning of the reason of an edge that a language model decided."""
 LEFT_BY_MODEL = "left to a person by model "
@@ -113,6 +117,17 @@ def touching(connection: Connection, space: str, ids: Collection[str]) -> list[A
         Association(source, target, kind, reason, instant(at))
         for of, source, target, kind, reason, at in rows
         if of == space
+    ]
+
+
+def inside(connection: Connection, space: str, ids: Collection[str]) -> list[tuple[str, str, str]]:
+    """The edges between these memories: source, target and kind."""
+    among = set(ids)
+    rows = read_by_ids(connection, _INSIDE, list(ids))
+    return [
+        (source, target, kind)
+        for of, source, target, kind in rows
+        if of == space and target in among
     ]
 
 

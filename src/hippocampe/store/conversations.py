@@ -25,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from hippocampe.errors import InvalidInput
 from hippocampe.store import sqlite
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.schema import instant, message, microseconds, turn
@@ -80,6 +81,27 @@ def known_external_ids(
     rows = connection.execute(query, {"ids": [id for _, id in ids]})
     known = {(row.channel, row.external_id) for row in rows if row.space == space}
     return known & set(ids)
+
+
+def turn_of_external_id(
+    connection: Connection, space: str, channel: str, external_id: str
+) -> str | None:
+    """The turn of the message with this external id; None if no message has it.
+
+    Raises:
+        InvalidInput: The message belongs to no turn.
+    """
+    query = select(message.c.turn_id).where(
+        message.c.space == space,
+        message.c.channel == channel,
+        message.c.external_id == external_id,
+    )
+    found = connection.execute(query).one_or_none()
+    if found is not None and found.turn_id is None:
+        raise InvalidInput(
+            "external_id belongs to a message of the channel that is in no exchange: use another id."
+        )
+    return None if found is None else found.turn_id
 
 
 def add_messages(
@@ -203,15 +225,17 @@ def _of_driver(row: Sequence[Any]) -> Turn:
 
 def said_in(
     table: Table,
-    space: str,
+    space: str | None,
     *,
     author: str | None = None,
     channel: str | None,
     since: datetime | None,
     until: datetime | None,
 ) -> list[ColumnElement[bool]]:
-    """Conditions on turns or messages by author, channel and time; `until` is exclusive."""
-    conditions = [table.c.space == space]
+    """Conditions on turns or messages by space, author, channel and time; `until` is exclusive."""
+    conditions: list[ColumnElement[bool]] = []
+    if space is not None:
+        conditions.append(table.c.space == space)
     if author is not None:
         conditions.append(table.c.author == author)
     if channel is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
@@ -10,6 +10,7 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
+    bindparam,
     case,
     func,
     literal,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     tuple_,
 )
 
+from hippocampe.store.driver import read_by_ids
 from hippocampe.store.memories import get, living, living_anywhere
 from hippocampe.store.schema import memory, message, subject, to_json
 from hippocampe.types import Memory, Metadata, Order, State
@@ -141,6 +143,49 @@ def of_subjects(connection: Connection, space: str, now: datetime) -> dict[str, 
         .order_by(many.desc(), subject.c.name)
     )
     return _mapping(connection, query)
+
+
+class Excerpt(NamedTuple):
+    """The beginning of a memory; `subjects` as they were given."""
+
+    id: str
+    content: str
+    type: str
+    collection: str
+    subjects: tuple[str, ...]
+    created_at: datetime
+
+
+def excerpts(
+    connection: Connection, space: str, now: datetime, *, characters: int, limit: int
+) -> list[Excerpt]:
+    """The most important current memories of a space, newest first among equals."""
+    beginning = func.substr(memory.c.content, 1, characters)
+    columns = (memory.c.id, beginning, memory.c.type, memory.c.collection)
+    query = (
+        select(*columns, memory.c.subjects, memory.c.created_at)
+        .where(living(space, now))
+        .order_by(memory.c.importance.desc(), memory.c.created_at.desc(), memory.c.id.desc())
+        .limit(limit)
+    )
+    rows = connection.execute(query)
+    return [Excerpt(*row[:4], tuple(row[4]), row[5]) for row in rows]
+
+
+_SUBJECTS = select(subject.c.space, subject.c.memory_id, subject.c.name).where(
+    subject.c.memory_id.in_(bindparam("ids", expanding=True))
+)
+
+
+def subjects_by_memory(
+    connection: Connection, space: str, ids: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The folded subjects of memories, sorted; memories without any are left out."""
+    found: dict[str, list[str]] = {}
+    for of, id, name in read_by_ids(connection, _SUBJECTS, ids):
+        if of == space:
+            found.setdefault(id, []).append(name)
+    return {id: tuple(sorted(names)) for id, names in found.items()}
 
 
 def _mapping(connection: Connection, query: Select[Any, Any]) -> dict[str, int]:

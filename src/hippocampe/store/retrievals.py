@@ -6,7 +6,7 @@ from itertools import groupby
 from struct import unpack
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, func, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, literal, select, tuple_
 
 from hippocampe.store.driver import write, write_ready
 from hippocampe.store.schema import retrieval, retrieval_item
@@ -50,16 +50,38 @@ def add(connection: Connection, waiting: Sequence[Noted]) -> None:
 
 
 def find(
-    connection: Connection, space: str, *, channel: str | None, since: datetime | None, limit: int
+    connection: Connection,
+    space: str,
+    *,
+    channel: str | None,
+    since: datetime | None,
+    before: Retrieval | None,
+    limit: int,
 ) -> list[Retrieval]:
-    """The latest entries of a space, newest first, with their items in order."""
+    """The latest entries of a space, or those before one, newest first, with their items in order."""
     query = select(retrieval).where(retrieval.c.space == space)
     if channel is not None:
         query = query.where(retrieval.c.channel == channel)
     if since is not None:
         query = query.where(retrieval.c.created_at >= since)
+    if before is not None:
+        at, id = (
+            literal(v, c.type)
+            for v, c in ((before.created_at, retrieval.c.created_at), (before.id, retrieval.c.id))
+        )
+        query = query.where(tuple_(retrieval.c.created_at, retrieval.c.id) < tuple_(at, id))
     newest = query.order_by(retrieval.c.created_at.desc(), retrieval.c.id.desc()).limit(limit)
-    found = connection.execute(newest).all()
+    return _with_items(connection, connection.execute(newest).all())
+
+
+def get(connection: Connection, space: str, id: str) -> Retrieval | None:
+    """One entry with its items in order, if the space has it."""
+    query = select(retrieval).where(retrieval.c.id == id, retrieval.c.space == space)
+    found = _with_items(connection, connection.execute(query).all())
+    return found[0] if found else None
+
+
+def _with_items(connection: Connection, found: Sequence[Row[Any]]) -> list[Retrieval]:
     wanted = retrieval_item.c.retrieval_id.in_([row.id for row in found])
     order = (retrieval_item.c.retrieval_id, retrieval_item.c.position)
     rows = connection.execute(select(retrieval_item).where(wanted).order_by(*order))

@@ -27,7 +27,7 @@ from hippocampe.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
-from hippocampe.store import schema, sqlite
+from hippocampe.store import replies, schema, sqlite
 from hippocampe.system import atomic_file, page_cache
 
 
@@ -105,6 +105,9 @@ class Store:
         """
         self.check_writable()
         options: dict[str, Any] = {"writing": True, "durable": durable}
+        claim = replies.CLAIM.get()
+        if claim is not None and (claim.committed or claim.database != self.path):
+            claim = None
         with (
             self._writing,
             translated(),
@@ -112,6 +115,10 @@ class Store:
             connection.begin(),
         ):
             yield connection
+            if claim is not None:
+                replies.put(connection, claim)
+        if claim is not None:
+            claim.committed = True
 
     @contextmanager
     def exclusive(self) -> Generator[None]:

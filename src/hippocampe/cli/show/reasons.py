@@ -4,47 +4,11 @@ from collections import defaultdict
 
 from hippocampe.language.detect import Language
 from hippocampe.language.i18n import translate
+from hippocampe.language.reasons import OBJECTIONS, REASON_OF
 from hippocampe.types import Recollection
-
-REASONS = {
-    "matching words, in the text or around it": (
-        *("late", "late_damped", "near", "near_damped", "passage", "density", "mass", "soft"),
-        "rarest",
-    ),
-    "close in meaning": ("dense", "window", "meaning", "meaning_near"),
-    "the same words": ("bm25", "exact", "exact_near", "phrase"),
-    "about the same topic": ("covered",),
-    "better than the other candidates": ("ahead", "rivals"),
-    "a matching conversation": (
-        *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
-    ),
-    "the answer to a similar question": ("answers", "answers_before"),
-    "said by the person in the question": ("named",),
-    "states a date": ("date_asked",),
-    "states a number": ("number_asked",),
-    "states a place": ("place_asked",),
-    "from the time in the question": ("in_window",),
-    "important": ("importance",),
-    "often recalled": ("use",),
-}
-"""Each reason with the signals it sums up."""
-
-OBJECTIONS = {"of_other": "someone else says it of themselves"}
-"""Signals that are shown when they lower a score."""
-
-CORRECTIONS = frozenset(
-    {
-        *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
-        *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
-        *("best_late", "query_length", "typical_length"),
-    }
-)
-"""Signals that are not shown: they calibrate the score, and tell a reader nothing about the text."""
 
 _SHOWN = 0.05
 """The smallest contribution to the log-odds that is shown."""
-
-_REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 
 
 def reasons(item: Recollection, limit: int = 3, *, language: Language = "en") -> str:
@@ -55,8 +19,8 @@ def reasons(item: Recollection, limit: int = 3, *, language: Language = "en") ->
     """
     sums: dict[str, float] = defaultdict(float)
     for signal in item.why:
-        if signal.name in _REASON_OF:
-            sums[_REASON_OF[signal.name]] += signal.contribution
+        if signal.name in REASON_OF:
+            sums[REASON_OF[signal.name]] += signal.contribution
     strongest = sorted(sums.items(), key=lambda each: -each[1])[:limit]
     spelled = _spelled(language)
     shown = [f"{spelled[reason]} (+{total:.1f})" for reason, total in strongest if total >= _SHOWN]

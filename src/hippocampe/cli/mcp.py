@@ -1,0 +1,44 @@
+"""The command mcp: the memory for a client of the Model Context Protocol."""
+
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from hippocampe.cli.call import Call, command
+from hippocampe.errors import InvalidInput
+
+app = typer.Typer()
+SETS = ("companion", "assistant", "all")
+
+
+@command(
+    app,
+    "mcp",
+    panel="Server",
+    shared=("folder", "space", "user", "channel", "embedder"),
+    examples=["mcp", "mcp --tools assistant --space home --user paul"],
+)
+def mcp(
+    call: Call,
+    *,
+    tools: Annotated[
+        str,
+        typer.Option("--tools", help=", ".join(SETS), autocompletion=lambda: list(SETS)),
+    ] = "all",
+) -> None:
+    """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
+    if tools not in SETS:
+        raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
+    try:
+        from hippocampe.server.mcp import caller, stdio
+    except ModuleNotFoundError as exc:
+        raise InvalidInput(
+            f"mcp needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
+        ) from exc
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    # The SDK logs messages that it cannot read, with what they hold.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    with call.join() as hippo:
+        stdio.serve(caller.Caller(hippo, call.scope, tools))

@@ -1,0 +1,73 @@
+"""The options of a hook: from the command line, or from the environment."""
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NAMES = ("folder", "space", "user", "channel")
+
+
+class Options:
+    """Where a hook reads and writes.
+
+    Args:
+        given: Values by the names in `NAMES`; what is missing comes from the environment.
+
+    Attributes:
+        address: The base URL of the server to use instead of that of a folder.
+        key: The key of that server.
+        folder: The data folder.
+        space: The space; None is that of the key, or `default`.
+        user: The speaker; default: the user of the system.
+        channel: The conversation; None is the folder of the project.
+    """
+
+    def __init__(self, given: "Mapping[str, str | None]") -> None:
+        def find(name: str) -> str | None:
+            return given.get(name) or os.environ.get(f"HIPPOCAMPE_{name.upper()}") or None
+
+        self.address = find("url")
+        self.key = find("key")
+        self._folder = find("folder")
+        self.space = find("space")
+        self.user = find("user") or _system_user()
+        self.channel = find("channel")
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether both a folder and a server are given, which may hold different memories."""
+        return self.address is not None and self._folder is not None
+
+    @property
+    def folder(self) -> str:
+        if self._folder is None:
+            from hippocampe.system.folders import data_folder
+
+            self._folder = os.fspath(data_folder())
+        return os.path.expanduser(self._folder)
+
+    def channel_of(self, project: str) -> str:
+        """The conversation in a project: its folder's name, if no other is chosen."""
+        return self.channel or os.path.basename(os.path.normpath(project)) or "project"
+
+
+def parse(typed: "Sequence[str]") -> Options | None:
+    """Parse a command line after the name of the hook; None if it has anything unknown."""
+    given: dict[str, str | None] = {}
+    rest = list(typed)
+    while rest:
+        option, sign, value = rest.pop(0).partition("=")
+        name = "folder" if option == "-f" else option.removeprefix("--")
+        if name not in NAMES or not option.startswith("-") or not (sign or rest):
+            return None
+        given[name] = value if sign else rest.pop(0)
+    return Options(given)
+
+
+def _system_user() -> str | None:
+    for name in ("USER", "LOGNAME", "USERNAME"):
+        if found := os.environ.get(name):
+            return found
+    return None

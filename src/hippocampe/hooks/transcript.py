@@ -1,0 +1,81 @@
+"""The last exchange in the transcript that a coding agent keeps: one JSON object per line."""
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO, TypeGuard
+
+BLOCK_BYTES = 1 << 16
+MACHINE_MADE = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: ")
+"""How texts begin that the agent's program writes in the name of the user."""
+
+
+def last_exchange(path: str) -> tuple[str, str, str | None] | None:
+    """The last prompt of the user and the last text of the agent after it.
+
+    Args:
+        path: The transcript.
+
+    Returns:
+        The id of the prompt, the prompt, and the reply if there is one; None without a prompt.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    reply: str | None = None
+    with open(os.path.expanduser(path), "rb") as file:
+        for line in _lines_from_the_end(file):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue  # A line that is being written.
+            if not is_object(record) or record.get("isSidechain"):
+                continue
+            said = _text(record)
+            if not said:
+                continue
+            if record.get("type") == "assistant" and reply is None:
+                reply = said
+            elif record.get("type") == "user":
+                return str(record.get("uuid") or record.get("timestamp")), said, reply
+    return None
+
+
+def _text(record: "dict[str, Any]") -> str:
+    """What a person or the agent said in a record; empty if it holds something else."""
+    message = record.get("message")
+    if not is_object(message) or record.get("isMeta") or record.get("isCompactSummary"):
+        return ""
+    content: Any = message.get("content")
+    parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    texts = [
+        str(part.get("text", "")).strip()
+        for part in parts or ()
+        if is_object(part) and part.get("type") == "text"
+    ]
+    return "\n\n".join(each for each in texts if each and not each.startswith(MACHINE_MADE))
+
+
+def is_object(value: "Any") -> "TypeGuard[dict[str, Any]]":
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def _lines_from_the_end(file: "BinaryIO") -> "Iterator[bytes]":
+    """The lines of a file, last first: a transcript grows to many megabytes."""
+    at = file.seek(0, os.SEEK_END)
+    pending: list[bytes] = []
+    while at:
+        size = min(BLOCK_BYTES, at)
+        at = file.seek(at - size)
+        first, *others = file.read(size).split(b"\n")
+        if not others:
+            pending.append(first)
+            continue
+        yield b"".join([others.pop(), *reversed(pending)])
+        yield from reversed(others)
+        pending = [first]
+    yield b"".join(reversed(pending))

@@ -1,0 +1,96 @@
+"""What a turn would inject, now or at an earlier time, without a trace of it being left."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from hippocampe.engine import settings as space_settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.index import open_read_only_index
+from hippocampe.ingest.notes.sync import NoteSync
+from hippocampe.injection.before_turn import skip
+from hippocampe.injection.channel_history import Channel
+from hippocampe.injection.incoming import HostMessage, cut, read_messages
+from hippocampe.injection.turn import Turn
+from hippocampe.injection.turn_state import TurnState
+from hippocampe.injection.warmup import wait_until_loaded
+from hippocampe.language.datetimes import as_utc
+from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
+from hippocampe.store.past import known_at
+from hippocampe.types import Injection, Scope
+
+PATIENCE_MS = 10_000
+"""Deadline of a preview: nobody's answer waits for it, and it should show all that a turn can find."""
+
+
+def preview(
+    context: Context,
+    state: TurnState,
+    message: HostMessage | Sequence[HostMessage],
+    *,
+    scope: Scope,
+    role: str,
+    at: datetime | str | None,
+    note_sync: NoteSync | None,
+) -> Injection:
+    """Choose what a turn would inject; nothing is counted, logged or noted as given.
+
+    Args:
+        context: The shared services.
+        state: The state kept between turns.
+        message: As for `before_turn`.
+        scope: Who speaks, and where.
+        role: Default role of messages.
+        at: The time of the turn, if not now.
+        note_sync: The source of notes, if any.
+
+    Raises:
+        InvalidInput: The time cannot be used.
+        StoreError: The store cannot be read.
+    """
+    moment = as_utc(at, name="at")
+    if moment is None:
+        channel = state.channels.copy(scope)
+        return _preview(context, state, message, scope, role, note_sync, channel)
+    with past(context, moment) as (then, past_state):
+        return _preview(then, past_state, message, scope, role, None, Channel())
+
+
+@contextmanager
+def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]:
+    """The services, and a state of turns, as of a time: the vectors known then are searched exactly."""
+    embedder, vocabulary = context.embedder, context.vocabulary
+    with known_at(context.store, at) as store:
+        index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)
+        then = Context(context.config, store, index, embedder, vocabulary, lambda: at)
+        state = TurnState(context.config)
+        try:
+            yield then, state
+        finally:
+            state.close()
+            index.close()
+
+
+def _preview(
+    context: Context,
+    state: TurnState,
+    message: HostMessage | Sequence[HostMessage],
+    scope: Scope,
+    role: str,
+    note_sync: NoteSync | None,
+    channel: Channel,
+) -> Injection:
+    texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
+    settings = space_settings.read(context, scope=scope)
+    if not settings.auto_retrieve_enabled:
+        skipped = "switched off"
+    wait_until_loaded(context, state, scope.space)
+    stopwatch = Stopwatch()
+    if skipped is not None:
+        return skip(stopwatch, skipped)
+    patient = replace(settings, hook_timeout_ms=max(PATIENCE_MS, settings.hook_timeout_ms))
+    text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), context.now()
+    turn = Turn(context, state, text, scope, patient, now, note_sync, stopwatch, [])
+    return turn.serve(channel)[0]

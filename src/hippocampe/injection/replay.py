@@ -1,0 +1,81 @@
+"""What a logged turn was given, rebuilt from its entry in the retrieval log and the store of its time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hippocampe.engine import settings as space_settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.errors import EmbedderUnavailable
+from hippocampe.injection import tokens
+from hippocampe.injection.preview import past
+from hippocampe.injection.render import render
+from hippocampe.injection.turn import search_request
+from hippocampe.injection.turn_state import TurnState
+from hippocampe.retrieval import log, recall, results
+from hippocampe.types import Considered, Injection, Recollection, Retrieval, Scope, Signal, Trace
+
+SAME_SCORE = 0.03
+"""Scores that differ by less have the same reasons: words are counted with what was stored since."""
+
+
+def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Injection:
+    """Rebuild the injection of a logged turn.
+
+    Args:
+        context: The shared services.
+        state: Holds the entries that are not written yet.
+        id: The id of the injection.
+        scope: The space.
+
+    Raises:
+        NotFound: The space has no entry with this id.
+    """
+    entry = log.retrieval(context, state.retrievals, id, scope=scope)
+    there = Scope(space=entry.space, user=entry.user, channel=entry.channel)
+    with past(context, entry.created_at) as (then, _):
+        items = _items(then, entry)
+        reasons = _reasons(then, entry, there)
+        settings = space_settings.read(then, scope=there)
+    rendered = render(
+        [items[each.id] for each in entry.items if each.outcome == "injected" and each.id in items],
+        language=settings.language,
+        now=entry.created_at,
+        timezone=settings.timezone,
+        budget=max(settings.injection_token_budget, entry.tokens_added),
+        count=tokens.count,
+    )
+    considered = tuple(
+        Considered(replace(items[each.id], why=reasons.get(each.id, ())), each.path, each.outcome)
+        for each in entry.items
+        if each.id in items
+    )
+    trace = Trace(considered, entry.stages, entry.missing, entry.skipped)
+    return Injection(entry.id, rendered.text, rendered.shown, rendered.tokens, entry.took_ms, trace)
+
+
+def _items(then: Context, entry: Retrieval) -> Mapping[str, Recollection]:
+    ranked = [(each.id, results.kind_of(each.kind), each.score or 0.0) for each in entry.items]
+    with then.store.read() as connection:
+        return results.by_id(connection, ranked, entry.space, entry.created_at)
+
+
+def _reasons(
+    then: Context, entry: Retrieval, scope: Scope
+) -> Mapping[str, Sequence[Signal] | tuple[Signal, ...]]:
+    """The signals with their contributions, of the items whose score comes out the same again."""
+    searched = {each.id: each.score for each in entry.items if each.signals and each.score}
+    if not searched or not entry.message_preview:
+        return {}
+    settings = space_settings.read(then, scope=scope)
+    try:
+        found = recall.find(
+            then, entry.message_preview, search_request(scope, settings), Stopwatch()
+        )
+    except EmbedderUnavailable:
+        return {}
+    return {
+        item.id: found.explain(item.id)
+        for item in found.items
+        if item.id in searched and abs(item.score - searched[item.id]) < SAME_SCORE
+    }

@@ -1,0 +1,278 @@
+"""One turn being served: gather candidates, select among them, render the injection.
+
+Two paths run side by side: the always-on context and a search for the message. A path that is late or
+down is skipped, noted in the trace and counted.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from uuid6 import uuid7
+
+from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.outages import log
+from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
+from hippocampe.ingest.notes.sync import NoteSync
+from hippocampe.injection import open_questions, tokens
+from hippocampe.injection.channel_history import Channel
+from hippocampe.injection.context import ContextReader
+from hippocampe.injection.context_cache import ContextItem
+from hippocampe.injection.open_questions import OpenQuestion
+from hippocampe.injection.render import Rendered, render
+from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
+from hippocampe.injection.turn_state import TurnState
+from hippocampe.language.temporal.window import TimeWindow, parse_window
+from hippocampe.retrieval import recall
+from hippocampe.retrieval.request import RecallRequest
+from hippocampe.store.retrievals import Line
+from hippocampe.types import Injection, Scope, Settings, Trace
+
+SEARCH_LIMIT = 20
+"""Search hits that are considered."""
+MIN_SHOWN = 8
+"""Hits always kept in the trace, even below the threshold, so that near misses can be inspected."""
+COLLECTIONS = ("memory", "summary", "turn", "live", "note")
+
+
+def seconds_left(settings: Settings, stopwatch: Stopwatch) -> float:
+    """Time until the deadline of a turn."""
+    return max(settings.hook_timeout_ms - stopwatch.total(), 0) / 1000
+
+
+def search_request(scope: Scope, settings: Settings) -> RecallRequest:
+    """What the search of a turn may find."""
+    notes = settings.obsidian_context_enabled
+    return RecallRequest(
+        scope=scope,
+        limit=SEARCH_LIMIT,
+        min_score=least_score("live", settings),
+        min_results=MIN_SHOWN,
+        collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
+        channel=scope.channel if settings.channel_scope else None,
+    )
+
+
+class _Abandoned(Exception):
+    """The turn no longer waits for this search."""
+
+
+class _SearchStopwatch(Stopwatch):
+    """Stops an abandoned search at the end of a stage: it would only delay other turns."""
+
+    def __init__(self, abandoned: Collection[str]) -> None:
+        super().__init__()
+        self._abandoned = abandoned
+
+    def end(self, stage: str) -> None:
+        super().end(stage)
+        if "search" in self._abandoned:
+            raise _Abandoned
+
+
+@dataclass(frozen=True, slots=True)
+class _PathResult:
+    """The candidates of one path, the milliseconds of its stages, and what it had to do without."""
+
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    stages: Mapping[str, float] = field(default_factory=dict[str, float])
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn being served.
+
+    Attributes:
+        abandoned: The paths that missed the deadline.
+    """
+
+    context: Context
+    state: TurnState
+    text: str
+    scope: Scope
+    settings: Settings
+    now: datetime
+    note_sync: NoteSync | None
+    stopwatch: Stopwatch
+    missing: list[str]
+    stages: dict[str, float] = field(default_factory=dict[str, float])
+    abandoned: set[str] = field(default_factory=set[str])
+
+    def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
+        """The injection, and the lines of the log about its candidates."""
+        candidates = merge(self._gather(), self.settings)
+        self.stopwatch.end("gather")
+        rendered = self._choose(channel, candidates)
+        no_room = {item.id for item in rendered.no_room}
+        for each in candidates:
+            each.vector = None
+            if each.outcome == "injected" and each.item.id in no_room:
+                each.outcome = "no_room"
+        self.stopwatch.end("render")
+        stages = self.stages | self.stopwatch.spent
+        injection = Injection(
+            str(uuid7()),
+            rendered.text,
+            rendered.shown,
+            rendered.tokens,
+            self.stopwatch.total(),
+            Trace(LazyConsidered(candidates), stages, tuple(self.missing)),
+        )
+        return injection, tuple(each.line() for each in candidates)
+
+    def _gather(self) -> list[Candidate]:
+        """Run both paths side by side; the candidates of all paths, most useful first."""
+        searching = self.state.search_pool.submit(self._search)
+        question, window = self._parse_question()
+        reader = ContextReader(
+            self.context,
+            self.state.context_cache,
+            self.text,
+            self.scope,
+            self.settings,
+            self.now,
+            question,
+            window,
+        )
+        cached, reading = reader.cached(), None
+        if cached is None:
+            reading = self.state.read_pool.submit(_read_context, reader)
+        found = self._result("search", searching)
+        if reading is not None:
+            always_on = self._result("context", reading)
+        else:
+            always_on = _of_context(cached or ())
+        is_open = question is not None and question.is_open
+        ordered = [*always_on, *found] if is_open else [*found, *always_on]
+        return [*ordered, *self._named_notes()]
+
+    def _parse_question(self) -> tuple[OpenQuestion | None, TimeWindow | None]:
+        """What the message asks of memory, and the time that it names; the time only if it asks."""
+        if not open_questions.speaks_of_memory(self.text):
+            return None, None
+        window = parse_window(self.text, now=self.now, timezone=self.settings.timezone)
+        question = open_questions.parse(
+            self.text,
+            named_time=window.text if window else "",
+            companions=self.settings.companion_names,
+        )
+        return question, window
+
+    def _choose(self, channel: Channel, candidates: Sequence[Candidate]) -> Rendered:
+        """Select candidates and render them, while no other turn of the channel does."""
+        with channel.lock:
+            channel.begin(
+                self.now,
+                depth=self.settings.context_window_depth,
+                session=timedelta(minutes=self.settings.session_timeout_minutes),
+            )
+            try:
+                selected = select(candidates, channel, self.settings)
+                self.stopwatch.end("choose")
+                rendered = render(
+                    [each.item for each in selected],
+                    language=self.settings.language,
+                    now=self.now,
+                    timezone=self.settings.timezone,
+                    budget=self.settings.injection_token_budget,
+                    count=tokens.count,
+                )
+            except BaseException:
+                channel.give_up()
+                raise
+            channel.end(rendered.no_room)
+        return rendered
+
+    def _result(self, name: str, path: Future[_PathResult]) -> list[Candidate]:
+        """The candidates of a path; none if it misses the deadline or fails."""
+        outages = self.context.outages
+        try:
+            error = path.exception(timeout=seconds_left(self.settings, self.stopwatch))
+        except TimeoutError:
+            self.abandoned.add(name)
+            outages.late(name, f"no answer within {self.settings.hook_timeout_ms} ms")
+            if not path.cancel():
+                path.add_done_callback(partial(self._finished_late, name))
+            self.missing.append(f"{name} late")
+            return []
+        if isinstance(error, Retired):
+            raise error
+        if error is not None:
+            # An unexpected exception may quote user text, so only its type is logged.
+            expected = isinstance(error, HippocampeError | OSError)
+            outages.failed(name, error if expected else type(error).__name__)
+            log.debug("%s failed", name, exc_info=error)
+            self.missing.append(f"{name} down")
+            return []
+        result = path.result()
+        outages.works(name)
+        self.missing += result.missing
+        self.stages |= result.stages
+        return result.candidates
+
+    def _finished_late(self, name: str, path: Future[_PathResult]) -> None:
+        """A path that answers after the deadline is slow, not down."""
+        if path.exception() is None or isinstance(path.exception(), _Abandoned):
+            self.context.outages.works(name)
+
+    def _search(self) -> _PathResult:
+        """Search memories, talk, live messages and notes for the message."""
+        request = search_request(self.scope, self.settings)
+        outages, stopwatch = self.context.outages, _SearchStopwatch(self.abandoned)
+        missing: list[str] = []
+        try:
+            try:
+                found = recall.find(self.context, self.text, request, stopwatch)
+                outages.works("embedder")
+            except EmbedderUnavailable as exc:
+                outages.failed("embedder", exc)
+                missing.append("embedder down")
+                words_only = replace(request, mode="text")
+                found = recall.find(self.context, self.text, words_only, stopwatch)
+            outages.works("index")
+        except IndexUnavailable as exc:
+            # A change of embedder closes the old index: then retry with the new one.
+            self.context.check_serving()
+            # An abandoned search may outlive its index: that is no outage.
+            if "search" not in self.abandoned:
+                outages.failed("index", exc)
+            return _PathResult([], stopwatch.spent, (*missing, "index down"))
+        candidates = [
+            Candidate(
+                "search",
+                item,
+                found.vectors.get(item.id),
+                explain=found.explain,
+                packed=found.packed,
+            )
+            for item in found.items
+        ]
+        return _PathResult(candidates, stopwatch.spent, tuple(missing))
+
+    def _named_notes(self) -> list[Candidate]:
+        """The notes that the settings name, as read last."""
+        if self.note_sync is None or not self.settings.obsidian_context_enabled:
+            return []
+        if self.context.outages.is_down("notes"):
+            self.missing.append("notes down")
+        named = self.note_sync.context(
+            self.settings.obsidian_context_notes,
+            self.settings.obsidian_context_tag,
+            space=self.scope.space,
+        )
+        return [Candidate("context", item, None) for item in named]
+
+
+def _read_context(reader: ContextReader) -> _PathResult:
+    stopwatch = Stopwatch()
+    items = reader.load()
+    stopwatch.end("context")
+    return _PathResult(_of_context(items), stopwatch.spent)
+
+
+def _of_context(items: Sequence[ContextItem]) -> list[Candidate]:
+    return [Candidate(path, item, vector) for path, item, vector in items]

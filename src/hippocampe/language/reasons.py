@@ -1,0 +1,39 @@
+"""Which signals of a score make which reason."""
+
+REASONS = {
+    "matching words, in the text or around it": (
+        *("late", "late_damped", "near", "near_damped", "passage", "density", "mass", "soft"),
+        "rarest",
+    ),
+    "close in meaning": ("dense", "window", "meaning", "meaning_near"),
+    "the same words": ("bm25", "exact", "exact_near", "phrase"),
+    "about the same topic": ("covered",),
+    "better than the other candidates": ("ahead", "rivals"),
+    "a matching conversation": (
+        *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
+    ),
+    "the answer to a similar question": ("answers", "answers_before"),
+    "said by the person in the question": ("named",),
+    "states a date": ("date_asked",),
+    "states a number": ("number_asked",),
+    "states a place": ("place_asked",),
+    "from the time in the question": ("in_window",),
+    "important": ("importance",),
+    "often recalled": ("use",),
+}
+"""Each reason with the signals it sums up."""
+
+OBJECTIONS = {"of_other": "someone else says it of themselves"}
+"""Signals that are shown when they lower a score."""
+
+CORRECTIONS = frozenset(
+    {
+        *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
+        *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
+        *("best_late", "query_length", "typical_length"),
+    }
+)
+"""Signals that are not shown: they calibrate the score, and tell a reader nothing about the text."""
+
+REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
+"""The reason of each signal that has one."""

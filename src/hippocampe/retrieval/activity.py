@@ -1,0 +1,44 @@
+"""What happened in a space, day by day."""
+
+from hippocampe.engine import settings
+from hippocampe.engine.context import Context
+from hippocampe.language.datetimes import as_zone, latest_days
+from hippocampe.retrieval.log import RetrievalBuffer, flush
+from hippocampe.store import activity as rows
+from hippocampe.types import Day, Scope
+from hippocampe.validation import check_days
+
+
+def activity(context: Context, buffer: RetrievalBuffer, *, scope: Scope, days: int) -> list[Day]:
+    """The latest days of a space up to today, oldest first, also those on which nothing happened.
+
+    Raises:
+        InvalidInput: The number of days cannot be used.
+    """
+    check_days(days)
+    zone = as_zone(settings.read(context, scope=scope).timezone)
+    calendar = latest_days(context.now(), zone, days)
+    bounds = [(start, stop) for _, start, stop in calendar]
+    flush(context, buffer)
+    with context.store.read() as connection:
+        learnt = rows.learnt(connection, scope.space, bounds)
+        said = rows.said(connection, scope.space, bounds)
+        injected = rows.injected(connection, scope.space, bounds)
+        took = rows.took(connection, scope.space, bounds)
+    memories = [0] * days
+    categories: list[dict[str, int]] = [{} for _ in range(days)]
+    for number, collection, category, many in learnt:
+        memories[number] += many
+        if category is not None:
+            categories[number][f"{collection}/{category}"] = many
+    return [
+        Day(
+            date,
+            memories[number],
+            said.get(number, 0),
+            *injected.get(number, (0, 0)),
+            *took.get(number, (None, None)),
+            categories[number],
+        )
+        for number, (date, _, _) in enumerate(calendar)
+    ]

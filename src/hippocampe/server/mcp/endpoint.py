@@ -1,0 +1,112 @@
+"""The server over streamable HTTP: one answer to each request, without sessions."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.server.mcp.caller import Caller, ToolSet
+from hippocampe.types import ApiKey, Scope
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH = "/mcp"
+PARAMETERS = ("tools", "space", "user", "channel")
+SETS: tuple[str, ...] = get_args(ToolSet)
+
+
+class McpEndpoint:
+    """Answers MCP clients. Without sessions, a restart or a second server process breaks none of them.
+
+    The SDK is loaded by the first request: a server that no MCP client uses starts sooner.
+
+    Args:
+        hippo: The open memory.
+    """
+
+    def __init__(self, hippo: AsyncHippocampe) -> None:
+        self._hippo = hippo
+        self._starting = asyncio.Lock()
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._stop = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["method"] != "POST":
+            # No session to end, and no stream of messages that a server would send by itself.
+            raise HTTPException(
+                405, "the server has no sessions and no streams: use POST.", {"Allow": "POST"}
+            )
+        key: ApiKey | None = connection["state"]["key"]
+        connection["state"]["caller"] = self._caller(key, QueryParams(connection["query_string"]))
+        manager = await self._started()
+        await manager.handle_request(connection, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(self, app: ASGIApp) -> AsyncGenerator[None]:
+        """Ends with the application."""
+        yield
+        self._stop.set()
+        if self._running is not None:
+            await self._running
+
+    def _caller(self, key: ApiKey | None, given: QueryParams) -> Caller:
+        unknown = given.keys() - set(PARAMETERS)
+        if unknown:
+            raise HTTPException(
+                422,
+                f"{len(unknown)} query parameters are unknown: choose from {', '.join(PARAMETERS)}.",
+            )
+        tools = given.get("tools", "all")
+        if tools not in SETS:
+            raise HTTPException(422, f"tools cannot be used: choose from {', '.join(SETS)}.")
+        space = given.get("space")
+        if key is not None and space not in (None, key.space):
+            raise HTTPException(
+                403, "the key does not open this space: leave space out, or use another key."
+            )
+        if key is not None:
+            space = key.space
+        scope = Scope(
+            space="default" if space is None else space,
+            user=given.get("user"),
+            channel=given.get("channel"),
+        )
+        role = "write" if key is None else key.role
+        return Caller(self._hippo.sync, scope, cast("ToolSet", tools), role)
+
+    async def _started(self) -> "StreamableHTTPSessionManager":
+        async with self._starting:
+            if self._manager is None:
+                manager = await asyncio.to_thread(_manager)
+                ready = asyncio.Event()
+                self._running = asyncio.create_task(self._run(manager, ready))
+                await ready.wait()
+                self._manager = manager
+        return self._manager
+
+    async def _run(self, manager: "StreamableHTTPSessionManager", ready: asyncio.Event) -> None:
+        # Its task group has to be left by the task that entered it.
+        async with manager.run():
+            ready.set()
+            await self._stop.wait()
+
+
+def _manager() -> "StreamableHTTPSessionManager":
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from hippocampe.server.mcp.service import make_server
+
+    server = make_server(_caller_of)
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+
+
+def _caller_of(context: Any) -> Caller:
+    return context.request.state.caller

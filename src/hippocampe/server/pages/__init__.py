@@ -1,0 +1,1 @@
+"""The dashboard: pages that are rendered here and that HTMX updates in place."""

@@ -1,0 +1,63 @@
+"""The words for what the library did: jobs, categories, edges."""
+
+from collections.abc import Mapping
+
+from hippocampe.server.pages.wording import marked
+
+JOBS: Mapping[str, str] = {
+    "extract": marked("extraction"),
+    "digest": marked("digest"),
+    "compact": marked("compaction"),
+    "settle": marked("settling of pairs"),
+    "expire": marked("expiry"),
+    "decay": marked("decay"),
+    "prune": marked("pruning"),
+}
+STATES: Mapping[str, str] = {
+    "waiting": marked("waiting"),
+    "running": marked("running"),
+    "done": marked("done"),
+    "failed": marked("will be retried"),
+    "parked": marked("needs you"),
+}
+MEANINGS: Mapping[str, str] = {
+    "waiting": "",
+    "running": "",
+    "done": "good",
+    "failed": "attention",
+    "parked": "danger",
+}
+"""The meaning of a state, as the class of its tag."""
+COLLECTIONS: Mapping[str, str] = {
+    "memory": marked("memory"),
+    "self": marked("self"),
+    "goal": marked("goals"),
+    "summary": marked("summary"),
+}
+CATEGORIES: Mapping[str, str] = {
+    "self/context": marked("Context"),
+    "self/capability": marked("Capabilities"),
+    "self/limitation": marked("Limitations"),
+    "self/preference": marked("Preferences"),
+    "self/relation": marked("Relations"),
+    "goal/capability_request": marked("Wished capabilities"),
+    "goal/understanding": marked("To understand"),
+    "goal/connection": marked("To connect"),
+}
+EDGES: Mapping[str, str] = {
+    "updates": marked("updates"),
+    "contradicts": marked("contradicts"),
+    "related_to": marked("related to"),
+    "caused_by": marked("caused by"),
+    "part_of": marked("part of"),
+    "alias_of": marked("alias of"),
+    "about": marked("about"),
+}
+PURPOSES: Mapping[str, str] = {
+    "chat": marked("conversation"),
+    "deep_recall": marked("deep recall"),
+    "extract": marked("extraction"),
+    "digest": marked("digest"),
+    "compact": marked("compaction"),
+    "settle": marked("settling of pairs"),
+}

@@ -1,0 +1,54 @@
+"""Routers of pages: their errors are shown as pages, or as messages of the page that is open."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.server import problems
+from hippocampe.server.pages.visit import visitor
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class PageRoute(APIRoute):
+    """A route that answers an error with a page; a part of a page gets a problem, which is shown there."""
+
+    def get_route_handler(self) -> Handler:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except HippocampeError as exc:
+                return await _shown(request, problems.of_error(exc))
+            except RequestValidationError as exc:
+                names = ", ".join(sorted({str(each["loc"][-1]) for each in exc.errors()}))
+                problem = problems.of_error(InvalidInput(f"these fields cannot be used: {names}."))
+                return await _shown(request, problem)
+            except HTTPException as exc:
+                return await _shown(request, problems.of_status(exc.status_code, str(exc.detail)))
+
+        return handled
+
+
+def page_router(**options: Any) -> APIRouter:
+    """A router whose routes are pages."""
+    return APIRouter(
+        include_in_schema=False,
+        route_class=PageRoute,
+        default_response_class=HTMLResponse,
+        **options,
+    )
+
+
+async def _shown(request: Request, problem: problems.Problem) -> Response:
+    if "hx-request" in request.headers:
+        return problems.response(problem)
+    page = await visitor(request)
+    return page.render("problem.html", status=problem.status, problem=problem)

@@ -1,0 +1,30 @@
+// What all pages share. Each module looks for its own attributes.
+import "./confirm.js";
+import "./toast.js";
+import "./parts.js";
+import "./tables.js";
+import "./fields.js";
+
+const menu = document.querySelector("[data-menu]");
+menu?.addEventListener("click", () => {
+  const open = document.getElementById("rail").classList.toggle("open");
+  menu.setAttribute("aria-expanded", String(open));
+});
+
+export const typing = (target) => target.closest?.("input, textarea, select, [contenteditable]");
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/" && !typing(event.target)) {
+    const find = document.getElementById("find");
+    if (find) {
+      event.preventDefault();
+      find.focus();
+      find.select();
+    }
+  }
+  if (event.key === "Escape" && menu?.getAttribute("aria-expanded") === "true") {
+    menu.click();
+    menu.focus();
+  }
+});

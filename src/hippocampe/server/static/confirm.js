@@ -1,0 +1,38 @@
+// A control that destroys asks first: data-confirm is the question, which names the thing; data-detail says
+// what will happen; data-yes is the word of the button; data-word has to be typed, if it is given.
+const dialog = document.getElementById("confirm");
+const yes = document.getElementById("confirm-yes");
+const word = document.getElementById("confirm-word");
+const typing = document.getElementById("confirm-typing");
+
+function ask(control) {
+  const { confirm, detail = "", yes: label = "", word: needed = "", ask: request = "" } = control.dataset;
+  document.getElementById("confirm-title").textContent = confirm;
+  document.getElementById("confirm-detail").textContent = detail;
+  document.getElementById("confirm-ask").textContent = request;
+  yes.textContent = label || control.textContent.trim();
+  typing.hidden = !needed;
+  word.value = "";
+  yes.disabled = Boolean(needed);
+  word.oninput = () => { yes.disabled = word.value.trim() !== needed; };
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((answer) => {
+    dialog.addEventListener("close", () => answer(dialog.returnValue === "yes" && !yes.disabled), { once: true });
+  });
+}
+
+// Enter presses the first button of a form, which cancels; in the field it should do what was typed for.
+word?.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") {
+    event.preventDefault();
+    if (!yes.disabled) yes.click();
+  }
+});
+
+document.addEventListener("htmx:confirm", (event) => {
+  const control = event.detail.elt;
+  if (!control.dataset?.confirm) return;
+  event.preventDefault();
+  ask(control).then((sure) => sure && event.detail.issueRequest(true));
+});

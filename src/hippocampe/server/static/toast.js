@@ -1,0 +1,54 @@
+// Messages after a change, with a way back, and messages of failures.
+const place = document.getElementById("toasts");
+const words = document.body.dataset;
+const SHOWN_MS = 8000;
+
+function button(label, press) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "button small";
+  made.textContent = label;
+  made.addEventListener("click", press);
+  return made;
+}
+
+export function toast(text, { undo = null, kind = "" } = {}) {
+  const box = document.createElement("div");
+  box.className = `toast ${kind}`;
+  const said = document.createElement("span");
+  said.textContent = text;
+  box.append(said);
+  if (undo) {
+    box.append(button(words.undo, () => {
+      box.remove();
+      htmx.ajax("POST", undo, { source: document.body, swap: "none" });
+    }));
+  }
+  box.append(button(words.close, () => box.remove()));
+  place.append(box);
+  while (place.children.length > 3) place.firstChild.remove();
+  if (kind !== "danger") {
+    const end = () => (box.matches(":hover, :focus-within") ? setTimeout(end, 2000) : box.remove());
+    setTimeout(end, SHOWN_MS);
+  }
+}
+
+document.body.addEventListener("toast", (event) => toast(event.detail.text, event.detail));
+
+export function reason(request) {
+  try {
+    return JSON.parse(request.responseText).detail;
+  } catch {
+    return words.failed;
+  }
+}
+
+document.body.addEventListener("htmx:responseError", (event) => {
+  const { xhr, target, requestConfig } = event.detail;
+  if (requestConfig.verb === "get" && target?.matches("[data-part]")) return;
+  toast(reason(xhr), { kind: "danger" });
+});
+document.body.addEventListener("htmx:sendError", (event) => {
+  if (event.detail.requestConfig.verb === "get" && event.detail.target?.matches("[data-part]")) return;
+  toast(words.unreachable, { kind: "danger" });
+});

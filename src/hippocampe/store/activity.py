@@ -1,0 +1,108 @@
+"""Counts of a space by day. Each function takes a connection.
+
+The days are the outer loop of every query, so that SQLite reads one range of an index per day.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, text
+
+from hippocampe.store.schema import microseconds
+
+Bounds = Sequence[tuple[datetime, datetime]]
+"""By day: its first instant, and that of the day after."""
+
+_DAYS = """
+    WITH day(number, start, stop) AS MATERIALIZED (
+        SELECT key, value ->> 0, value ->> 1 FROM json_each(:days)
+    )
+"""
+_WITHIN = "BETWEEN day.start AND day.stop - 1"
+_LEARNT = text(
+    f"""{_DAYS}
+    SELECT day.number, memory.collection, memory.category, count(*)
+    FROM day CROSS JOIN memory
+    WHERE memory.space = :space AND memory.collection IN ('memory', 'self', 'goal', 'summary')
+        AND memory.created_at {_WITHIN}
+    GROUP BY day.number, memory.collection, memory.category
+    """
+)
+_SAID = text(
+    f"""{_DAYS}
+    SELECT day.number, count(*)
+    FROM day CROSS JOIN message
+    WHERE message.space = :space AND message.at {_WITHIN}
+    GROUP BY day.number
+    """
+)
+_INJECTED = text(
+    f"""{_DAYS}
+    SELECT day.number, sum(retrieval.tokens_added > 0), sum(retrieval.tokens_added)
+    FROM day CROSS JOIN retrieval
+    WHERE retrieval.space = :space AND retrieval.created_at {_WITHIN}
+    GROUP BY day.number
+    """
+)
+_TOOK = text(
+    f"""{_DAYS}, served AS (
+        SELECT day.number, retrieval.took_ms,
+            row_number() OVER (PARTITION BY day.number ORDER BY retrieval.took_ms) AS place,
+            count(*) OVER (PARTITION BY day.number) AS many
+        FROM day CROSS JOIN retrieval
+        WHERE retrieval.space = :space AND retrieval.created_at {_WITHIN}
+            AND retrieval.skipped IS NULL
+    )
+    SELECT number, min(took_ms) FILTER (WHERE place >= 0.5 * many),
+        min(took_ms) FILTER (WHERE place >= 0.95 * many)
+    FROM served GROUP BY number
+    """
+)
+_SPENT = text(
+    f"""{_DAYS}
+    SELECT day.number, usage.purpose, usage.model, count(*), sum(usage.input_tokens),
+        sum(usage.output_tokens), sum(usage.injected_tokens), sum(usage.price)
+    FROM day CROSS JOIN model_usage AS usage
+    WHERE usage.space = :space AND usage.created_at {_WITHIN}
+    GROUP BY day.number, usage.purpose, usage.model
+    ORDER BY day.number, usage.purpose, usage.model
+    """
+)
+
+
+def learnt(
+    connection: Connection, space: str, days: Bounds
+) -> list[tuple[int, str, str | None, int]]:
+    """The memories created, by number of the day, collection and category."""
+    return [tuple(row) for row in connection.execute(_LEARNT, _values(space, days))]
+
+
+def said(connection: Connection, space: str, days: Bounds) -> dict[int, int]:
+    """The messages said, by number of the day."""
+    return {row[0]: row[1] for row in connection.execute(_SAID, _values(space, days))}
+
+
+def injected(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[int, int]]:
+    """The turns that were given something and the tokens they were given, by number of the day."""
+    rows = connection.execute(_INJECTED, _values(space, days))
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def took(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[float, float]]:
+    """The median and the 95th percentile of the milliseconds of served turns, by number of the day."""
+    rows = connection.execute(_TOOK, _values(space, days))
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def spent(
+    connection: Connection, space: str, days: Bounds
+) -> list[tuple[int, str, str, int, int, int, int, float | None]]:
+    """The calls of language models by number of the day, purpose and model: how many, their tokens of
+    the request, of the answer and of injections, and their known price."""
+    return [tuple(row) for row in connection.execute(_SPENT, _values(space, days))]
+
+
+def _values(space: str, days: Bounds) -> dict[str, str]:
+    bounds = [[microseconds(start), microseconds(stop)] for start, stop in days]
+    return {"space": space, "days": json.dumps(bounds)}

@@ -1,0 +1,73 @@
+"""A view of the store as it was known at an earlier time.
+
+Temporary views with the names of the tables hide what was stored later and what was hidden by then, and
+show again what was superseded or forgotten since. Every query reads the past through them unchanged.
+"""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import event
+
+from hippocampe.store.schema import association, memory, message, microseconds, note, turn
+from hippocampe.store.store import Store
+
+_HIDDEN_SINCE = {
+    "superseded_by": "superseded_at",
+    "superseded_at": "superseded_at",
+    "forgotten_at": "forgotten_at",
+    "forgotten_reason": "forgotten_at",
+}
+"""Columns that are empty while the time in another one is not reached."""
+_KNOWN_FROM = {
+    memory: "created_at",
+    message: "created_at",
+    association: "created_at",
+    turn: "at",
+    note: "modified_at",
+}
+"""By table, the column with the time from which a row is known."""
+
+
+@contextmanager
+def known_at(store: Store, at: datetime) -> Generator[Store]:
+    """Open a store for reading as it was known at a time.
+
+    Not known any more: what a memory said before it was edited in place, importances before they
+    changed, notes before their last change, and which messages were live.
+
+    Args:
+        store: The store as it is.
+        at: The time.
+    """
+    past = Store(store.path, store.folder, read_only=True)
+    moment = microseconds(at)
+
+    @event.listens_for(past.engine, "connect")
+    def _connect(connection: sqlite3.Connection, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        for statement in _views(moment):
+            connection.execute(statement)
+
+    try:
+        yield past
+    finally:
+        past.close()
+
+
+def _views(moment: int) -> Generator[str]:
+    for table, known_from in _KNOWN_FROM.items():
+        columns = ", ".join(_column(column.name, moment) for column in table.c)
+        yield (
+            f'CREATE TEMP VIEW "{table.name}" AS SELECT rowid AS rowid, {columns} '
+            f'FROM main."{table.name}" WHERE {known_from} <= {moment}'
+        )
+
+
+def _column(name: str, moment: int) -> str:
+    hidden = _HIDDEN_SINCE.get(name)
+    if hidden is None:
+        return f'"{name}"'
+    return f'CASE WHEN {hidden} <= {moment} THEN "{name}" END AS "{name}"'

@@ -1,0 +1,76 @@
+"""Rows of what the server replied to writes, and the write that one call makes.
+
+Each function takes a connection.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from hippocampe.store.schema import reply
+
+
+@dataclass(slots=True)
+class Claim:
+    """A write that its client may send again.
+
+    Attributes:
+        database: The file that it writes to.
+        space: The space.
+        key: The client's own name of the write.
+        request: The digest of what was asked for.
+        at: When.
+        committed: Whether a transaction of it has been committed, with this claim.
+    """
+
+    database: Path
+    space: str
+    key: str
+    request: str
+    at: datetime
+    committed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was replied to a write; the status is None if the process ended before it was known."""
+
+    request: str
+    status: int | None
+    body: bytes | None
+
+
+CLAIM: ContextVar[Claim | None] = ContextVar("hippocampe_claim", default=None)
+"""The claim that the transactions of this call belong to."""
+
+
+def put(connection: Connection, claim: Claim) -> None:
+    """Insert the row of a claim, in the first transaction of its write."""
+    values = {"space": claim.space, "key": claim.key, "request": claim.request}
+    connection.execute(insert(reply).values(**values, created_at=claim.at))
+
+
+def find(connection: Connection, space: str, key: str) -> Reply | None:
+    """What was replied to a write, if it is known."""
+    wanted = select(reply).where(reply.c.space == space, reply.c.key == key)
+    row = connection.execute(wanted).first()
+    return None if row is None else Reply(row.request, row.status, row.body)
+
+
+def answer(connection: Connection, claim: Claim, status: int, body: bytes) -> None:
+    """Complete the row of a claim; an erasure may have removed it."""
+    wanted = update(reply).where(reply.c.space == claim.space, reply.c.key == claim.key)
+    connection.execute(wanted.values(status=status, body=body))
+
+
+def oldest(connection: Connection) -> datetime | None:
+    """When the oldest row was made."""
+    return connection.execute(select(reply.c.created_at).order_by(reply.c.created_at)).scalar()
+
+
+def remove_before(connection: Connection, at: datetime) -> None:
+    """Delete the rows made before a time."""
+    connection.execute(delete(reply).where(reply.c.created_at < at))

@@ -1,0 +1,70 @@
+"""The files by which the owner of a data folder makes itself known to other processes."""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+_CARD = "owner.json"
+_TOKEN = "owner.token"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that owns a data folder.
+
+    Attributes:
+        pid: Its process id.
+        since: When it took the folder, in ISO 8601.
+        address: The base URL at which it serves other processes; None if it does not serve.
+        on_demand: Whether another program started it, and it stops when it is not used.
+    """
+
+    pid: int
+    since: str
+    address: str | None = None
+    on_demand: bool = False
+
+
+def publish(
+    folder: Path, *, address: str | None = None, token: str | None = None, on_demand: bool = False
+) -> None:
+    """Write who owns the folder, and the token that only this user can read.
+
+    Raises:
+        OSError: The files cannot be written.
+    """
+    withdraw(folder)
+    if token is not None:
+        # Created with its permissions: at no time can another user open it.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(folder / _TOKEN, flags, 0o600), "w") as file:
+            file.write(token)
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    card = folder / _CARD
+    written = card.with_suffix(".new")
+    # A reader sees the whole file, and the token before the address.
+    written.write_text(json.dumps(asdict(Owner(os.getpid(), since, address, on_demand))))
+    written.replace(card)
+
+
+def withdraw(folder: Path) -> None:
+    """Remove what `publish` wrote."""
+    for name in (_CARD, _TOKEN):
+        (folder / name).unlink(missing_ok=True)
+
+
+def read_owner(folder: Path) -> Owner | None:
+    """The owner of a folder, as it last published itself; it may have been killed since. None if unknown."""
+    with suppress(OSError, ValueError, TypeError):
+        return Owner(**json.loads((folder / _CARD).read_text()))
+    return None
+
+
+def read_token(folder: Path) -> str | None:
+    """The token of the server that owns a folder; None if there is none that this user can read."""
+    with suppress(OSError, UnicodeDecodeError):
+        return (folder / _TOKEN).read_text()
+    return None

@@ -1,0 +1,40 @@
+"""Exchanges that a host stores, and stores again."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import Opener
+from hippocampe import Hippocampe, InvalidInput, Scope
+
+LOBBY = Scope(user="dev", channel="lobby")
+PHONE = Scope(user="dev", channel="phone")
+
+
+@pytest.fixture
+def hippo(open_hippo: Opener, hashed: None) -> Hippocampe:
+    return open_hippo(embedder="hashed:32")
+
+
+def test_an_external_id_is_stored_once_in_a_channel(hippo: Hippocampe) -> None:
+    def store(number: int) -> str:
+        return hippo.after_turn("Bonjour", f"Salut {number}", scope=LOBBY, external_id="a:1")
+
+    with ThreadPoolExecutor(4) as pool:
+        turns = set(pool.map(store, range(8)))
+    assert len(turns) == 1
+    asked, answered = hippo.messages(scope=LOBBY)
+    assert (asked.external_id, answered.external_id) == ("a:1", None)
+    assert hippo.after_turn("Bonjour", "Salut", scope=LOBBY, external_id="a:2") not in turns
+    assert hippo.after_turn("Bonjour", "Salut", scope=PHONE, external_id="a:1") not in turns
+    assert len(hippo.messages(scope=Scope())) == 6
+
+
+def test_an_external_id_of_another_message_is_refused(hippo: Hippocampe) -> None:
+    hippo.observe("On se voit au port", scope=LOBBY, external_id="7")
+    with pytest.raises(InvalidInput, match="use another id"):
+        hippo.after_turn("Bonjour", "Salut", scope=LOBBY, external_id="7")
+    for wrong in ("", 5, "a" * 201):
+        with pytest.raises(InvalidInput):
+            hippo.after_turn("Bonjour", "Salut", scope=LOBBY, external_id=wrong)  # pyright: ignore[reportArgumentType]
+    assert len(hippo.messages(scope=LOBBY)) == 1
