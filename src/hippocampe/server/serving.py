@@ -15,14 +15,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.connection import Connection
+from hippocampe.server.patience import MAX_CONNECTIONS, MAX_HEAD_BYTES, PatientProtocol
 from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
-MAX_CONNECTIONS = 800
-"""Fewer than a process may have files open; more are answered 503."""
 TOKEN_BYTES = 32
 
 
@@ -118,14 +116,15 @@ def serve(
 
         config = uvicorn.Config(
             use,
-            http=Connection,
             ws="none",
-            limit_concurrency=MAX_CONNECTIONS,
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
+            http=PatientProtocol,
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            limit_concurrency=MAX_CONNECTIONS,
         )
         stopping = app.state.log_tail.ended.set
         try:
