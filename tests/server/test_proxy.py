@@ -1,5 +1,6 @@
 """The proxy with the official client of OpenAI, before a scripted model."""
 
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -401,6 +402,27 @@ def test_a_chat_works_without_memory(
     answer = client.chat.completions.create(model="x", messages=ASK)
     assert answer.choices[0].message.content == "Oui."
     assert asked(server)["messages"] == ASK
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": ["user"], "content": "a"}, {"role": "user", "content": "b"}],
+        [{"role": "user", "content": "\ud800 et le thé"}],
+        [{"role": "user", "content": [3, {"type": "text", "text": 3}, {"text": "thé"}]}],
+        [{"role": "user", "content": None}, {"role": "assistant"}],
+        [{}, {"role": "user"}],
+    ],
+)
+def test_messages_of_any_form_reach_the_upstream(
+    client: openai.OpenAI, server: ModelServer, messages: list[Any]
+) -> None:
+    server.brain = lambda request: Answer("Oui.")
+    body = json.dumps({"model": "x", "messages": messages})
+    answer = httpx.post(f"{client.base_url}chat/completions", content=body)
+    # The upstream judges them.
+    assert answer.status_code in (200, 400, 500)
+    assert server.requests or server.errors
 
 
 def test_a_spent_budget_is_said(
