@@ -93,6 +93,7 @@ def test_what_a_digest_made_is_shown_with_its_messages(
     made = page.locator("#made")
     assert "Le marché a lieu samedi" in made.inner_text()
     assert said.content in made.locator(".sources").inner_text()
+    shoot(page, "live-made")
 
 
 def test_a_digest_that_fails_says_why(
