@@ -51,6 +51,7 @@ def test_a_fact_is_added_edited_and_deleted(reader: Reader, memory: Hippocampe) 
     field.fill("le café")
     field.press("Enter")
     expect(facts_of(page)).to_contain_text("le café")
+    expect(facts_of(page).first).to_be_focused()
     assert memory.facts(scope=HERE)["boisson"].content == "le café"
 
     facts.get_by_role("button", name="Delete: boisson").click()
