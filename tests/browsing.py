@@ -120,7 +120,7 @@ class Reader:
 
 def settle(page: Page) -> None:
     """Wait until every part of a page is loaded."""
-    expect(page.locator(".skeleton, .htmx-request")).to_have_count(0)
+    expect(page.locator(".skeleton, .htmx-request")).to_have_count(0, timeout=MOST_MS)
 
 
 def check_accessible(page: Page) -> None:

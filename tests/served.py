@@ -10,12 +10,18 @@ import uvicorn
 
 from hippocampe import Hippocampe
 from hippocampe.server.app import create_app
+from hippocampe.server.patience import PatientProtocol
 
 
 @contextmanager
 def served(hippo: Hippocampe, *, loopback: bool) -> Iterator[str]:
     """Serve a memory; the base URL. Without `loopback`, as if other machines could connect."""
-    config = uvicorn.Config(create_app(hippo, loopback=loopback), log_config=None, access_log=False)
+    config = uvicorn.Config(
+        create_app(hippo, loopback=loopback),
+        log_config=None,
+        access_log=False,
+        http=PatientProtocol,
+    )
     started = threading.Event()
 
     class Server(uvicorn.Server):

@@ -36,7 +36,7 @@ BANNED = re.compile(
 )
 """Phrases that must be read twice. A field's noun or a verb with its object is shorter."""
 
-NO_MODULES = {"hippocampe.db", "hippocampe.verb", "hippocampe.embed.__init__"}
+NO_MODULES = {"hippocampe.db", "hippocampe.toml", "hippocampe.verb", "hippocampe.embed.__init__"}
 """Dotted names that are a file or an attribute of a span."""
 
 

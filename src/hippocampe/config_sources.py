@@ -20,9 +20,15 @@ PREFIX = "HIPPOCAMPE_"
 FILE_VARIABLE = "HIPPOCAMPE_CONFIG"
 FILE_NAME = "hippocampe.toml"
 FLAG = "--set"
-_FLAGS = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
+_FLAGS: dict[str, bool] = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
 }
 _HINTS = get_type_hints(Config)
 FIELDS = tuple(field.name for field in fields(Config))

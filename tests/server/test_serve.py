@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -17,18 +18,20 @@ import pytest
 from typer.testing import CliRunner
 
 import hippocampe
-from hippocampe import Hippocampe, Scope
+from conftest import MODEL
+from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
 from hippocampe.system.owner import read_owner
+from hippocampe.testing import Answer, ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 WRITERS = 4
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def serving(folder: Path, first: str = "") -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """A server in a process of its own, and its address."""
-    script = "from hippocampe.cli import main; main()"
+    script = f"{first}from hippocampe.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", script, "serve", "--folder", str(folder), "--port", "0"],
         stdout=subprocess.PIPE,
@@ -85,6 +88,38 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
     with Hippocampe.open(folder) as hippo:
         assert set(stored) <= hippo.facts(scope=Scope()).keys()
         assert hippo.verify().ok
+
+
+def test_a_model_that_thinks_does_not_keep_the_server_from_stopping(
+    folder: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_MODEL", MODEL)
+    server.brain = lambda _: Answer(delay=120)
+    hurried = "from hippocampe.server import serving; serving.STOP_SECONDS = 1; "
+
+    def digest() -> None:
+        with suppress(httpx.TransportError):
+            httpx.post(f"{address}/admin/digest", timeout=60)
+
+    with serving(folder, hurried) as (process, address):
+        live = {"content": "On se voit à 18 h au port."}
+        observed = httpx.post(f"{address}/api/live?user=nina&channel=lobby", json=live)
+        assert observed.json()["message"]
+        asking = threading.Thread(target=digest)
+        asking.start()
+        ends = time.monotonic() + 30
+        while not server.requests and time.monotonic() < ends:
+            time.sleep(0.02)
+        assert server.requests
+        process.send_signal(signal.SIGTERM)
+        started = time.monotonic()
+        process.communicate(timeout=60)
+        assert time.monotonic() - started < 20
+        assert process.returncode == 0
+        asking.join()
+    monkeypatch.delenv("HIPPOCAMPE_MODEL")
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        assert hippo.stats(scope=Scope()).live == 1
 
 
 def test_logs_of_errors_have_no_content() -> None:

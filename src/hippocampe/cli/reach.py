@@ -3,12 +3,13 @@
 import json
 import urllib.error
 import urllib.request
-from pathlib import Path
+from contextlib import closing
 
 from hippocampe.config import Config
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError
+from hippocampe.ingest.notes.sync import open_source
 from hippocampe.system.owner import read_owner
 
 TIMEOUT = 3.0
@@ -70,21 +71,16 @@ def upstream(url: str | None, key: str | None) -> tuple[bool, str]:
 
 
 def notes(config: Config) -> tuple[bool, str]:
-    """Whether the notes can be read."""
-    if config.notes_folder is not None:
-        there = Path(config.notes_folder).is_dir()
-        return there, f"{config.notes_folder} {'is there' if there else 'is no folder'}"
-    if config.obsidian_url is None:
-        return True, "none set"
-    from hippocampe.ingest.notes.sync import open_notes
-
+    """Whether the notes can be listed."""
     try:
-        found = open_notes(config)
-        assert found is not None
-        found.stop()
+        source = open_source(config)
+        if source is None:
+            return True, "none set"
+        with closing(source):
+            found = source.listing()
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"{config.obsidian_url} is set; hippocampe notes reads it"
+    return True, f"{config.notes_folder or config.obsidian_url} has {len(found):,} notes"
 
 
 def _get(url: str, key: str | None = None) -> tuple[int | None, str]:

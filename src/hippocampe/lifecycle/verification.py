@@ -122,7 +122,7 @@ def vitals(context: Context) -> Vitals:
 
 
 def _size(files: Iterable[Path]) -> int:
-    """Bytes of files, some of which may be deleted meanwhile."""
+    """Bytes of files; a file may be deleted meanwhile."""
     total = 0
     for file in files:
         with suppress(OSError):

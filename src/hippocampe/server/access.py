@@ -304,11 +304,11 @@ def _check_parameters(request: Request) -> None:
         )
 
 
-def of_same_user(request: Request) -> bool:
+async def of_same_user(request: Request) -> bool:
     """Whether a request comes from a program of the user that runs the server, on its machine."""
     return request.state.owner
 
 
-def bound(request: Request) -> bool:
+async def bound(request: Request) -> bool:
     """Whether a request comes with a key, which sees one space only."""
     return request.state.key is not None

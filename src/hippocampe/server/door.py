@@ -1,4 +1,7 @@
-"""What the endpoints take from their application and their request."""
+"""What the endpoints take from their application and their request.
+
+Dependencies are coroutines: FastAPI runs a plain function in a thread, which costs more than all of it.
+"""
 
 from typing import Annotated
 
@@ -9,7 +12,7 @@ from hippocampe.server.access import bound, needs
 from hippocampe.types import Scope
 
 
-def _door(request: Request) -> AsyncHippocampe:
+async def _door(request: Request) -> AsyncHippocampe:
     return request.app.state.hippo
 
 

@@ -47,7 +47,7 @@ class Observation:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[ID] = id
+                MutableHeaders(scope=message).setdefault(ID, id)
             await send(message)
 
         try:

@@ -31,9 +31,10 @@ class Observed:
 async def before_turn(hippo: Door, scope: Reader, body: ComingTurn) -> Injection:
     """Select what to put in front of a model before it answers."""
     injection = await hippo.before_turn(body.message, scope=scope, role=body.role, fresh=body.fresh)
+    if not body.explain:
+        return replace(injection, trace=replace(injection.trace, considered=()))
     # The candidates are computed when they are looked at, which takes a moment.
-    considered = injection.trace.considered if body.explain else ()
-    considered = await asyncio.to_thread(tuple, considered)
+    considered = await asyncio.to_thread(tuple, injection.trace.considered)
     return replace(injection, trace=replace(injection.trace, considered=considered))
 
 

@@ -175,23 +175,27 @@ class NoteSync:
         return Recollection(str(id), "note", content, 1.0, at=note.modified_at)
 
 
-def open_notes(config: Config) -> NoteSync | None:
-    """The configured notes, not read yet; None if no source is configured.
+def open_source(config: Config) -> NoteSource | None:
+    """The configured source of notes; None if none is configured.
 
     Raises:
         NotesUnavailable: A required package is missing.
         InvalidInput: The certificate file cannot be used.
     """
     if config.notes_folder is not None:
-        source = Vault(config.notes_folder, config.notes_ignored)
-    elif config.obsidian_url is not None:
-        source = Obsidian(
+        return Vault(config.notes_folder, config.notes_ignored)
+    if config.obsidian_url is not None:
+        return Obsidian(
             config.obsidian_url,
             config.obsidian_key or "",
             certificate=config.obsidian_certificate,
             insecure=config.obsidian_insecure,
             ignored=config.notes_ignored,
         )
-    else:
-        return None
-    return NoteSync(source, config.notes_space)
+    return None
+
+
+def open_notes(config: Config) -> NoteSync | None:
+    """The configured notes, not read yet; None if no source is configured. Errors are those of the source."""
+    source = open_source(config)
+    return None if source is None else NoteSync(source, config.notes_space)

@@ -1,0 +1,102 @@
+"""What doctor says of the configuration, and of what it names."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from conftest import Connect
+from hippocampe import Config, Hippocampe
+from hippocampe.cli import reach
+from hippocampe.cli.app import app
+from hippocampe.config_sources import load
+from hippocampe.testing import ModelServer
+
+NOBODY = "http://127.0.0.1:9"
+
+
+def doctor(folder: Path, *typed: str) -> dict[str, Any]:
+    done = CliRunner().invoke(app, ["doctor", "--json", "--folder", str(folder), *typed])
+    return {check["name"]: (check["ok"], check["seen"]) for check in json.loads(done.output)}
+
+
+def test_it_says_what_is_set_and_where_without_secrets(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("timezone = 'Asia/Tokyo'\nupstream_key = 'sk-very-secret'\n")
+    seen = doctor(folder, "--config", str(file), "--set", "request_burst=7")
+    ok, said = seen["configuration"]
+    assert ok
+    assert f"file {file}; folder {folder} (--folder)" in said
+    assert f"timezone Asia/Tokyo ({file})" in said
+    assert "request_burst 7 (--set)" in said
+    assert f"upstream_key {reach.MASKED} ({file})" in said
+    assert "very-secret" not in str(seen)
+    for name in ("server", "embedder", "upstream", "notes"):
+        assert seen[name][0], seen[name]
+
+
+def test_a_wrong_configuration_is_an_error(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["stats", "--folder", str(folder), "--set", "request_burst"])
+    assert done.exit_code == 1
+    assert "NAME=VALUE" in done.output
+
+
+def test_it_asks_the_server_of_the_folder(
+    folder: Path, memory: Hippocampe, connect: Connect
+) -> None:
+    assert reach.server(Config(folder)) == (True, "none announced for this folder")
+    memory.announce(str(connect().base_url))
+    assert reach.server(Config(folder)) == (True, f"{connect().base_url} is ready")
+    memory.announce(NOBODY)
+    ok, said = reach.server(Config(folder))
+    assert not ok
+    assert "does not answer (ConnectionRefusedError)" in said
+
+
+def test_it_asks_the_upstream(server: ModelServer) -> None:
+    assert reach.upstream(None, None)[0]
+    assert reach.upstream(server.openai_url, "test-key") == (True, f"{server.openai_url} answers")
+    ok, said = reach.upstream(NOBODY, "sk-very-secret")
+    assert not ok
+    assert "very-secret" not in said
+
+
+def test_it_does_not_take_the_key_elsewhere(connect: Connect) -> None:
+    """An upstream that redirects gets no further."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        import threading
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(10_000)
+                moved = f"HTTP/1.1 302 Found\r\nLocation: {connect().base_url}\r\n"
+                connection.sendall(f"{moved}Content-Length: 0\r\n\r\n".encode())
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert reach.upstream(address, "sk-very-secret") == (True, f"{address} answers")
+        thread.join()
+
+
+def test_it_looks_for_the_embedder_and_the_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    remote = Config(tmp_path, embedder="openai:x", embedder_url=NOBODY, embedder_timeout=0.5)
+    ok, said = reach.embedder(remote)
+    assert not ok
+    assert "very-secret" not in said
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("Bonjour")
+    assert reach.notes(Config(tmp_path, notes_folder=tmp_path / "vault"))[1].endswith("1 notes")
+    assert not reach.notes(Config(tmp_path, notes_folder=tmp_path / "none"))[0]
+
+
+def test_a_variable_of_the_environment_is_a_place(folder: Path) -> None:
+    found = load(environment={"HIPPOCAMPE_FOLDER": str(folder), "HIPPOCAMPE_MODEL": "openai:x"})
+    assert "model openai:x (HIPPOCAMPE_MODEL)" in reach.configuration(found)[1]
