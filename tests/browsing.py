@@ -11,7 +11,7 @@ from typing import Any, Self
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.server.sessions import COOKIE
@@ -92,7 +92,7 @@ class Reader:
             page.locator("button.primary").click()
             page.wait_for_url(lambda at: "/login" not in at)
         page.goto(path)
-        page.wait_for_load_state("networkidle")
+        settle(page)
         return page
 
     def _said(self, message: Any) -> None:
@@ -115,7 +115,12 @@ class Reader:
     ) -> None:
         for context in self._contexts:
             context.close()
-        assert error is not None or self.complaints == []
+        assert error is not None or self.complaints == [], self.complaints
+
+
+def settle(page: Page) -> None:
+    """Wait until every part of a page is loaded."""
+    expect(page.locator(".skeleton, .htmx-request")).to_have_count(0, timeout=MOST_MS)
 
 
 def check_accessible(page: Page) -> None:

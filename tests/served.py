@@ -10,7 +10,7 @@ import uvicorn
 
 from hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.connection import TimedConnection
+from hippocampe.server.patience import PatientProtocol
 
 
 @contextmanager
@@ -18,9 +18,9 @@ def served(hippo: Hippocampe, *, loopback: bool) -> Iterator[str]:
     """Serve a memory; the base URL. Without `loopback`, as if other machines could connect."""
     config = uvicorn.Config(
         create_app(hippo, loopback=loopback),
-        http=TimedConnection,
         log_config=None,
         access_log=False,
+        http=PatientProtocol,
     )
     started = threading.Event()
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -219,17 +218,8 @@ def test_a_hook_starts_the_server_that_it_needs(folder: Path, transcript: Path) 
         hook("stop", stopped(transcript), "--folder", os.fspath(folder))
         asked = hook("prompt-submit", submitted("Quand part-on ?"), "-f", os.fspath(folder))
         assert asked.stderr == b""
-        # Other tests share the processor: one undisturbed run shows it.
-        assert any(prompted(folder) < 0.1 for _ in range(30))
     with Hippocampe.open(folder) as memory:
         assert len(memory.messages(scope=Scope())) == 2
-
-
-def prompted(folder: Path) -> float:
-    """How long the whole process of a prompt takes, in seconds."""
-    begun = time.perf_counter()
-    hook("prompt-submit", submitted("Quand part-on ?"), "-f", os.fspath(folder))
-    return time.perf_counter() - begun
 
 
 def test_a_hook_loads_little() -> None:

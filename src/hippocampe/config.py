@@ -62,12 +62,12 @@ class Config:
         background_model: The language model of extraction, digests, summaries and reviews. Default:
             `HIPPOCAMPE_BACKGROUND_MODEL`, or `model`.
         model_timeout: Seconds before one request to a language model is given up.
-        request_rate: Requests a second that a key of the server may send for long.
-        request_burst: Requests that it may send at once.
         upstream_url: Base URL of the server that the proxy passes chat completions on to, such as
             `https://api.openai.com/v1`. Default: `HIPPOCAMPE_UPSTREAM_URL`; without any, there is no
             proxy.
         upstream_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_KEY`.
+        request_rate: Requests a second that a key of the server may send for long.
+        request_burst: Requests that it may send at once.
 
     Raises:
         InvalidInput: `database_url` is given, or the settings of notes, of language models or of the
@@ -97,10 +97,10 @@ class Config:
     fallback_model: str | None = None
     background_model: str | None = None
     model_timeout: float = 60.0
-    request_rate: float = 50.0
-    request_burst: int = 200
     upstream_url: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
+    request_rate: float = 50.0
+    request_burst: int = 200
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).expanduser())

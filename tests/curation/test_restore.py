@@ -111,6 +111,18 @@ def test_a_settled_pair_is_not_listed_again(hippo: Hippocampe, scope: Scope) -> 
     assert hippo.reviews(scope=scope) == []
 
 
+def test_a_decision_by_hand_that_is_undone_is_listed_again(hippo: Hippocampe, scope: Scope) -> None:
+    old = add(hippo, scope, "On part le samedi matin")
+    new = add(hippo, scope, "Le départ est reporté", replaces=[old.id])
+    hippo.restore(old.id, scope=scope)
+    hippo.settle(old.id, new.id, scope=scope, keep=new.id)
+    assert hippo.reviews(scope=scope) == []
+    hippo.restore(old.id, scope=scope)
+    (review,) = hippo.reviews(scope=scope)
+    assert {review.memory.id, review.other.id} == {old.id, new.id}
+    assert review.memory.current and review.other.current
+
+
 @pytest.mark.parametrize(
     ("collection", "category"), [("self", "context"), ("goal", "understanding")]
 )

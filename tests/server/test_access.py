@@ -72,13 +72,6 @@ def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
     ]
 
 
-def test_the_table_has_every_endpoint(client: httpx.Client) -> None:
-    paths = client.get("/openapi.json").json()["paths"]
-    own = [path for path in paths if not path.endswith("z") and not path.startswith("/v1/")]
-    described = sum(len(paths[path]) for path in own)
-    assert len(endpoints("", "")) == described
-
-
 def test_two_spaces_with_two_keys_never_meet(connect: Any, memory: Hippocampe) -> None:
     dessert = memory.set_fact("dessert", "la tarte à la rhubarbe", scope=HOME).memory
     memory.after_turn("La rhubarbe pousse", "Oui", scope=HOME)

@@ -346,7 +346,7 @@ def _recording(seen: list[httpx.Headers]) -> Iterator[str]:
             self.send_header("content-type", "application/json")
             self.send_header("location", "http://127.0.0.1:9/v1/models")
             self.send_header("set-cookie", "a=b")
-            self.send_header("x-request-id", "7")
+            self.send_header("openai-version", "7")
             self.end_headers()
             self.wfile.write(b'{"object": "list", "data": []}')
 
@@ -368,7 +368,7 @@ def test_redirects_and_cookies_of_the_upstream_stop_here(hashed: None, open_hipp
         memory = open_hippo(embedder="hashed:32", upstream_url=url)
         with served(memory, loopback=True) as address:
             answer = httpx.get(f"{address}/v1/models")
-        assert answer.headers["x-request-id"] == "7"
+        assert answer.headers["openai-version"] == "7"
         assert not {"set-cookie", "location"} & {*answer.headers}
     with _recording([]) as url:
         memory.close()

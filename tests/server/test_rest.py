@@ -176,7 +176,7 @@ def test_what_cannot_be_used_is_refused(
 def test_errors_of_http_are_problems(client: httpx.Client) -> None:
     headers = {"content-type": "application/json"}
     assert "/openapi.json" in problem(client.get("/nowhere"), 404)
-    problem(client.get("/docs"), 404)
+    problem(client.get("/redoc"), 404)
     problem(client.put("/api/recall"), 405)
     problem(client.get("/api/memories", params={"subjects": "paul"}), 422)
     problem(client.post("/api/memories", content=b"[" * 100_000, headers=headers), 400)

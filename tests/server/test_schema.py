@@ -29,7 +29,7 @@ CHECKS: list[Any] = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 5
+EXAMPLES = 3
 
 
 def test_no_request_breaks_the_server(

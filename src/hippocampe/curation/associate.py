@@ -107,7 +107,7 @@ def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str 
             kept, lost = found[keep], found[other_id if keep == id else id]
             if not (kept.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
-            replace_by(change, kept, lost, "settled by hand", context.now())
+            replace_by(change, kept, lost, associations.BY_HAND, context.now())
 
 
 def replace_by(change: UnitOfWork, kept: Memory, lost: Memory, reason: str, at: datetime) -> None:

@@ -264,7 +264,7 @@ def _reconcile(
             if edge.source_id == successor.id and associations.is_for_a_person(edge)
         ]
         if undone:
-            # A model had decided, and somebody disagrees: a person decides between the two.
+            # A model or a person had decided, and somebody disagrees: the two are listed again.
             kept = tuple(old for old in judgement.replaced if old.id != successor.id)
             judgement = replace(judgement, replaced=kept)
             edges = [edge for edge in edges if not _relates(edge, successor)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-START_SECONDS = 5.0
+START_SECONDS = 15.0
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.05
 UNRESERVED = frozenset(b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

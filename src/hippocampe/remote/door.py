@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlencode
 from uuid import uuid4
 
 from hippocampe import __version__
@@ -115,6 +116,22 @@ RESULTS: Mapping[str, Any] = {
 }
 """Each verb that can be sent, with the type of its result."""
 
+ONCE = frozenset(
+    {
+        *(
+            "remember",
+            "edit",
+            "delete",
+            "restore",
+            "associate",
+            "settle",
+            "set_fact",
+            "delete_fact",
+        ),
+        *("observe", "after_turn", "record_usage"),
+    }
+)
+"""Writes that the server makes once, also if they are sent again. To make the others again adds nothing."""
 FILES = {"backup": "target", "export_to": "path", "import_from": "path"}
 """Verbs on a file of this machine, and the argument that names it."""
 RECONNECT_SECONDS = 30.0
@@ -124,7 +141,7 @@ PAUSE_SECONDS = 0.1
 class RemoteHippocampe:
     """The verbs of `Hippocampe`, with the same arguments, results and errors, executed by a server.
 
-    A write that broke off is sent again with the same idempotency key, so it is executed once.
+    A call that broke off is sent again; a write has an idempotency key, so it is executed once.
 
     Args:
         connected: Connects to the server; called again when the connection is lost.
@@ -172,13 +189,18 @@ class RemoteHippocampe:
     def _send(self, verb: str, *arguments: Any, progress: Any = None, **named: Any) -> Any:
         if verb in FILES and arguments:
             named, arguments = {FILES[verb]: arguments[0], **named}, arguments[1:]
-        sent = {"arguments": _sendable(arguments), "named": self._prepared(verb, named)}
-        once = {"Idempotency-Key": uuid4().hex}
+        named = self._prepared(verb, named)
+        sent = {"arguments": _sendable(arguments), "named": named}
+        path, headers = f"/api/verbs/{verb}", dict[str, str]()
+        scope: dict[str, Any] = named.get("scope") or {}
+        if verb in ONCE and "space" in scope:
+            headers = {"Idempotency-Key": uuid4().hex}
+            path += f"?{urlencode({'space': scope['space']})}"
         ends = time.monotonic() + RECONNECT_SECONDS
         connection = self._connection
         while True:
             try:
-                told = connection.post(f"/api/verbs/{verb}", sent, headers=once, progress=progress)
+                told = connection.post(path, sent, headers=headers, progress=progress)
                 return decode(RESULTS[verb], told["result"])
             except Unreached as exc:
                 if not self._local or time.monotonic() > ends:

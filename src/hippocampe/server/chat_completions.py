@@ -21,6 +21,7 @@ class Conversation:
         position: Of the last message of the user.
         said: Its text.
         opening: Identifies the conversation by the first message of the user.
+        begins: Whether the model has answered nothing yet.
         results: What tools returned since the last message of the user.
         continued: Whether the model has answered that message already, with calls of tools.
     """
@@ -29,6 +30,7 @@ class Conversation:
     position: int
     said: str
     opening: str
+    begins: bool
     results: tuple[str, ...]
     continued: bool
 
@@ -75,6 +77,7 @@ def conversation(request: Json) -> Conversation | None:
         position,
         _text(messages[position]["content"]),
         _digest(_text(messages[of_user[0]]["content"])),
+        not any(each.get("role") == "assistant" for each in messages),
         tuple(filter(None, results)),
         bool(after),
     )

@@ -46,7 +46,7 @@ class LogTail(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line; of an error its class, because its message may quote what a user wrote."""
-        text = record.getMessage()[:MOST_CHARACTERS]
+        text = record.getMessage().strip()[:MOST_CHARACTERS]
         if record.exc_info and record.exc_info[0]:
             text = f"{text} ({record.exc_info[0].__name__})"
         at = datetime.fromtimestamp(record.created, UTC)

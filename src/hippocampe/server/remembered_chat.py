@@ -74,7 +74,10 @@ class RememberedChat:
         known = channel.reminders.get(name)
         if known is not None and (self._talk.continued or now - known.at < FRESH):
             return
-        injection = await self._hippo.before_turn(self._talk.said, scope=self._scope)
+        injection = await self._hippo.before_turn(
+            self._talk.said, scope=self._scope, fresh=self._talk.begins
+        )
+        channel = self._hippo.sync.channels.channel(self._scope)
         channel.remind(name, Reminder(injection.text, injection.tokens, now))
 
     async def ended(self, answer: Answer) -> None:

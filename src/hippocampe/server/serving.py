@@ -12,20 +12,17 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Send
-from starlette.types import Scope as Connection
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.connection import TimedConnection
+from hippocampe.server.patience import MAX_CONNECTIONS, MAX_HEAD_BYTES, PatientProtocol
 from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
-MAX_CONNECTIONS = 800
-"""Fewer than a process may have files open; more are answered 503."""
 TOKEN_BYTES = 32
 SMALL_CALLS = 32
 """Threads of the event loop itself, whose calls are short. Verbs have threads of their own."""
@@ -44,13 +41,13 @@ class Use:
         """How long there has been no request; 0 while one is under way."""
         return 0 if self._under_way else time.monotonic() - self._last
 
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
-            await self._app(connection, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
             return
         self._under_way += 1
         try:
-            await self._app(connection, receive, send)
+            await self._app(scope, receive, send)
         finally:
             self._under_way -= 1
             self._last = time.monotonic()
@@ -125,14 +122,15 @@ def serve(
 
         config = uvicorn.Config(
             use,
-            http=TimedConnection,
             ws="none",
-            limit_concurrency=MAX_CONNECTIONS,
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
+            http=PatientProtocol,
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            limit_concurrency=MAX_CONNECTIONS,
         )
         stopping = app.state.log_tail.ended.set
         try:

@@ -12,7 +12,7 @@ REQUEST_HEADERS = frozenset(
 )
 CREDENTIALS = frozenset({"authorization", "api-key"})
 ANSWER_HEADERS = frozenset({"content-type", "cache-control", "retry-after", "retry-after-ms"})
-ANSWER_PREFIXES = ("openai-", "x-ratelimit-", "x-request-id", "x-should-retry")
+ANSWER_PREFIXES = ("openai-", "x-ratelimit-", "x-should-retry")
 """Headers that are passed on. Others may be of one connection only, or set cookies here."""
 
 

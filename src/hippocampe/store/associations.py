@@ -41,6 +41,8 @@ _INSIDE = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
 ).where(association.c.source_id.in_(_IDS))
 
+BY_HAND = "settled by hand"
+"""The reason of an edge that a person decided."""
 BY_MODEL = "settled by model "
 """The beginning of the reason of an edge that a language model decided."""
 LEFT_BY_MODEL = "left to a person by model "
@@ -140,8 +142,8 @@ def to_review(connection: Connection, space: str) -> list[Association]:
 
 
 def is_for_a_person(edge: Association) -> bool:
-    """Whether the pair of an edge is not to be settled by a language model: it was asked, or undone."""
-    return (edge.reason or "").startswith((BY_MODEL, LEFT_BY_MODEL, RESTORED))
+    """Whether only a person settles the pair of an edge: a model was asked, a person was, or it was undone."""
+    return (edge.reason or "").startswith((BY_HAND, BY_MODEL, LEFT_BY_MODEL, RESTORED))
 
 
 def between(connection: Connection, space: str, id: str, other_id: str) -> list[Association]:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
+from playwright.sync_api import expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, session_cookie
 from hippocampe import Hippocampe, Scope, server
@@ -211,16 +212,17 @@ def test_the_login_in_a_browser(reader: Reader) -> None:
     reader.forgive("401")
 
 
-def test_language_theme_and_the_search_by_keyboard(reader: Reader) -> None:
+def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippocampe) -> None:
+    memory.remember("Owen a un voilier", scope=Scope())
     page = reader.open("/overview")
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "find"
     page.get_by_role("button", name="FR").click()
-    page.wait_for_function("document.documentElement.lang === 'fr'")
-    assert page.get_by_role("heading", level=1).inner_text() == "Vue d’ensemble"
+    expect(page.locator("html")).to_have_attribute("lang", "fr")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Vue d’ensemble")
     for theme in ("light", "dark", "system"):
         page.locator("#theme").click()
-        page.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
         check_accessible(page)
     page.keyboard.press("Tab")
     assert "skip" in (page.evaluate("document.activeElement.className") or "")

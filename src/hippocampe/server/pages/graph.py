@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.server.pages import labels
 from hippocampe.server.pages.routing import page_router
 from hippocampe.server.pages.visit import ReadPage
 from hippocampe.types import Graph
@@ -26,7 +25,6 @@ async def graph_page(page: ReadPage) -> Response:
         section="graph",
         many=sum(stats.memories.values()),
         most=MOST,
-        labels=labels,
     )
 
 
@@ -47,9 +45,7 @@ async def card(page: ReadPage, id: str) -> Response:
     memory = await page.hippo.get(id, scope=page.scope)
     around, edges = await page.hippo.neighbours(id, scope=page.scope, depth=1)
     contents = {each.id: each.content for each in around if each.current}
-    return page.part(
-        "graph/card.html", memory=memory, edges=edges, contents=contents, labels=labels
-    )
+    return page.part("graph/card.html", memory=memory, edges=edges, contents=contents)
 
 
 def _columns(graph: Graph) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The words for what the library did: jobs, categories, edges."""
+"""The words for what the library did: jobs, categories, purposes."""
 
 from collections.abc import Mapping
 
@@ -28,12 +28,6 @@ MEANINGS: Mapping[str, str] = {
     "parked": "danger",
 }
 """The meaning of a state, as the class of its tag."""
-COLLECTIONS: Mapping[str, str] = {
-    "memory": marked("memory"),
-    "self": marked("self"),
-    "goal": marked("goals"),
-    "summary": marked("summary"),
-}
 CATEGORIES: Mapping[str, str] = {
     "self/context": marked("Context"),
     "self/capability": marked("Capabilities"),
@@ -43,15 +37,6 @@ CATEGORIES: Mapping[str, str] = {
     "goal/capability_request": marked("Wished capabilities"),
     "goal/understanding": marked("To understand"),
     "goal/connection": marked("To connect"),
-}
-EDGES: Mapping[str, str] = {
-    "updates": marked("updates"),
-    "contradicts": marked("contradicts"),
-    "related_to": marked("related to"),
-    "caused_by": marked("caused by"),
-    "part_of": marked("part of"),
-    "alias_of": marked("alias of"),
-    "about": marked("about"),
 }
 PURPOSES: Mapping[str, str] = {
     "chat": marked("conversation"),

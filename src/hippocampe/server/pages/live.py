@@ -57,7 +57,7 @@ async def rooms(page: ReadPage) -> Response:
 
 @router.get("/live/made")
 async def made(page: ReadPage) -> Response:
-    """What the last digest made of which messages."""
+    """The memories that the last digest made, each with the messages it comes from."""
     since = await _last_digest(page)
     memories: list[Memory] = []
     if since is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.server.pages import why as reasoning
+from hippocampe.server.pages import why as whys
 from hippocampe.server.pages.routing import page_router
 from hippocampe.server.pages.visit import ReadPage, Visit
 from hippocampe.types import Injection, Recollection, Retrieval, Retrieved
@@ -21,7 +21,7 @@ class Shown:
 
     logged: Retrieved
     item: Recollection | None
-    reasons: list[reasoning.Reason]
+    reasons: list[whys.Reason]
 
 
 @router.get("/retrievals")
@@ -40,7 +40,7 @@ async def _page(page: Visit, cursor: str | None) -> dict[str, Any]:
     found = await page.hippo.retrievals(scope=page.scope, limit=PAGE_SIZE + 1, cursor=cursor)
     shown = found[:PAGE_SIZE]
     following = shown[-1].id if len(found) > PAGE_SIZE else None
-    return {"retrievals": shown, "following": following, "reasoning": reasoning}
+    return {"retrievals": shown, "following": following}
 
 
 @router.get("/retrievals/{id}")
@@ -51,8 +51,7 @@ async def retrieval_page(page: ReadPage, id: str) -> Response:
         "retrievals/one.html",
         section="retrievals",
         logged=logged,
-        stages=reasoning.stages(logged.stages),
-        reasoning=reasoning,
+        stages=whys.stages(logged.stages),
     )
 
 
@@ -70,7 +69,6 @@ async def why(page: ReadPage, id: str) -> Response:
         given=[each for each in shown if each.logged.outcome == "injected"],
         left_out=[each for each in shown if each.logged.outcome != "injected"],
         threshold=page.settings.auto_retrieve_min_score,
-        reasoning=reasoning,
     )
 
 
@@ -80,7 +78,7 @@ def _shown(logged: Retrieval, rebuilt: Injection) -> list[Shown]:
         Shown(
             each,
             items.get(each.id),
-            reasoning.reasons(items[each.id].why, MOST_REASONS) if each.id in items else [],
+            whys.reasons(items[each.id].why, MOST_REASONS) if each.id in items else [],
         )
         for each in logged.items
     ]

@@ -11,6 +11,10 @@ menu?.addEventListener("click", () => {
   menu.setAttribute("aria-expanded", String(open));
 });
 
+// A cookie for HTTPS only is not kept otherwise.
+const insecure = document.querySelector("[data-insecure]");
+if (insecure) insecure.hidden = window.isSecureContext;
+
 export const typing = (target) => target.closest?.("input, textarea, select, [contenteditable]");
 
 document.addEventListener("keydown", (event) => {

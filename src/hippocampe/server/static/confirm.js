@@ -30,9 +30,19 @@ word?.addEventListener("keydown", (event) => {
   }
 });
 
+// The part that the control is in may have been loaded again meanwhile: then the page itself asks.
+function go(control, { verb, path, issueRequest }) {
+  if (control.isConnected) {
+    issueRequest(true);
+    return;
+  }
+  const values = JSON.parse(control.getAttribute("hx-vals") ?? "{}");
+  htmx.ajax(verb, path, { source: document.body, swap: "none", values });
+}
+
 document.addEventListener("htmx:confirm", (event) => {
   const control = event.detail.elt;
   if (!control.dataset?.confirm) return;
   event.preventDefault();
-  ask(control).then((sure) => sure && event.detail.issueRequest(true));
+  ask(control).then((sure) => sure && go(control, event.detail));
 });

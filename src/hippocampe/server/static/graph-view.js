@@ -1,5 +1,5 @@
 // Draws the graph on a canvas: zoom, pan, hover, choice. While it moves, fewer edges are drawn.
-const MOVING_EDGES = 4000;
+const MOVING_EDGES = 1500;
 const STILL_EDGES = 40000;
 const STILL_MS = 160;
 const LABELS = 60;
@@ -18,6 +18,8 @@ export class View {
     this.fitted = true;
     this.frames = 0;
     this.movedAt = 0;
+    this.arrived = 0;
+    this.glide = null;
     this.context = canvas.getContext("2d", { alpha: false });
     this.radius = Float32Array.from(many, (links, n) => (data.type[n] === subject ? 2.5 + Math.min(7, Math.sqrt(links)) : 2.6));
     const plain = new Set(["self", "goal", "summary"]);
@@ -41,10 +43,24 @@ export class View {
     else this.again();
   }
 
+  // The worker is slower than the screen: between two of its steps, nodes glide.
   move(places, done) {
-    this.places = places;
+    const now = performance.now();
+    this.glide = this.places && !done ? { from: this.places.slice(), to: places, at: now, ms: Math.min(400, Math.max(16, now - this.arrived)) } : null;
+    this.arrived = now;
+    if (!this.glide) this.places = places;
     if (this.fitted) this.frame();
     this.again(!done);
+  }
+
+  slide() {
+    const { from, to, at, ms } = this.glide;
+    const share = Math.min(1, (performance.now() - at) / ms);
+    const places = this.places;
+    for (let n = 0; n < to.length; n += 1) places[n] = from[n] + (to[n] - from[n]) * share;
+    if (this.fitted) this.frame();
+    if (share < 1) this.again(true);
+    else this.glide = null;
   }
 
   frame() {
@@ -132,9 +148,10 @@ export class View {
     c.fillStyle = ink.surface;
     c.fillRect(0, 0, this.width, this.height);
     if (!places) return;
+    if (this.glide) this.slide();
     const moving = performance.now() - this.movedAt < STILL_MS;
     this.edges(c, ink, moving);
-    this.nodes(c, ink);
+    this.nodes(c, ink, moving);
     if (this.marked >= 0) this.highlight(c, ink);
     if (!moving) this.labels(c, ink);
     if (moving) {
@@ -146,7 +163,7 @@ export class View {
   edges(c, ink, moving) {
     const { source, target } = this.data;
     const step = Math.max(1, Math.ceil(source.length / (moving ? MOVING_EDGES : STILL_EDGES)));
-    c.globalAlpha = Math.max(0.14, Math.min(0.7, this.scale * 0.4)) * (source.length > 8000 ? 0.6 : 1);
+    c.globalAlpha = Math.max(0.16, Math.min(0.7, this.scale * 0.4)) * Math.min(1, Math.max(0.25, 4000 / source.length) * (moving ? 2 : 1));
     c.strokeStyle = ink.edge;
     c.lineWidth = 0.6;
     c.beginPath();
@@ -165,10 +182,10 @@ export class View {
     c.lineTo(x2, y2);
   }
 
-  nodes(c, ink) {
+  nodes(c, ink, moving) {
     const { places, scale, x, y, width, height, data, subject } = this;
     const size = Math.max(0.45, Math.min(2.2, Math.sqrt(scale)));
-    const round = size * 2.6 > 2.2;
+    const round = size * 2.6 > 2.2 && !(moving && this.count > 1500);
     const dots = new Path2D();
     const squares = new Path2D();
     const rings = new Path2D();

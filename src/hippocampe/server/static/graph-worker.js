@@ -14,7 +14,7 @@ function start({ count, source, target, weight }) {
   const links = Array.from(source, (from, n) => ({ source: from, target: target[n], weight: weight[n] }));
   const many = count > 1500;
   simulation = d3.forceSimulation(nodes)
-    .force("charge", d3.forceManyBody().strength(many ? -14 : -40).theta(many ? 1.2 : 0.9).distanceMax(many ? 260 : 600))
+    .force("charge", d3.forceManyBody().strength(many ? -14 : -40).theta(many ? 1.2 : 0.9))
     .force("link", d3.forceLink(links).distance(many ? 18 : 42).strength((link) => link.weight))
     .force("x", d3.forceX().strength(many ? 0.03 : 0.05))
     .force("y", d3.forceY().strength(many ? 0.03 : 0.05))
@@ -31,7 +31,8 @@ function start({ count, source, target, weight }) {
     }
     const done = simulation.alpha() <= simulation.alphaMin();
     postMessage({ places, done }, [places.buffer]);
-    if (!done) setTimeout(step, 0);
+    // The page draws between two steps, on machines with few cores too.
+    if (!done) setTimeout(step, 8);
   };
   step();
 }

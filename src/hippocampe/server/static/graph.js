@@ -117,7 +117,7 @@ function start(data) {
 
   const worker = new Worker(place.dataset.worker);
   worker.onmessage = ({ data: { places, done } }) => {
-    document.getElementById("graph-state").hidden = true;
+    document.getElementById("graph-state")?.remove();
     view.move(places, done);
     if (done) place.dataset.done = "";
   };

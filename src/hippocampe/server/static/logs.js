@@ -1,6 +1,7 @@
 // The log as it is written: filtered, paused and copied here; the server sends every line.
 const head = document.querySelector("[data-log]");
 const lines = document.getElementById("log-lines");
+const rows = lines?.firstElementChild;
 const state = document.getElementById("log-state");
 const level = document.getElementById("log-level");
 const filter = document.getElementById("log-filter");
@@ -36,7 +37,7 @@ function atEnd() {
 }
 
 function showAll() {
-  lines.replaceChildren(...kept.filter(wanted).map(row));
+  rows.replaceChildren(...kept.filter(wanted).map(row));
   lines.hidden = !kept.length;
   document.getElementById("log-empty").hidden = kept.length > 0;
   lines.scrollTop = lines.scrollHeight;
@@ -53,8 +54,8 @@ function add(line) {
   if (kept.length === 1) return showAll();
   if (!wanted(line)) return;
   const follow = atEnd();
-  lines.append(row(line));
-  while (lines.children.length > MOST) lines.firstChild.remove();
+  rows.append(row(line));
+  while (rows.children.length > MOST) rows.firstChild.remove();
   if (follow) lines.scrollTop = lines.scrollHeight;
 }
 

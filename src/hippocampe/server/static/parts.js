@@ -24,6 +24,11 @@ for (const [name, detail] of [
 document.addEventListener("click", async (event) => {
   const control = event.target.closest("[data-copy]");
   if (!control) return;
+  // Over plain HTTP a browser has no clipboard: the line is selected for Ctrl+C instead.
+  if (!navigator.clipboard) {
+    getSelection().selectAllChildren(control.previousElementSibling);
+    return;
+  }
   await navigator.clipboard.writeText(control.dataset.copy);
   const { toast } = await import("./toast.js");
   toast(document.body.dataset.copied);

@@ -47,3 +47,18 @@ document.addEventListener("keydown", (event) => {
     control.click();
   }
 });
+
+// A part that is loaded again keeps the place of the keyboard.
+const places = new WeakMap();
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target } = event.detail;
+  const row = target?.contains?.(document.activeElement) && document.activeElement.closest("[data-row]");
+  if (row) places.set(target, [...target.querySelectorAll("[data-row]")].indexOf(row));
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  const { target } = event.detail;
+  const place = places.get(target);
+  places.delete(target);
+  const all = target?.querySelectorAll?.("[data-row]") ?? [];
+  if (place >= 0 && all.length && document.activeElement === document.body) all[Math.min(place, all.length - 1)].focus();
+});

@@ -1,0 +1,88 @@
+"""The overview in a browser: what was given, what was learnt, what waits, the first visit."""
+
+from datetime import timedelta
+
+import pytest
+
+from browsing import PHONE, Reader, check_accessible, check_fits
+from conftest import FakeClock
+from hippocampe import Hippocampe, Scope
+
+LOBBY = Scope(user="owen", channel="lobby")
+
+
+@pytest.fixture
+def lived(memory: Hippocampe, clock: FakeClock) -> Hippocampe:
+    """A memory of a few days."""
+    memory.set_fact("boisson", "le thé vert", scope=LOBBY)
+    clock.advance(days=1)
+    memory.after_turn("Je me suis mis au café", "Bien noté", scope=LOBBY)
+    memory.set_fact("boisson", "le café", scope=LOBBY)
+    memory.before_turn("que bois-tu ?", scope=LOBBY)
+    memory.flush()
+    return memory
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_an_empty_space_has_three_ways_to_begin(reader: Reader, language: str) -> None:
+    page = reader.open("/", language=language)
+    ways = page.locator(".ways > li")
+    assert ways.count() == 3
+    page.locator("[data-copy]").first.click()
+    page.locator(".toast").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "hippocampe import chat.txt"
+    assert "/v1" in ways.nth(2).inner_text()
+    check_accessible(page)
+
+
+def test_what_was_given_and_learnt(reader: Reader, lived: Hippocampe) -> None:
+    page = reader.open("/overview")
+    given = page.locator("section", has=page.get_by_role("heading", name="Given just now"))
+    assert "que bois-tu ?" in given.locator("tbody tr").first.inner_text()
+    (retrieval,) = lived.retrievals(scope=LOBBY)
+    assert given.locator("[data-key=open]").get_attribute("href") == f"/retrievals/{retrieval.id}"
+    learnt = page.locator("section", has=page.get_by_role("heading", name="Learnt lately"))
+    assert "le café" in learnt.inner_text()
+    assert learnt.locator("del").inner_text() == "le thé vert"
+    page.get_by_text("As a table").nth(1).click()
+    table = page.get_by_role("table", name="Messages and injections by day")
+    assert table.locator("tbody tr").last.inner_text().split("\t")[1:] == ["2", "1"]
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/memory/*")
+
+
+def test_a_pair_is_decided_and_taken_back(
+    reader: Reader, lived: Hippocampe, clock: FakeClock
+) -> None:
+    first = lived.remember("Nina paints her small wooden boat", scope=LOBBY).memory
+    clock.advance(hours=1)
+    lived.remember("Nina sells her small wooden boat", scope=LOBBY)
+    assert len(lived.reviews(scope=LOBBY)) == 1
+    page = reader.open("/overview")
+    page.get_by_role("button", name="Keep the newer one").click()
+    page.get_by_text("Nothing waits for you.").wait_for()
+    assert not lived.get(first.id, scope=LOBBY).current
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Restored").wait_for()
+    assert lived.get(first.id, scope=LOBBY).current
+
+
+@pytest.mark.parametrize(("theme", "language"), [("light", "fr"), ("dark", "en")])
+def test_it_fits_a_phone_and_is_accessible(
+    reader: Reader, lived: Hippocampe, theme: str, language: str
+) -> None:
+    page = reader.open("/overview", theme=theme, language=language, size=PHONE)
+    check_fits(page)
+    check_accessible(page)
+
+
+def test_the_charts_have_a_bar_for_each_day(
+    reader: Reader, lived: Hippocampe, clock: FakeClock
+) -> None:
+    clock.now += timedelta(days=1)
+    page = reader.open("/overview")
+    days = page.locator(".chart").nth(1).locator(".day")
+    assert days.count() == 7
+    assert [days.nth(at).locator(".hollow").count() for at in range(7)] == [0, 0, 0, 0, 0, 1, 0]
