@@ -197,12 +197,7 @@ class Library:
             self._hippo.after_turn(text, "Noté.", scope=scope)
         elif kind == "recall":
             self._hippo.recall(text, scope=scope)
-        else:
-            # What the page of memory shows.
-            self._hippo.settings(scope=scope)
-            self._hippo.facts(scope=scope)
-            self._hippo.retrievals(scope=scope)
-            self._hippo.stats(scope=scope)
+        # The library has no pages, and does nothing for one: the server must do that beside.
         outcomes.note(kind, outcome, time.perf_counter() - due)
 
 
