@@ -59,7 +59,6 @@ class Connection:
         path: str,
         body: Any,
         *,
-        headers: dict[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Any:
         """Send JSON and return the JSON of the answer.
@@ -67,14 +66,13 @@ class Connection:
         Args:
             path: Below the address.
             body: What to send.
-            headers: More headers.
             progress: Called while the server works; it then answers line by line.
 
         Raises:
             Unreached: See there; the request may have been executed.
             HippocampeError: The one that the server raised.
         """
-        more = {"Content-Type": "application/json", **(headers or {})}
+        more = {"Content-Type": "application/json"}
         if progress is not None:
             more["Accept"] = LINES
         content = json.dumps(body).encode()

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlencode
 from uuid import uuid4
 
 from hippocampe import __version__
@@ -117,22 +116,8 @@ RESULTS: Mapping[str, Any] = {
 }
 """Each verb that can be sent, with the type of its result."""
 
-ONCE = frozenset(
-    {
-        *(
-            "remember",
-            "edit",
-            "delete",
-            "restore",
-            "associate",
-            "settle",
-            "set_fact",
-            "delete_fact",
-        ),
-        *("observe", "after_turn", "record_usage"),
-    }
-)
-"""Writes that the server makes once, also if they are sent again. To make the others again adds nothing."""
+NAMED = ("after_turn", "observe")
+"""Verbs that store nothing twice under one external id. To repeat another verb changes nothing more."""
 FILES = {"backup": "target", "export_to": "path", "import_from": "path"}
 """Verbs on a file of this machine, and the argument that names it."""
 RECONNECT_SECONDS = 30.0
@@ -142,7 +127,7 @@ PAUSE_SECONDS = 0.1
 class RemoteHippocampe:
     """The verbs of `Hippocampe`, with the same arguments, results and errors, executed by a server.
 
-    A call that broke off is sent again; a write has an idempotency key, so it is executed once.
+    A call that broke off is sent again, which stores nothing twice.
 
     Args:
         connected: Connects to the server; called again when the connection is lost.
@@ -192,18 +177,14 @@ class RemoteHippocampe:
             named, arguments = {FILES[verb]: arguments[0], **named}, arguments[1:]
         if verb in transfer.VERBS and not self._local:
             return transfer.VERBS[verb](self._connection, self._space, progress=progress, **named)
-        named = self._prepared(verb, named)
-        sent = {"arguments": _sendable(arguments), "named": named}
-        path, headers = f"/api/verbs/{verb}", dict[str, str]()
-        scope: dict[str, Any] = named.get("scope") or {}
-        if verb in ONCE and "space" in scope:
-            headers = {"Idempotency-Key": uuid4().hex}
-            path += f"?{urlencode({'space': scope['space']})}"
+        if verb in NAMED and named.get("external_id") is None:
+            named["external_id"] = uuid4().hex
+        sent = {"arguments": _sendable(arguments), "named": self._prepared(verb, named)}
         ends = time.monotonic() + RECONNECT_SECONDS
         connection = self._connection
         while True:
             try:
-                told = connection.post(path, sent, headers=headers, progress=progress)
+                told = connection.post(f"/api/verbs/{verb}", sent, progress=progress)
                 return decode(RESULTS[verb], told["result"])
             except Unreached as exc:
                 if not self._local or time.monotonic() > ends:

@@ -91,7 +91,8 @@ def ensure(config: Config) -> Connection:
         if child is None:
             child = start(config)
         elif child.poll() is not None:
-            if child.returncode not in (0, IN_USE):
+            # A negative code: it was killed.
+            if child.returncode > 0 and child.returncode != IN_USE:
                 raise ServerUnavailable(
                     f"the server of {folder} did not start: {_last_words(folder)} Run hippocampe serve "
                     "to see why."

@@ -21,7 +21,7 @@ from hippocampe.types import ApiKey
 HEADER = "idempotency-key"
 MAX_CHARACTERS = 200
 WRITES = frozenset({"POST", "PATCH", "DELETE"})
-WITHOUT = re.compile(r"/api/(chat|erase|import|keys|verbs/(erase|create_key))")
+WITHOUT = re.compile(r"/api/(chat|erase|import|keys|verbs/.*)")
 """Endpoints whose replies are not kept: they are streams, quote what was erased, or show a secret."""
 DESCRIPTION = (
     "Names the write: when it comes again with the same name within 24 hours, it is not made twice, "

@@ -79,13 +79,12 @@ async def call(
     of_same_user: Annotated[bool, Depends(of_same_user)],
     arguments: Annotated[list[Any], Body()],
     named: Annotated[dict[str, Any], Body()],
-    space: str | None = None,
 ) -> Response:
     """Execute a verb: `{"result": …}`, or line by line if the client wants to see progress."""
     key: ApiKey | None = request.state.key
     _check_allowed(verb, key, of_same_user=of_same_user)
     signature, hints = _form(verb)
-    decoded = _decoded(verb, signature, hints, arguments, named, key, space)
+    decoded = _decoded(verb, signature, hints, arguments, named, key)
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and "progress" in signature.parameters:
         return StreamingResponse(_told(step), media_type=LINES)
@@ -124,7 +123,6 @@ def _decoded(
     arguments: list[Any],
     named: dict[str, Any],
     key: ApiKey | None,
-    named_space: str | None,
 ) -> dict[str, Any]:
     """The arguments of a verb by name.
 
@@ -144,9 +142,6 @@ def _decoded(
     space = getattr(decoded.get("scope"), "space", None)
     if key is not None and space not in (None, key.space):
         raise HTTPException(403, "the key does not open this space.")
-    if named_space not in (None, space):
-        # Replies to writes that come again are kept, and erased, with the space.
-        raise InvalidInput("the parameter space is not that of the scope: send the same one.")
     return decoded
 
 
