@@ -1,6 +1,5 @@
 """What was planted in the memory is text on every page: no script runs, nothing is loaded."""
 
-from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -85,7 +84,8 @@ def test_nor_do_its_parts(reader: Reader, planted: list[str]) -> None:
 def test_nor_does_an_address(reader: Reader) -> None:
     page = reader.open("/overview")
     fields = ("q", "subject", "since", "message", "user", "channel", "next", "mode")
-    for path, attack in product(("/memory", "/playground", "/login"), ATTACKS):
+    attack = " ".join(ATTACKS)
+    for path in ("/memory", "/playground", "/login"):
         page.goto(f"{path}?{urlencode(dict.fromkeys(fields, attack))}")
         check_untouched(page)
     # The search refuses a date that is none, which the browser writes to its console.
