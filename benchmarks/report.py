@@ -191,6 +191,28 @@ def overload(results: dict[str, Any]) -> Iterator[str]:
     yield table(["load", *head], rows)
 
 
+def server_load(results: dict[str, Any]) -> Iterator[str]:
+    """The rates that the library alone and the server hold, and the answers at twice that rate."""
+    over = results["server"]["overload"]
+    yield (
+        f"{results['size']:,} memories; held with a p95 of {results['limit_ms']:g} ms: library alone "
+        f"{results['library']['rate']} requests a second, server {results['server']['rate']} "
+        f"({results['ratio']:.1%}); at twice that rate {over['of_capacity']:.1%} of its turns in full"
+    )
+    rows = [
+        [f"{name}, {each['arrivals_per_second']} a second", f"{each['full_share']:.1%}"]
+        + [each["turn_ms"][of] for of in ("p50", "p95", "p99")]
+        + [each["refused_with_5xx"], each["other_5xx"]]
+        for name, tried in (
+            ("library", results["library"]["tried"]),
+            ("server", [*results["server"]["tried"], over]),
+        )
+        for each in tried
+    ]
+    yield table(["load", "in full", "p50 ms", "p95 ms", "p99 ms", "503", "other 5xx"], rows)
+    yield f"Memory of the server at twice the rate, in MiB: {over['memory_mib']}"
+
+
 def bulk(results: dict[str, Any]) -> Iterator[str]:
     """Imports, one column each."""
     names = list(results)
@@ -247,6 +269,7 @@ SECTIONS = {
     "injection": injection,
     "latency": latency,
     "overload": overload,
+    "server_load": server_load,
     "bulk": bulk,
     "crash": crash,
     "pairs": pairs,

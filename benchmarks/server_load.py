@@ -38,16 +38,18 @@ MIX = ("turn", "store", "turn", "recall", "turn", "turn", "store", "turn", "page
 """The kinds of ten requests in a row."""
 ARRIVALS = 64
 """Threads that call the library: more than can be pending within the deadline."""
-LIMIT = 0.060
-"""Seconds within which 95 % of the turns must be answered."""
 FULL = 0.99
 """The share of turns that must be served in full."""
 GROWTH = 1.25
 """From one rate to the next, until one is not held."""
+LEAST = 0.5
+"""Requests a second below which the search is given up."""
 REFINED = 3
 """Halvings of the interval between the last rate that was held and the first that was not."""
 REST = 2.0
 """Seconds between two rates, so that the background work of one does not burden the next."""
+KEPT = 2.0
+"""Seconds that an idle connection is used again; the server closes it after five."""
 PATIENCE = 30.0
 """Seconds after which an answer is given up."""
 Figures = dict[str, Any]
@@ -97,7 +99,6 @@ class Outcomes:
             "full_turns_per_second": round(len(full) / seconds, 1),
             "full_share": round(len(full) / max(1, len(answered)), 4),
             "turn_ms": times,
-            "held": times["p95"] <= LIMIT * 1000 and len(full) >= FULL * len(answered),
             "kinds": {
                 kind: {
                     outcome: {"count": len(found), "ms": common.percentiles(found)}
@@ -120,21 +121,28 @@ Arrive = Callable[[float, float], Figures]
 """Sends requests at a rate for some seconds; the figures."""
 
 
-def highest(arrive: Arrive, start: float, seconds: float) -> Figures:
-    """The highest rate that is held, and the figures of every rate that was tried."""
+def highest(arrive: Arrive, start: float, seconds: float, limit: float) -> Figures:
+    """The highest rate that is held, and the figures of every rate that was tried.
+
+    A rate is held if 95 % of the turns are answered within `limit` milliseconds.
+    """
     tried: list[Figures] = []
 
     def held(rate: float) -> bool:
-        time.sleep(REST)
-        tried.append(arrive(rate, seconds))
-        say(tried[-1])
-        return tried[-1]["held"]
+        time.sleep(min(REST, seconds))
+        found = arrive(rate, seconds)
+        found["held"] = found["turn_ms"]["p95"] <= limit and found["full_share"] >= FULL
+        tried.append(found)
+        say(found)
+        return found["held"]
 
     low, high = 0.0, start
     while held(high):
         low, high = high, high * GROWTH
     while not low and not held(high / GROWTH):
         high /= GROWTH
+        if high < LEAST:
+            raise SystemExit(f"not even {high:.1f} requests a second are held: the machine is busy")
     low = low or high / GROWTH
     for _ in range(REFINED):
         middle = (low + high) / 2
@@ -148,7 +156,7 @@ def say(found: Figures) -> None:
     print(
         f"  {found['arrivals_per_second']:7.1f}/s  turns p50 {times['p50']:6.1f} p95 {times['p95']:6.1f} ms"
         f"  in full {found['full_share']:.3f} ({found['full_turns_per_second']:.1f}/s)"
-        f"  {'held' if found['held'] else 'not held'}"
+        f"  {'held' if found.get('held') else ''}"
         + "".join(
             f"  {kind} " + " ".join(f"{name}:{each['count']}" for name, each in outcomes.items())
             for kind, outcomes in found["kinds"].items()
@@ -189,22 +197,26 @@ class Library:
             self._hippo.after_turn(text, "Noté.", scope=scope)
         elif kind == "recall":
             self._hippo.recall(text, scope=scope)
-        else:
-            # What the page of memory shows.
-            self._hippo.settings(scope=scope)
-            self._hippo.facts(scope=scope)
-            self._hippo.retrievals(scope=scope)
-            self._hippo.stats(scope=scope)
+        # The library has no pages, and does nothing for one: the server must do that beside.
         outcomes.note(kind, outcome, time.perf_counter() - due)
 
 
-def measure_library(folder: Path, plan: Plan, start: float, seconds: float) -> Figures:
+def prepare(kept: Path, folder: Path, plan: Plan, deadline: int) -> None:
+    """Copy a filled folder, and set the deadline of its turns."""
+    shutil.copytree(kept, folder)
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        hippo.update_settings(scope=Scope(space=plan.space(0)), hook_timeout_ms=deadline)
+
+
+def measure_library(
+    folder: Path, plan: Plan, start: float, seconds: float, limit: float
+) -> Figures:
     """The highest rate of the library alone."""
     with Hippocampe.open(Config(folder)) as hippo:
         hippo.flush()
         library = Library(hippo, plan)
         library.arrive(start / 2, min(5.0, seconds))  # warms the caches
-        return highest(library.arrive, start, seconds)
+        return highest(library.arrive, start, seconds, limit)
 
 
 # The server
@@ -216,7 +228,8 @@ class Connections:
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         self._host, self._port = parts.hostname or "", parts.port or 80
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._idle: list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]] = []
+        """With the time of the last answer, oldest first."""
 
     async def ask(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
         """Send one request; status and body of its answer."""
@@ -224,8 +237,7 @@ class Connections:
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n"
         if content:
             head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
-        connection = self._idle.pop() if self._idle else await self._open()
-        reader, writer = connection
+        reader, writer = await self._connection()
         writer.write(f"{head}\r\n".encode() + content)
         told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = re.search(r"(?i)\r\ncontent-length: (\d+)", told)
@@ -233,15 +245,20 @@ class Connections:
         if "connection: close" in told.lower():
             writer.close()
         else:
-            self._idle.append(connection)
+            self._idle.append((time.monotonic(), reader, writer))
         return int(told.split(" ", 2)[1]), answer
 
-    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        while self._idle:
+            since, reader, writer = self._idle.pop()
+            if time.monotonic() - since < KEPT:
+                return reader, writer
+            writer.close()
         return await asyncio.open_connection(self._host, self._port, limit=2**24)
 
     def close(self) -> None:
         """Close the idle ones."""
-        for _, writer in self._idle:
+        for _, _, writer in self._idle:
             writer.close()
 
 
@@ -331,13 +348,19 @@ def resident_mib(pid: int) -> float | None:
 
 
 def measure_server(
-    folder: Path, plan: Plan, pages: list[str], start: float, seconds: float, long: float
+    folder: Path,
+    plan: Plan,
+    pages: list[str],
+    start: float,
+    seconds: float,
+    limit: float,
+    long: float,
 ) -> Figures:
     """The highest rate of a server, and its answers at twice that rate, with its memory meanwhile."""
     with serving(folder) as (address, pid):
         server = Server(address, plan, pages)
         server.arrive(start / 2, min(5.0, seconds))  # warms the caches
-        found = highest(server.arrive, start, seconds)
+        found = highest(server.arrive, start, seconds, limit)
         time.sleep(REST)
         memory: list[float | None] = []
         overload: Figures = {}
@@ -364,14 +387,12 @@ def run(options: Any) -> Figures:
         if not kept.exists():
             common.in_own_process(fill, kept, plan)
         folders = [Path(scratch) / name for name in ("library", "server")]
-        shutil.copytree(kept, folders[0])
-        alone = common.in_own_process(
-            measure_library, folders[0], plan, options.start, options.seconds
-        )
+        common.in_own_process(prepare, kept, folders[0], plan, options.deadline)
+        how = (options.seconds, options.limit)
+        alone = common.in_own_process(measure_library, folders[0], plan, options.start, *how)
         shutil.rmtree(folders[0])
-        shutil.copytree(kept, folders[1])
-        start = alone["rate"] if options.start is None else options.start
-        how = (options.pages, start, options.seconds, options.overload_seconds)
+        common.in_own_process(prepare, kept, folders[1], plan, options.deadline)
+        how = (options.pages, alone["rate"], *how, options.overload_seconds)
         server = measure_server(folders[1], plan, *how)
     ratio = round(server["rate"] / alone["rate"], 3)
     return {
@@ -379,6 +400,8 @@ def run(options: Any) -> Figures:
         "turns": plan.turns,
         "mix": Counter(MIX),
         "pages": options.pages,
+        "deadline_ms": options.deadline,
+        "limit_ms": options.limit,
         "library": alone,
         "server": server,
         "ratio": ratio,
@@ -394,13 +417,15 @@ def main() -> None:
     parser.add_argument(
         "--overload-seconds", type=float, default=300.0, help="at twice the rate of the server"
     )
-    parser.add_argument("--start", type=float, default=60.0, help="the first rate to try")
+    parser.add_argument("--start", type=float, default=60.0, help="the first rate of the library")
     parser.add_argument(
         "--pages",
         type=lambda text: text.split(","),
         default=["/memory"],
         help="paths of the dashboard to get",
     )
+    parser.add_argument("--limit", type=float, default=60.0, help="of the p95 of turns, in ms")
+    parser.add_argument("--deadline", type=int, default=100, help="of a turn, in milliseconds")
     parser.add_argument("--cache", type=Path, help="keep the filled folder here")
     found = run(options := parser.parse_args())
     over = found["server"]["overload"]

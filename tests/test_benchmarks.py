@@ -154,6 +154,20 @@ def test_overload(results: Path) -> None:
     assert "arrivals a second" in run("report", None, results / "overload.json")["printed"]
 
 
+def test_server_load(results: Path) -> None:
+    small = ("--size", 300, "--turns", 60, "--seconds", 0.4, "--overload-seconds", 1)
+    patient = ("--start", 100, "--limit", 250, "--deadline", 5_000)
+    pages = ("--pages", "/memory,/api/memory/stats")
+    out = results / "server_load.json"
+    figures = run("server_load", out, *small, *patient, *pages)["results"]
+    assert figures["server"]["rate"] > 0
+    over = figures["server"]["overload"]
+    assert over["arrivals_per_second"] == round(2 * figures["server"]["rate"], 1)
+    assert over["other_5xx"] == 0
+    assert set(over["kinds"]) == {"turn", "store", "recall", "page"}
+    assert "library alone" in run("report", None, out)["printed"]
+
+
 def test_bulk(results: Path) -> None:
     report = run("bulk", results / "bulk.json", "--messages", 30, "--memories", 20)
     found = report["results"]

@@ -45,8 +45,9 @@ def test_a_wrong_configuration_is_an_error(folder: Path) -> None:
 
 
 def test_it_asks_the_server_of_the_folder(
-    folder: Path, memory: Hippocampe, connect: Connect
+    folder: Path, memory: Hippocampe, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(reach, "TIMEOUT", 30.0)
     assert reach.server(Config(folder)) == (True, "none announced for this folder")
     memory.announce(str(connect().base_url))
     assert reach.server(Config(folder)) == (True, f"{connect().base_url} is ready")

@@ -1,15 +1,19 @@
 """The memory as the server calls it: in bounded threads, and counted."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.injection.incoming import HostMessage
+from hippocampe.server.kept import Kept
 from hippocampe.server.metrics import Metrics
 from hippocampe.system.workers import Lane, Workers
 from hippocampe.types import Injection, Scope
 
+T = TypeVar("T")
 LANES = {
     # Turns wait inside, within their deadline, for one of the few places that run.
     "turn": Lane(threads=64, waiting=64),
@@ -19,10 +23,13 @@ LANES = {
     # They wait for models and child processes.
     "long": Lane(threads=4, waiting=12),
 }
+COUNTS = frozenset({"stats", "spaces", "users", "subjects", "activity"})
+"""Verbs that count a whole space, which takes long if it is large."""
 
 
 class ServedMemory(AsyncHippocampe):
-    """A memory whose calls are bounded by kind, and whose turns are counted.
+    """A memory whose calls are bounded by kind, whose counts are kept if they are expensive, and whose turns
+    are counted.
 
     Args:
         hippo: The open memory; who opened it closes it.
@@ -33,6 +40,24 @@ class ServedMemory(AsyncHippocampe):
         super().__init__(hippo, workers=workers)
         self.metrics = Metrics(self)
         self._workers = workers
+        self._kept = Kept()
+
+    async def _run(self, kind: str, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        run = super()._run
+        if call.__name__ not in COUNTS:
+            done = await run(kind, call, *args, **kwargs)
+            if call.__name__ == "erase":
+                self._kept.clear()
+            return done
+        scope: Scope | None = kwargs.get("scope")
+        others = sorted((name, value) for name, value in kwargs.items() if name != "scope")
+        name = (call.__name__, scope and scope.space, args[1:], tuple(others))
+
+        def timed() -> tuple[T, float]:
+            started = time.thread_time()
+            return call(*args, **kwargs), time.thread_time() - started
+
+        return await self._kept.get(name, lambda: run(kind, timed))
 
     @property
     def config(self) -> Config:

@@ -1,11 +1,13 @@
 """Listen, announce the address, serve until told to stop."""
 
+import asyncio
 import ipaddress
 import secrets
 import signal
 import socket
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 
@@ -22,6 +24,8 @@ STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
 TOKEN_BYTES = 32
+SMALL_CALLS = 32
+"""Threads of the event loop itself, whose calls are short. Verbs have threads of their own."""
 
 
 class Use:
@@ -67,6 +71,8 @@ class _Server(uvicorn.Server):
         self._idle_seconds = idle_seconds
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        threads = ThreadPoolExecutor(SMALL_CALLS, thread_name_prefix="hippocampe-small")
+        asyncio.get_running_loop().set_default_executor(threads)
         await super().startup(sockets)
         if self.started:
             self._on_start()
