@@ -12,9 +12,13 @@ from typing import Literal
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
+from hippocampe.server.logs import FIELDS
+
 Level = Literal["debug", "info", "warning", "error"]
 LOGGERS = ("hippocampe", "uvicorn.error")
 """Loggers whose lines hold no text of a user."""
+QUIET = frozenset({"none", "/digest", "/jobs/list", "/logs/stream"})
+"""Routes that a page asks again and again, and files: their requests are left out if they succeed."""
 MOST_LINES = 1_000
 MOST_CHARACTERS = 4_000
 
@@ -47,6 +51,9 @@ class LogTail(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line; of an error its class, because its message may quote what a user wrote."""
+        request = getattr(record, FIELDS, None)
+        if request is not None and request["route"] in QUIET and request["status"] < 400:
+            return
         text = record.getMessage().strip()[:MOST_CHARACTERS]
         if record.exc_info and record.exc_info[0]:
             text = f"{text} ({record.exc_info[0].__name__})"

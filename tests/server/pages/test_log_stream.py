@@ -8,6 +8,7 @@ import httpx
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from hippocampe import Hippocampe, Scope
 from hippocampe.server.log_tail import LogLine, LogTail
+from hippocampe.server.logs import request
 
 log = logging.getLogger("hippocampe")
 
@@ -35,6 +36,20 @@ def test_the_latest_lines_are_kept_without_the_words_of_errors() -> None:
     assert [line.level for line in kept] == ["info", "info", "error"]
     assert lines_of(tail, kept[-2].number) == [kept[-1]]
     assert tail.ended.is_set()
+
+
+def test_requests_that_pages_repeat_are_left_out() -> None:
+    tail = LogTail()
+    tail.attach()
+    try:
+        for route, status in (("/digest", 200), ("none", 404), ("/memory", 200)):
+            request("id", "GET", route, status, 0.01, "no key")
+    finally:
+        tail.detach()
+    assert [line.text.split()[2:4] for line in tail.after(0)] == [
+        ["none", "404"],
+        ["/memory", "200"],
+    ]
 
 
 def test_a_stream_begins_with_what_is_kept(client: httpx.Client) -> None:
