@@ -1,4 +1,4 @@
-# make run   installs all that is needed and shows the demo
+# make run   installs all that is needed, shows the demo and opens its dashboard
 # make test  installs all that is needed, checks style and types, runs the tests
 # Both need Python 3.11 or later and a package index, nothing else. PYTHON=… chooses the Python.
 
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 .PHONY: run test check format clean
 
 run: $(VENV)/.installed
-	$(BIN)/hippocampe demo
+	$(BIN)/hippocampe demo --serve
 
 test: $(VENV)/.ready check
 	$(BIN)/pytest
@@ -30,7 +30,7 @@ $(VENV)/bin/python:
 	$(BIN)/pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable '.[server]'
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.installed

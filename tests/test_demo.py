@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,27 @@ def test_the_program_in_a_dumb_terminal_with_a_code_page(tmp_path: Path) -> None
     assert "\x1b" not in text
     assert list((tmp_path / "tmp").iterdir()) == []
     assert not (tmp_path / "mine").exists()
+
+
+def test_the_server_shows_it_answers_and_stops_without_a_terminal() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hippocampe", "demo", "--serve"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=240,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "The dashboard on this sample: http://127.0.0.1:" in done.stdout
+    assert "It answers." in done.stdout
+
+
+def test_the_server_goes_on_from_the_last_question(
+    report: demo.Report, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+    with demo.open_after(report, tmp_path / "copy") as hippo:
+        asked = max(each.asked_at for each in report.asked)
+        assert timedelta() <= hippo.now() - asked < timedelta(minutes=5)
+        shown = hippo.retrievals(scope=Scope(), limit=50)
+    assert {each.message_preview for each in shown} == {each.question for each in report.asked}

@@ -7,12 +7,14 @@ did at the time.
 import json
 import shutil
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.resources import as_file, files
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 from hippocampe.config import Config
@@ -21,6 +23,7 @@ from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.types import Recollection, Scope
 
+ASKERS = ("camille", "owen")
 LIMIT = 3
 """Results per question."""
 
@@ -75,6 +78,17 @@ class _Clock:
         return self.now
 
 
+class _RunningClock:
+    """A clock that goes on from a time."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self._begun = monotonic()
+
+    def __call__(self) -> datetime:
+        return self._start + timedelta(seconds=monotonic() - self._begun)
+
+
 def _sample(name: str) -> str:
     return (files("hippocampe") / "sample" / name).read_text(encoding="utf-8")
 
@@ -98,6 +112,25 @@ def run(folder: Path | None = None, progress: Progress | None = None) -> Report:
         return _run(temporary, progress)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def open_after(report: Report, folder: Path) -> Generator[Hippocampe]:
+    """Open the folder of a demonstration as it was right after it, for a server.
+
+    Its clock goes on from the last question, and each question is a turn, so that the pages on injections
+    have something to show.
+
+    Args:
+        report: What `run` returned.
+        folder: The folder that it was given.
+    """
+    clock = _RunningClock(max(each.asked_at for each in report.asked))
+    with Hippocampe.open(Config(folder), clock=clock) as hippo:
+        for number, each in enumerate(report.asked):
+            scope = Scope(user=ASKERS[number % len(ASKERS)], channel="lobby")
+            hippo.before_turn(each.question, scope=scope)
+        yield hippo
 
 
 def _run(folder: Path, progress: Progress | None) -> Report:

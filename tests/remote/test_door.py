@@ -102,16 +102,26 @@ def test_errors_are_those_of_the_library(remote: Hippocampe) -> None:
         remote.announce("http://127.0.0.1:1")
 
 
-def test_files_are_for_programs_of_the_same_user(remote: Hippocampe, tmp_path: Path) -> None:
+def test_files_of_the_client_are_sent_and_received(
+    hippo: Hippocampe, remote: Hippocampe, tmp_path: Path
+) -> None:
+    remote.remember("Nina aime le thé vert", scope=ME)
     target = tmp_path / "copy.jsonl"
-    for use in (
-        lambda: remote.export_to(target, scope=ME),
-        lambda: remote.import_from(target, scope=ME),
-        lambda: remote.backup(target),
-    ):
-        with pytest.raises(ServerUnavailable, match="uses files of the server's machine"):
-            use()
-    assert not target.exists()
+    assert remote.export_to(target, scope=ME) == 1
+    with pytest.raises(hippocampe.InvalidInput, match="exists"):
+        remote.export_to(target, scope=ME)
+    assert remote.export_to(target, scope=ME, overwrite=True) == 1
+    other = Scope(space="other")
+    assert remote.import_from(target, scope=other, format="hippocampe").added == 1
+    assert hippo.recent(scope=other)[0].content == "Nina aime le thé vert"
+    with pytest.raises(hippocampe.UnreadableFile, match="no such file"):
+        remote.import_from(tmp_path / "missing.jsonl", scope=ME)
+    with pytest.raises(hippocampe.InvalidInput, match="format"):
+        remote.import_from(target, scope=ME, format="tape")
+    # The database of the server stays on its machine.
+    with pytest.raises(ServerUnavailable, match="uses files of the server's machine"):
+        remote.backup(tmp_path / "copy.db")
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["copy.jsonl"]
 
 
 def test_a_key_opens_its_space_with_its_role(hippo: Hippocampe) -> None:

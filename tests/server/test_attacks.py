@@ -17,7 +17,7 @@ from attacks import ATTACKS
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.injection.sanitize import quote
-from hippocampe.server import connection, logs
+from hippocampe.server import logs, patience
 from hippocampe.testing import ModelServer
 
 HOME = Scope(user="dev", channel="lobby")
@@ -93,7 +93,7 @@ class TestSlowness:
     def test_a_head_that_never_ends_is_cut_off(
         self, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(connection, "HEAD_SECONDS", 0.3)
+        monkeypatch.setattr(patience, "HEADER_SECONDS", 0.3)
         started = time.monotonic()
         assert raw(client) == b""
         assert raw(client, b"GET /healthz HTTP/1.1\r\nHost: ") == b""

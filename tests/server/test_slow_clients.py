@@ -26,17 +26,6 @@ def answered(connection: socket.socket) -> bytes:
     return found
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTT", HEAD])
-def test_a_head_that_does_not_come_is_given_up(
-    memory: Hippocampe, monkeypatch: pytest.MonkeyPatch, sent: bytes
-) -> None:
-    monkeypatch.setattr(patience, "HEADER_SECONDS", 0.3)
-    with served(memory, loopback=True) as url, connected(url) as slow:
-        slow.sendall(sent)
-        assert answered(slow) == b""
-        assert httpx.get(f"{url}/healthz").status_code == 200
-
-
 def test_a_head_after_an_answer_is_given_up_too(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,11 +66,3 @@ def test_a_body_that_comes_too_slowly_is_refused(
         answer = answered(slow)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"too slowly" in answer
-
-
-def test_a_head_that_is_too_large_is_refused(memory: Hippocampe) -> None:
-    with served(memory, loopback=True) as url:
-        with connected(url) as large:
-            large.sendall(b"GET /healthz HTTP/1.1\r\nX-Large: " + b"x" * 70_000)
-            assert large.recv(4_096).startswith(b"HTTP/1.1 400 ")
-        assert httpx.get(f"{url}/healthz").status_code == 200

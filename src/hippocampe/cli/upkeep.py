@@ -1,7 +1,9 @@
 """Commands on the whole data folder, and the demonstration."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -115,12 +117,28 @@ def demo(
             show_default="a temporary folder, removed afterwards",
         ),
     ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Then serve it with the dashboard, until Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Load a sample, two months of talk between two friends, and ask it questions."""
+    """Load a sample, two months of talk between two friends, and ask it questions.
+
+    With --serve and without a terminal, the server checks that it answers, and stops.
+    """
     from hippocampe import demo
+    from hippocampe.cli import showroom
     from hippocampe.cli.show.demonstration import demonstration
 
-    with terminal.progress() as progress:
-        report = demo.run(folder, progress)
-    summed = {"answered": report.answered, "median_ms": report.median_ms}
-    call.answer(terminal.plain(report) | summed, lambda: demonstration(report, folder))
+    with ExitStack() as stack:
+        kept = folder
+        if serve and folder is None:
+            # Removed with the server, not with the demonstration.
+            folder = (
+                Path(stack.enter_context(TemporaryDirectory(prefix="hippocampe-demo-"))) / "data"
+            )
+        with terminal.progress() as progress:
+            report = demo.run(folder, progress)
+        summed = {"answered": report.answered, "median_ms": report.median_ms}
+        call.answer(terminal.plain(report) | summed, lambda: demonstration(report, kept))
+        if serve and folder is not None:
+            showroom.serve(stack.enter_context(demo.open_after(report, folder)))

@@ -2,11 +2,13 @@
 
 import http.client
 import json
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 from urllib.parse import SplitResult, urlsplit
 
 from hippocampe import errors
@@ -81,6 +83,18 @@ class Connection:
                 return json.loads(response.read())
             return _last_line(response, progress)
 
+    def upload(self, path: str, file: Path) -> Any:
+        """Send a file and return the JSON of the answer. Raises as `post`, or OSError if it cannot be read."""
+        with file.open("rb") as content:
+            size = {"Content-Length": str(file.stat().st_size)}
+            with self._sent("POST", path, content, size) as response:
+                return json.loads(response.read())
+
+    def download(self, path: str, target: Path) -> None:
+        """Write the answer to a file. Raises as `post`, or OSError if it cannot be written."""
+        with self._sent("GET", path, None, {}) as response, target.open("wb") as file:
+            shutil.copyfileobj(response, file)
+
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._opening:
@@ -90,7 +104,7 @@ class Connection:
 
     @contextmanager
     def _sent(
-        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+        self, method: str, path: str, content: bytes | BinaryIO | None, headers: dict[str, str]
     ) -> Generator[http.client.HTTPResponse]:
         own = self._connected()
         try:

@@ -15,6 +15,7 @@ from uuid import uuid4
 from hippocampe import __version__
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.remote import transfer
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.types import (
     ApiKey,
@@ -189,6 +190,8 @@ class RemoteHippocampe:
     def _send(self, verb: str, *arguments: Any, progress: Any = None, **named: Any) -> Any:
         if verb in FILES and arguments:
             named, arguments = {FILES[verb]: arguments[0], **named}, arguments[1:]
+        if verb in transfer.VERBS and not self._local:
+            return transfer.VERBS[verb](self._connection, self._space, progress=progress, **named)
         named = self._prepared(verb, named)
         sent = {"arguments": _sendable(arguments), "named": named}
         path, headers = f"/api/verbs/{verb}", dict[str, str]()

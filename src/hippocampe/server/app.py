@@ -88,8 +88,8 @@ def create_app(
     app.include_router(operation.router)
     app.include_router(docs.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))
-    site.install(app)
     problems.install(app)
+    site.install(app)
     describe(app)
     app.add_middleware(Idempotency, hippo=awaited)
     larger = {"/api/import": transfer.MAX_IMPORT_BYTES}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
 Json = dict[str, Any]
-TOOLS = frozenset({"tool", "function"})
 MAX_LINE_BYTES = 2**24
 """Of one event of a stream; the rest of a longer one is not read."""
 
@@ -18,32 +17,37 @@ class Conversation:
 
     Attributes:
         messages: As received.
-        position: Of the last message of the user.
-        said: Its text.
+        names: Of the messages of the user, by position: each identifies what it and the answer before it say.
+        said: The text of the last message of the user.
         opening: Identifies the conversation by the first message of the user.
         begins: Whether the model has answered nothing yet.
-        results: What tools returned since the last message of the user.
-        continued: Whether the model has answered that message already, with calls of tools.
+        continued: Whether the model has answered the last message of the user already, with calls of tools.
+        results: What tools returned since.
     """
 
     messages: tuple[Json, ...]
-    position: int
+    names: Mapping[int, str]
     said: str
     opening: str
     begins: bool
-    results: tuple[str, ...]
     continued: bool
+    results: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """That of the last message of the user."""
+        return self.names[max(self.names)]
 
     def with_reminders(self, reminders: Mapping[str, str]) -> tuple[list[Json], list[str]]:
         """A copy of the messages with reminders put before what the user said, and which were used.
 
         Args:
-            reminders: By `name` of the message.
+            reminders: By the name of the message.
         """
         reminded, used = list(self.messages), list[str]()
-        for position, message in enumerate(self.messages[: self.position + 1]):
-            name = self.name(position) if _by_user(message) else ""
+        for position, name in self.names.items():
             if text := reminders.get(name):
+                message = self.messages[position]
                 reminded[position] = {**message, "content": _reminded(message["content"], text)}
                 used.append(name)
         return reminded, used
@@ -52,13 +56,6 @@ class Conversation:
         """What the messages say."""
         return [_text(each.get("content")) for each in self.messages]
 
-    def name(self, position: int | None = None) -> str:
-        """Identifies a message by what it and the one before it say; default: the last of the user."""
-        position = self.position if position is None else position
-        before = [each for each in self.messages[:position] if each.get("role") == "assistant"]
-        said = [_text(each.get("content")) for each in (*before[-1:], self.messages[position])]
-        return _digest(*said)
-
 
 def conversation(request: Json) -> Conversation | None:
     """The conversation of a request; None if no user says any text in it."""
@@ -66,20 +63,25 @@ def conversation(request: Json) -> Conversation | None:
     if not _is_list(given) or not all(isinstance(each, dict) for each in given):
         return None
     messages: tuple[Json, ...] = tuple(given)
-    of_user = [number for number, message in enumerate(messages) if _by_user(message)]
-    if not of_user:
+    names, answered = dict[int, str](), ""
+    for position, message in enumerate(messages):
+        said = _text(message.get("content"))
+        if message.get("role") == "user" and said.strip():
+            names[position] = _digest(answered, said)
+        elif message.get("role") == "assistant":
+            answered = said
+    if not names:
         return None
-    position = of_user[-1]
-    after = messages[position + 1 :]
-    results = [_text(each.get("content")) for each in after if each.get("role") in TOOLS]
+    after = messages[max(names) + 1 :]
+    results = [_text(each.get("content")) for each in after if each.get("role") == "tool"]
     return Conversation(
         messages,
-        position,
-        _text(messages[position]["content"]),
-        _digest(_text(messages[of_user[0]]["content"])),
+        names,
+        _text(messages[max(names)]["content"]),
+        _digest(_text(messages[min(names)]["content"])),
         not any(each.get("role") == "assistant" for each in messages),
-        tuple(filter(None, results)),
         bool(after),
+        tuple(filter(None, results)),
     )
 
 
@@ -138,10 +140,6 @@ class Answer:
                 message = cast("Json", said)
                 self.text += _text(message.get("content"))
                 self.calls |= bool(message.get("tool_calls") or message.get("function_call"))
-
-
-def _by_user(message: Json) -> bool:
-    return message.get("role") == "user" and bool(_text(message.get("content")).strip())
 
 
 def _text(content: object) -> str:

@@ -43,6 +43,7 @@ class LogTail(logging.Handler):
         """Set when the server stops, so that streams end."""
         self._lines = deque[LogLine](maxlen=most)
         self._numbers = count(1)
+        self._raised: list[logging.Logger] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a line; of an error its class, because its message may quote what a user wrote."""
@@ -64,12 +65,16 @@ class LogTail(logging.Handler):
             logger.addHandler(self)
             if logger.level == logging.NOTSET:
                 logger.setLevel(logging.INFO)
+                self._raised.append(logger)
 
     def detach(self) -> None:
         """Stop listening, and end the streams."""
         self.ended.set()
         for name in LOGGERS:
             logging.getLogger(name).removeHandler(self)
+        for logger in self._raised:
+            logger.setLevel(logging.NOTSET)
+        self._raised.clear()
 
 
 def _level(number: int) -> Level:

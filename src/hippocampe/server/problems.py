@@ -103,7 +103,7 @@ def install(app: FastAPI) -> None:
     for kind, handler in (
         (errors.HippocampeError, _failed),
         (RequestValidationError, _unusable),
-        (HTTPException, _refused),
+        (HTTPException, refused),
         (Exception, _broken),
     ):
         app.add_exception_handler(kind, handler)
@@ -124,7 +124,8 @@ async def _unusable(request: Request, error: Exception) -> Response:
     return response(of_error(errors.InvalidInput(detail)))
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def refused(request: Request, error: Exception) -> Response:
+    """What HTTP itself refuses, as a problem."""
     assert isinstance(error, HTTPException)
     detail = _ENDPOINTS.get(error.status_code, error.detail)
     return response(of_status(error.status_code, detail), error.headers)

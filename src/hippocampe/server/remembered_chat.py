@@ -1,5 +1,6 @@
 """Memory around one chat completion: what is put before it, what is stored after it."""
 
+import asyncio
 import json
 import logging
 from datetime import timedelta
@@ -70,7 +71,7 @@ class RememberedChat:
         """Select what the message needs, once: a retry and calls of tools are of the same turn."""
         assert self._talk is not None
         channel = self._hippo.sync.channels.channel(self._scope)
-        now, name = await self._hippo.now(), self._talk.name()
+        now, name = await self._hippo.now(), self._talk.name
         known = channel.reminders.get(name)
         if known is not None and (self._talk.continued or now - known.at < FRESH):
             return
@@ -102,8 +103,10 @@ class RememberedChat:
         if asked is None or answered is None:
             # A stream says it only if the client wants it.
             said = "\n".join(self._talk.texts()) if self._talk is not None else ""
-            asked, answered = tokens.count(said) + self._added, tokens.count(answer.text)
+            asked = await asyncio.to_thread(_tokens, said) + self._added
+            answered = await asyncio.to_thread(_tokens, answer.text)
         model = answer.model or str(self._asked.get("model"))
+        price = await asyncio.to_thread(price_of, model, asked, answered, url=self._url)
         await self._hippo.record_usage(
             scope=self._scope,
             model=model,
@@ -111,5 +114,10 @@ class RememberedChat:
             input_tokens=asked,
             output_tokens=answered,
             injected_tokens=self._added,
-            price=price_of(model, asked, answered, url=self._url),
+            price=price,
         )
+
+
+def _tokens(text: str) -> int:
+    # JSON can hold lone surrogates.
+    return tokens.count(text.encode("utf-8", "replace").decode())

@@ -155,6 +155,15 @@ def test_every_answer_keeps_foreign_code_out(client: httpx.Client) -> None:
     assert "unsafe" not in POLICY
 
 
+def test_a_wrong_address_is_a_page_for_a_browser_only(client: httpx.Client) -> None:
+    page = client.get("/nowhere", headers=BROWSER)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "/overview" in page.text
+    for path in ("/nowhere", "/static/nothing.js"):
+        assert client.get(path).headers["content-type"] == "application/problem+json"
+    assert client.post("/nowhere", headers=BROWSER).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("asked", "language"), [("fr-FR,en;q=0.5", "fr"), ("de,en", "en"), ("de", "fr"), ("", "fr")]
 )

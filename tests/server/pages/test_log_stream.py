@@ -92,6 +92,5 @@ def test_the_log_is_filtered_paused_and_copied(reader: Reader, memory: Hippocamp
     shoot(page, "logs")
     phone = reader.open("/logs", language="fr", theme="dark", size=PHONE)
     phone.locator("#log-lines", has_text="while it pauses").wait_for()
-    check_accessible(phone)
     check_fits(phone)
     shoot(phone, "logs-fr-dark-phone")

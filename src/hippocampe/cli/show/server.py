@@ -15,6 +15,16 @@ def started(address: str) -> "RenderableType":
     return text(f"Hippocampe serves at {address}\nCtrl-C stops it.")
 
 
+def showroom(address: str) -> "RenderableType":
+    """Where the dashboard on the sample can be seen, and how to stop it."""
+    return text(f"\nThe dashboard on this sample: {address}\nCtrl-C stops it.")
+
+
+def answered() -> "RenderableType":
+    """What the server says of its own check."""
+    return text("It answers. There is no terminal, so it stops.")
+
+
 def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
     """A line per key."""
     if not found:

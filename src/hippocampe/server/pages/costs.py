@@ -79,11 +79,17 @@ def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[s
         "today": total(of_day[-1]),
         "rows": sorted(by_pair, key=lambda each: (-(each.price or 0), -each.input_tokens)),
         "by_day": [(titles[n], total(of_day[n]), activity[n]) for n in range(len(dates))][::-1],
-        "tokens": drawing.columns(tokens, titles),
-        "money": drawing.columns(money, titles, at_least=budget),
+        "tokens": drawing.columns(tokens, _named(titles, [page.number(sum(t)) for t in tokens])),
+        "money": drawing.columns(
+            money, _named(titles, [f"{page.number(m, 2)} $" for (m,) in money]), at_least=budget
+        ),
         "budget": budget,
         "injected": sum(day.tokens for day in activity),
         "injections": sum(day.injections for day in activity),
         "first": titles[0],
         "last": titles[-1],
     }
+
+
+def _named(titles: Sequence[str], amounts: Sequence[str]) -> list[str]:
+    return [f"{title}: {amount}" for title, amount in zip(titles, amounts, strict=True)]

@@ -1,6 +1,7 @@
 """Digests started from a page: their progress, what the last one did, when the next one is due."""
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -12,7 +13,7 @@ from hippocampe.errors import HippocampeError
 from hippocampe.server.pages import labels
 from hippocampe.server.pages.routing import page_router
 from hippocampe.server.pages.visit import AdminPage, ReadPage, Toast, Visit
-from hippocampe.types import Distilled, Scope, Settings
+from hippocampe.types import Distilled, JobRun, Scope, Settings
 
 router = page_router()
 
@@ -85,6 +86,15 @@ def next_digest(settings: Settings, now: datetime) -> datetime | None:
     return min((each for each in hours if each > now), default=None)
 
 
+_COUNTS = re.compile(r"(\d+) messages, (\d+) statements, (\d+) turns")
+
+
+def counts(outcome: str | None) -> tuple[int, int, int] | None:
+    """The messages, statements and turns of a digest, from the outcome of its run."""
+    found = _COUNTS.fullmatch(outcome or "")
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
 @router.get("/digest")
 async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     """How the digest is doing.
@@ -97,16 +107,25 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
     ended = watched and latest is not None and not latest.running
     stats = await page.hippo.stats(scope=page.scope)
     runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
+    run = runs[0] if runs else None
+    if latest is not None and run is not None and _is_later(run, latest):
+        latest = None
     return page.part(
         "digest.html",
         changed="digested" if ended else None,
         toast=_outcome(page, latest) if ended and latest is not None else None,
         latest=latest,
-        run=runs[0] if runs else None,
+        run=run,
+        numbers=counts(run.outcome) if run else None,
         live=stats.live,
         next_at=next_digest(page.settings, page.now),
         labels=labels,
     )
+
+
+def _is_later(run: JobRun, latest: Digesting) -> bool:
+    """Whether a run of the schedule ended after a digest by hand."""
+    return bool(run.ended_at and latest.ended_at and run.ended_at > latest.ended_at)
 
 
 def _outcome(page: Visit, latest: Digesting) -> Toast | None:

@@ -47,6 +47,15 @@ def page_router(**options: Any) -> APIRouter:
     )
 
 
+async def refused(request: Request, error: Exception) -> Response:
+    """What HTTP itself refuses: a page for a browser that was led to it, a problem for programs."""
+    assert isinstance(error, HTTPException)
+    led = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if not led:
+        return await problems.refused(request, error)
+    return await _shown(request, problems.of_status(error.status_code, str(error.detail)))
+
+
 async def _shown(request: Request, problem: problems.Problem) -> Response:
     if "hx-request" in request.headers:
         return problems.response(problem)

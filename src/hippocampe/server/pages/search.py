@@ -19,6 +19,8 @@ from hippocampe.types import DEFAULT_IMPORTANCE, Mode, Order, Recollection, Stat
 router = page_router()
 RESULTS = 20
 LISTED = 10
+LEAST_SCORE = 0.01
+"""Results below are shown only if there are no better ones."""
 SNIPPET = 280
 """Characters of a result that are shown."""
 
@@ -149,6 +151,7 @@ async def search(
         limit=RESULTS,
         explain=True,
     )
+    items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
     found = [Found(item, snippet(item.content, asked.q), reasons(item.why)) for item in items]
     return page.part(
         "memory/found.html",

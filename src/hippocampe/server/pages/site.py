@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Send
@@ -31,6 +32,7 @@ from hippocampe.server.pages import (
     reviews,
     search,
 )
+from hippocampe.server.pages.routing import refused
 
 STATIC_FOLDER = Path(__file__).parent.parent / "static"
 HOME = "/overview"
@@ -102,12 +104,13 @@ class Headers:
 
 
 def install(app: FastAPI) -> None:
-    """Add the pages and their files to an application."""
+    """Add the pages and their files to an application that answers errors with problems."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
     app.state.log_tail = LogTail()
     app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)
+    app.add_exception_handler(HTTPException, refused)
     for page in PAGES:
         app.include_router(page.router)
 

@@ -27,6 +27,8 @@ document.addEventListener("click", (event) => {
   else form.querySelector("textarea, input")?.focus();
 });
 
+if (location.hash === "#edit") document.querySelector("[data-toggle=edit]")?.click();
+
 document.addEventListener("htmx:afterRequest", (event) => {
   const form = event.detail.elt;
   if (event.detail.successful && form.matches?.("[data-reset]")) {

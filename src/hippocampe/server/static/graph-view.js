@@ -3,6 +3,7 @@ const MOVING_EDGES = 1500;
 const STILL_EDGES = 40000;
 const STILL_MS = 160;
 const LABELS = 60;
+const REDUCED_MS = 2000;
 
 export class View {
   constructor(canvas, tip, { data, many, subject, choose }) {
@@ -20,6 +21,7 @@ export class View {
     this.movedAt = 0;
     this.arrived = 0;
     this.glide = null;
+    this.reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.context = canvas.getContext("2d", { alpha: false });
     this.radius = Float32Array.from(many, (links, n) => (data.type[n] === subject ? 2.5 + Math.min(7, Math.sqrt(links)) : 2.6));
     const plain = new Set(["self", "goal", "summary"]);
@@ -46,7 +48,9 @@ export class View {
   // The worker is slower than the screen: between two of its steps, nodes glide.
   move(places, done) {
     const now = performance.now();
-    this.glide = this.places && !done ? { from: this.places.slice(), to: places, at: now, ms: Math.min(400, Math.max(16, now - this.arrived)) } : null;
+    // Who wants little motion sees a new picture now and then, and the last one.
+    if (this.reduced && !done && this.places && now - this.arrived < REDUCED_MS) return;
+    this.glide = this.places && !done && !this.reduced ? { from: this.places.slice(), to: places, at: now, ms: Math.min(400, Math.max(16, now - this.arrived)) } : null;
     this.arrived = now;
     if (!this.glide) this.places = places;
     if (this.fitted) this.frame();

@@ -91,7 +91,10 @@ function start(data) {
   function choose(node) {
     chosen = node;
     view.mark(node, node < 0 ? [] : around[node]);
-    for (const button of list.querySelectorAll("button")) button.toggleAttribute("aria-current", button.dataset.node === data.ids[node]);
+    for (const button of list.querySelectorAll("button")) {
+      if (button.dataset.node === data.ids[node]) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    }
     if (node < 0) return;
     if (data.type[node] === subject) {
       filters.elements.subject.value = data.labels[node];

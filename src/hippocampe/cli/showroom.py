@@ -1,0 +1,61 @@
+"""The dashboard on the demonstration: until Ctrl-C, or without a terminal until it has answered."""
+
+import signal
+import sys
+import urllib.error
+import urllib.request
+from threading import Thread
+
+from hippocampe.cli import terminal
+from hippocampe.cli.show import server as show
+from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.hippocampe import Hippocampe
+
+HOST = "127.0.0.1"
+PORT = 8765
+PATHS = ("/healthz", "/")
+"""What must answer: the server, and its dashboard."""
+ANSWER_SECONDS = 30.0
+
+
+def serve(hippo: Hippocampe) -> None:
+    """Serve a memory at the usual port, or at a free one if that is taken.
+
+    Raises:
+        InvalidInput: The server cannot be run: its packages are missing.
+        ServerUnavailable: Without a terminal, it did not answer its own check.
+    """
+    try:
+        from hippocampe.server import serving
+    except ModuleNotFoundError as exc:
+        raise InvalidInput(
+            f"--serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
+        ) from exc
+    failed: list[str] = []
+
+    def started(address: str) -> None:
+        terminal.out(show.showroom(address))
+        if not sys.stdout.isatty():
+            Thread(target=_check, args=(address, failed)).start()
+
+    try:
+        serving.serve(hippo, host=HOST, port=PORT, started=started)
+    except InvalidInput:
+        serving.serve(hippo, host=HOST, port=0, started=started)
+    if failed:
+        raise ServerUnavailable(
+            f"the server did not answer its own check ({failed[0]}): see what it printed."
+        )
+
+
+def _check(address: str, failed: list[str]) -> None:
+    """Ask the server for its pages, then stop it."""
+    try:
+        for path in PATHS:
+            with urllib.request.urlopen(address + path, timeout=ANSWER_SECONDS) as response:
+                response.read()
+        terminal.out(show.answered())
+    except (OSError, urllib.error.URLError) as exc:
+        failed.append(f"{type(exc).__name__}")
+    finally:
+        signal.raise_signal(signal.SIGINT)
