@@ -18,7 +18,7 @@ LANES = {
     # Turns wait inside, within their deadline, for one of the few places that run.
     "turn": Lane(threads=64, waiting=64),
     # More would only take the interpreter from the turns.
-    "read": Lane(threads=4, waiting=60),
+    "read": Lane(threads=4, waiting=28),
     "write": Lane(threads=2, waiting=62),
     # They wait for models and child processes.
     "long": Lane(threads=4, waiting=12),
