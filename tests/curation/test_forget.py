@@ -15,7 +15,7 @@ from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.language import sentence, text, tokenizer
-from hippocampe.store import erasure
+from hippocampe.store import audits
 from hippocampe.store.store import Store
 
 EVERYWHERE = ("memory", "self", "goal", "summary", "turn", "live")
@@ -140,7 +140,7 @@ def test_an_erasure_that_fails_changes_nothing(
         raise StoreFull("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(erasure, "add_audit", full)
+        patched.setattr(audits, "add", full)
         with pytest.raises(StoreFull):
             told.erase(subject="Mickael", scope=scope)
     assert told.stats(scope=scope) == before
@@ -414,12 +414,12 @@ def test_erasing_survives_reopening(
 KILLED = """
 import os, signal
 from hippocampe.engine import generations
-from hippocampe.store import erasure, outbox
+from hippocampe.store import audits, outbox
 from hippocampe.store.store import Store
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 hippo = Hippocampe.open(Config(folder, background=False))
-setattr(*{"backup": (Store, "scrub"), "rows": (erasure, "add_audit"),
+setattr(*{"backup": (Store, "scrub"), "rows": (audits, "add"),
           "index": (generations, "new_generation"), "pages": (outbox, "acknowledge")}[sys.argv[2]], die)
 hippo.erase(subject=sys.argv[3], scope=scope)
 """

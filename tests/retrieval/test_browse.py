@@ -184,6 +184,7 @@ class TestMetadata:
             connection.execute("ALTER TABLE memory DROP COLUMN metadata")
             connection.execute("DROP INDEX ix_message_working")
             connection.execute("ALTER TABLE message DROP COLUMN working")
+            connection.execute("DROP TABLE reply")
             connection.execute("UPDATE alembic_version SET version_num = '0002'")
             connection.commit()
         opened = open_hippo(embedder="hashed:32")
