@@ -222,14 +222,18 @@ def _remote(config: Config) -> "Hippocampe | None":
 
 def _wait_for(own: "Callable[[], Hippocampe]", config: Config) -> "Hippocampe":
     """Open a folder that another command may hold for a moment."""
-    ends = time.monotonic() + HELD_SECONDS
+    from hippocampe.remote.joining import START_SECONDS
+    from hippocampe.system.owner import held_by_server
+
+    started = time.monotonic()
     while True:
         try:
             return own()
         except FolderInUse:
             if (joined := _remote(config)) is not None:
                 return joined
-            if time.monotonic() > ends:
+            patience = START_SECONDS if held_by_server(config.folder) else HELD_SECONDS
+            if time.monotonic() > started + patience:
                 raise
             time.sleep(POLL_SECONDS)
 

@@ -8,6 +8,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, command
 from hippocampe.cli.show import server as show
 from hippocampe.errors import InvalidInput
+from hippocampe.system.owner import to_serve
 from hippocampe.types import Role
 
 app = typer.Typer()
@@ -66,7 +67,7 @@ def serve(
             f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
         ) from exc
     logs.install(log_format, log_level)
-    with call.own(call.lasting_config, instead=idle_seconds is None) as hippo:
+    with to_serve(), call.own(call.lasting_config, instead=idle_seconds is None) as hippo:
         serving.serve(
             hippo,
             host=host,

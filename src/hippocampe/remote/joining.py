@@ -15,7 +15,7 @@ from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, HippocampeError, ServerUnavailable
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.door import RemoteHippocampe
-from hippocampe.system.owner import Owner, read_owner, read_token
+from hippocampe.system.owner import Owner, held_by_server, read_owner, read_token
 
 IDLE_SECONDS = 900
 """After the last request, a server that was started by itself stops: turns of one sitting share it."""
@@ -97,7 +97,7 @@ def ensure(config: Config) -> Connection:
                     f"the server of {folder} did not start: {_last_words(folder)} Run hippocampe serve "
                     "to see why."
                 )
-            if child.returncode == IN_USE and time.monotonic() - started > HELD_SECONDS:
+            if time.monotonic() - started > HELD_SECONDS and not held_by_server(folder):
                 raise FolderInUse(
                     f"cannot use {folder}: another process holds it and does not serve it. Close it, or "
                     "serve the folder with hippocampe serve."

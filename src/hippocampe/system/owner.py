@@ -2,13 +2,16 @@
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 _CARD = "owner.json"
 _TOKEN = "owner.token"
+_to_serve: ContextVar[bool] = ContextVar("to_serve", default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +21,26 @@ class Owner:
     Attributes:
         pid: Its process id.
         since: When it took the folder, in ISO 8601.
-        address: The base URL at which it serves other processes; None if it does not serve.
+        address: The base URL at which it serves other processes; None if it does not serve, or not yet.
         on_demand: Whether another program started it, and it stops when it is not used.
+        serves: Whether it is a server, which has its address once it has opened the folder.
     """
 
     pid: int
     since: str
     address: str | None = None
     on_demand: bool = False
+    serves: bool = False
+
+
+@contextmanager
+def to_serve() -> Generator[None]:
+    """Publish this process as a server while it still opens the folder, so that clients wait for it."""
+    before = _to_serve.set(True)
+    try:
+        yield
+    finally:
+        _to_serve.reset(before)
 
 
 def publish(
@@ -46,7 +61,9 @@ def publish(
     card = folder / _CARD
     written = card.with_suffix(".new")
     # A reader sees the whole file, and the token before the address.
-    written.write_text(json.dumps(asdict(Owner(os.getpid(), since, address, on_demand))))
+    serves = address is not None or _to_serve.get()
+    owner = Owner(os.getpid(), since, address, on_demand, serves)
+    written.write_text(json.dumps(asdict(owner)))
     written.replace(card)
 
 
@@ -61,6 +78,12 @@ def read_owner(folder: Path) -> Owner | None:
     with suppress(OSError, ValueError, TypeError):
         return Owner(**json.loads((folder / _CARD).read_text()))
     return None
+
+
+def held_by_server(folder: Path) -> bool:
+    """Whether the owner of a folder is a server, or unknown because it is just taking the folder."""
+    owner = read_owner(folder)
+    return owner is None or owner.serves
 
 
 def read_token(folder: Path) -> str | None:

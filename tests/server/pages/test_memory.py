@@ -143,6 +143,8 @@ def test_without_words_memories_are_listed(reader: Reader, memory: Hippocampe) -
     form.locator("select[name=type]").select_option("goal")
     expect(results.locator("[data-row]")).to_have_count(1)
     form.get_by_label("Subject").fill("voilier")
+    form.get_by_label("Subject").press("Tab")
+    expect(results).to_contain_text("There are no such memories.")
     form.locator("select[name=type]").select_option("")
     expect(results).to_contain_text("rouge")
     expect(results.locator("[data-row]")).to_have_count(1)
