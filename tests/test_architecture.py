@@ -21,18 +21,19 @@ ALLOWED: dict[str, str] = {
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
-    "consolidation": "language",
+    "reading": "language",
+    "consolidation": "language reading",
     "validation": "errors types language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors types protocols system",
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language validation store embed index",
-    "ingest": "errors types config protocols system language consolidation validation store index engine",
+    "ingest": "errors types config protocols system language reading consolidation validation store index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
     "injection": "errors types config protocols system language consolidation store embed index engine ingest"
     " retrieval",
-    "curation": "errors types protocols language consolidation validation store index engine ingest"
+    "curation": "errors types protocols language reading consolidation validation store index engine ingest"
     " retrieval injection",
     "distillation": "errors types protocols language consolidation validation store index engine ingest"
     " retrieval injection curation",
@@ -56,7 +57,7 @@ ALLOWED: dict[str, str] = {
 }
 """What each package or module at the top may import, in the order in which data flows."""
 
-PURE = {"language", "consolidation"}
+PURE = {"language", "reading", "consolidation"}
 IMPURE_LIBRARIES = {
     "sqlalchemy",
     "threading",
@@ -70,6 +71,7 @@ PURE_READERS = {
     "hippocampe.language.lexicon",
     "hippocampe.language.i18n",
     "hippocampe.language.prompts",
+    "hippocampe.consolidation.learnt",
 }
 """Pure modules that read data files of the package, and nothing else."""
 

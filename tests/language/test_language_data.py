@@ -19,6 +19,8 @@ FOLDERS = [SOURCE / "language" / language for language in lexicon.languages()]
 FILES = {path.name for path in FOLDERS[0].glob("*.toml")}
 # Tables from one word of the language to what it stands for: their keys are words, not roles.
 OF_WORDS = {
+    *("reading.spellings", "reading.glued", "reading.numbers", "reading.ordinals", "reading.units"),
+    *("reading.kin", "reading.changes"),
     *("words.elided", "words.clitics", "words.contracted", "words.irregular", "questions.idioms"),
     *("questions.memory.macros", "questions.memory.spellings", "questions.memory.rewritten"),
     *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),

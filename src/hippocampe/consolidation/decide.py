@@ -2,8 +2,8 @@
 
 Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
 Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
-same, negation, end, relation, detail, overlap. A pair that no rule decides is left for review, because
-a wrong merge costs more trust than a duplicate.
+same, negation, end, relation, detail, overlap. A pair that no rule decides is weighed by a learnt model
+(`weighing`) or left for review, because a wrong merge costs more trust than a duplicate.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from hippocampe.consolidation.elaboration import additions, is_detail, is_moved
 from hippocampe.consolidation.negation import ends, is_negation
 from hippocampe.consolidation.relations import Relation, relation_of, relations
 from hippocampe.consolidation.supersession import ValueChange, value_change
-from hippocampe.language.lexicon import words_of
+from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
+from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
 
 __all__ = ["Decision", "Relation", "Verdict", "compare", "decide", "relation_of", "subjects_of"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _SOMEONE: Final = words_of("someone")
+_TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
-Rule = Literal["same", "negation", "end", "relation", "detail", "overlap"]
-"""The rule that decided."""
+Rule = Literal["same", "negation", "end", "relation", "detail", "overlap", "weighed"]
+"""The rule that decided; "weighed" is the learnt model."""
 
 
 class Verdict(StrEnum):
@@ -198,10 +200,18 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
             reason = f"roles swapped: {now.value} / {then.value}"
             return Decision(Verdict.RELATED, "relation", reason, now.name)
         change = value_change(now, then)
+        if change == "known" and _other_trade(new, old):
+            change = "perhaps"
         if change is not None:
             reason = _explain(change, now, then)
             return Decision(_VERDICTS[change], "relation", reason, now.name, change)
     return None
+
+
+def _other_trade(new: Statement, old: Statement) -> bool:
+    """Whether each names a trade that the other does not: the repetition would lose one."""
+    ours, theirs = (_TRADES.intersection(statement.norms) for statement in (new, old))
+    return bool(ours - theirs) and bool(theirs - ours)
 
 
 def _explain(change: ValueChange, now: Relation, then: Relation) -> str:

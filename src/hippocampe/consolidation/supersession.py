@@ -23,6 +23,7 @@ ValueComparison = Literal["same", "more", "less", "other"]
 
 _AFTER_NAME: Final = words_of("after_name")
 _ALTERNATIVE: Final = words_of("alternative")
+_UNION: Final = words_of("union")
 _IN_YEAR: Final = re.compile(
     rf"(?:{'|'.join(sorted(words_of('stated.in_year', file='time')))}) \d{{4}}"
 )
@@ -42,7 +43,7 @@ def value_change(now: Relation, then: Relation) -> ValueChange | None:
         return None
     values = _compare_values(now, then)
     if values == "same" and now.negated != then.negated:
-        return "negated"
+        return "negated" if _holds_always(now.rest) else "perhaps"
     if now.negated or then.negated:
         return None
     if values == "same":
@@ -97,6 +98,13 @@ def _same_value(now: Relation, then: Relation) -> ValueChange | None:
     return "detailed" if not then.rest and _is_harmless(now.rest) else None
 
 
+def _holds_always(rest: Sequence[str]) -> bool:
+    """Whether what follows sets no condition: "ne fume plus depuis mai", not "… à la maison"."""
+    if not rest or is_time(rest) or word_classes().occurs("instead", rest):
+        return True
+    return bool(word_classes().match("cause", rest, 0))
+
+
 def _replaces(now: Relation, then: Relation) -> bool:
     """Whether the new value replaces the old one, instead of adding to it."""
     classes = word_classes()
@@ -110,7 +118,11 @@ def _replaces(now: Relation, then: Relation) -> bool:
         return False
     if now.aspect == "event":
         return not _IN_YEAR.fullmatch(" ".join(now.rest))
+    if now.kind == "number" and not _UNION.isdisjoint(then.rest) and _UNION.isdisjoint(now.rest):
+        return False  # "3 enfants et un chien", "4 enfants": a part
     if now.kind == "place":
+        if any(classes.occurs("not_a_place", each.value.split()) for each in (now, then)):
+            return False
         # Someone who lives in Toulouse also lives in France.
         wider = classes.has("countries", *now.value.split())
         return not wider or classes.has("countries", *then.value.split())

@@ -21,6 +21,7 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import sentence, text
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
+from hippocampe.reading import statement
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection
@@ -194,7 +195,7 @@ def _erase(context: Context, turns: TurnState, request: _Request, doomed: Select
     settings.refresh(context, request.space)
     context.vocabulary.forget()
     turns.channels.forget(request.space)
-    for module in (text, sentence, relations, bm25):
+    for module in (text, sentence, relations, statement, bm25):
         module.clear_caches()
     context.revision.advance()
 

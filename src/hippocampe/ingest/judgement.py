@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hippocampe.consolidation.decide import Verdict, compare
+from hippocampe.consolidation.decide import Decision, Verdict, compare
+from hippocampe.consolidation.learnt import Model, load_model
+from hippocampe.consolidation.weighing import NOMINATED, Side, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -12,6 +14,7 @@ from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.nomination import nominate, same_voice
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.reading.statement import read
 from hippocampe.store import memories, statements
 from hippocampe.types import Memory
 
@@ -25,6 +28,36 @@ class Related(NamedTuple):
     id: str
     reason: str
     review: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weigher:
+    """Weighs a new statement against old ones with the learnt model."""
+
+    context: Context
+    new: Side
+    prepared: Prepared
+    model: Model
+
+    @classmethod
+    def of(cls, context: Context, content: str, prepared: Prepared) -> "Weigher | None":
+        """Return None if the model was learnt with another embedder."""
+        model = load_model()
+        if model.embedder != context.embedder.model:
+            return None
+        return cls(context, _side(context, content, prepared), prepared, model)
+
+    def decide(self, old: str, cosine: float, rule: Decision) -> Decision:
+        """Weigh the statement against an old one, unless a sure rule has merged them."""
+        sure = rule.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
+        if sure or cosine < NOMINATED:
+            return rule
+        return weigh(_side(self.context, old, self.prepared), self.new, cosine, rule, self.model)
+
+
+def _side(context: Context, content: str, prepared: Prepared) -> Side:
+    reading = read(content)
+    return Side(reading, context.vocabulary.placed(reading.words, prepared.new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +152,13 @@ def _judge_by_rule(
     related: list[Related] = []
     updated: list[str] = []
     reason = "new"
+    weigher = Weigher.of(context, memory.content, prepared)
     for old, cosine in nominated:
         decision = compare(statement, parse(old.content, subjects=old.subjects, names=names))
+        if weigher is not None and cosine is not None:
+            decision = weigher.decide(old.content, cosine, decision)
         verdict = decision.verdict
+        near = cosine is None or cosine >= context.embedder.dedup_threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
@@ -130,7 +167,7 @@ def _judge_by_rule(
         if verdict is Verdict.UPDATED and not (updated and decision.names_no_target):
             reason = reason if updated else decision.reason
             updated.append(old.id)
-        elif verdict is Verdict.RELATED:
+        elif verdict is Verdict.RELATED and near:
             related.append(Related(old.id, decision.reason, review=False))
         elif verdict is Verdict.UNSURE and cosine is not None:
             related.append(Related(old.id, decision.reason, review=True))

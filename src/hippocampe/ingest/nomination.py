@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from heapq import nlargest
 
 from hippocampe.consolidation.decide import relation_of
+from hippocampe.consolidation.learnt import load_model
+from hippocampe.consolidation.weighing import NOMINATED
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -50,7 +52,7 @@ def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
 def _nearest(
     context: Context, change: UnitOfWork, memory: Memory, prepared: Prepared
 ) -> Mapping[str, float]:
-    """The cosines of the nearest memories above the embedder's threshold, by id."""
+    """The cosines of the nearest memories above the threshold, by id: lower for the learnt model."""
     where = Filter(
         space=memory.space,
         collections=(memory.collection,),
@@ -68,7 +70,8 @@ def _nearest(
         # Fall back to subjects and relations only.
         context.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    threshold = context.embedder.dedup_threshold
+    learnt = load_model().embedder == context.embedder.model
+    threshold = NOMINATED if learnt else context.embedder.dedup_threshold
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 

@@ -1,0 +1,404 @@
+"""Learn the weights of `hippocampe.consolidation.learnt` from records of what became of older statements.
+
+    python benchmarks/learn_decide.py FILE... --pairs PAIRS --output src/hippocampe/data/decide.npz --cache CACHE
+
+Files and labels are those of `benchmarks/updates.py`; those named `minimal…` hold pairs that differ by a word.
+Pairs of statements of different records are added as pairs to keep, because that is what a store is full of.
+A linear model and boosted trees are learnt on the same evidence, and their mean decides.
+
+Everything is measured on records whose topic the weights have not seen. The thresholds are the ones that miss
+least on natural records within the budgets of wrong merges below; minimal pairs count as a budget only.
+Needs scikit-learn (`benchmarks/requirements.txt`); the product does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+import common
+from hippocampe.consolidation.alignment import Alignment, align
+from hippocampe.consolidation.decide import Decision, Verdict, decide
+from hippocampe.consolidation.evidence import evidence
+from hippocampe.consolidation.learnt import (
+    LIMIT,
+    MERGING,
+    OUTCOMES,
+    Model,
+    Trees,
+    matrix,
+    to_arrays,
+)  # fmt: skip
+from hippocampe.consolidation.weighing import NOMINATED, conclude, likeliest, veto
+from hippocampe.embed.local import MODEL, LocalEmbedder
+from hippocampe.embed.word_space import WordVectors, is_literal, shipped, signature
+from hippocampe.engine.vocabulary import text_words
+from hippocampe.reading.statement import Reading, read
+from updates import Outcome, Record, figures, pairs, printed, records
+
+FOLDS: Final = 5
+WEIGHTS: Final = {"natural": 1.0, "minimal": 0.4, "sentences": 0.12, "apart": 0.35}
+"""Weight of one pair by where it is from."""
+APART: Final = 5
+"""Pairs with statements of other records, for each new statement."""
+ALIKE: Final = 0.93
+"""Statements of two records that are nearer than this may be one statement."""
+SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
+"""Budgets: the share of pairs to keep that may be merged, by where they are from."""
+REVIEW: Final = 0.15
+MARGINS: Final = (0.0, 0.05, 0.1, 0.15, 0.2)
+"""How much surer it must be of two long statements."""
+MERGING_OUTCOMES: Final = OUTCOMES[:MERGING]
+DEVELOPMENT: Final = ("fr", "en", "cross")
+CHOICES: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.93, 0.04), 2))
+REGULARISATION: Final = 0.003
+TREES: Final = {
+    "max_iter": 120, "learning_rate": 0.07, "max_leaf_nodes": 8, "min_samples_leaf": 15,
+    "l2_regularization": 5, "max_features": 0.3, "max_bins": 96, "early_stopping": False,
+    "random_state": 0,
+}  # fmt: skip
+RARE: Final = 0.003
+"""Evidence that is the same in all but this share of the pairs is left out."""
+
+
+@dataclass(slots=True)
+class Pair:
+    """An older statement and a new one, with what is known of them."""
+
+    old: str
+    new: str
+    truth: str
+    source: str
+    topic: str
+    record: int = -1
+    position: int = 0
+    aligned: Alignment = field(init=False)
+    told: dict[str, float] = field(init=False)
+    rule: Decision = field(init=False)
+
+
+class Vectors:
+    """Vectors of texts and of words, kept in a folder between runs."""
+
+    def __init__(self, texts: Sequence[str], cache: Path) -> None:
+        self.dense = dict(zip(texts, _embedded(texts, cache), strict=True))
+        spoken = sorted({w for text in texts for w in text_words(text) if not is_literal(w)})
+        space = shipped(MODEL)
+        assert space is not None
+        quantised = WordVectors.of(space.place(_embedded(spoken, cache)))
+        placed = quantised[np.arange(len(spoken))]
+        self.words = dict(zip(spoken, placed, strict=True))
+        self.width = placed.shape[1]
+
+    def of(self, text: str, reading: Reading) -> NDArray[np.float32]:
+        """Vectors of the content words of a statement, as the product finds them."""
+        known, nothing = set(text_words(text)), np.zeros(self.width, np.float32)
+        rows = [
+            nothing
+            if word not in known
+            else signature(word, self.width)
+            if is_literal(word)
+            else self.words[word]
+            for word in reading.words
+        ]
+        return np.array(rows, np.float32)
+
+
+def _embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
+    digest = hashlib.sha256("\0".join((MODEL, *texts)).encode()).hexdigest()[:16]
+    path = cache / f"{digest}.npy"
+    if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        np.save(path, LocalEmbedder().embed(list(texts)))
+    return np.load(path)
+
+
+def pairs_of(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
+    """Every older statement of a record with the new one."""
+    made: list[Pair] = []
+    for number, record in enumerate(found):
+        target = record.target
+        if target is None and record.label != "separate":
+            near = [vectors.dense[text] @ vectors.dense[record.after] for text in record.before]
+            target = int(np.argmax(near))
+        source = (
+            "minimal" if "minimal" in record.file else "natural" if record.topic else "sentences"
+        )
+        topic = record.topic or f"sentences {number // 40}"
+        for at, text in enumerate(record.before):
+            truth = record.label if target in (None, at) else "separate"
+            truth = "partial" if truth == "unsure" else truth
+            made.append(Pair(text, record.after, truth, source, topic, number, at))
+    return made
+
+
+def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
+    """New statements with the nearest older ones of other records, which stay beside them.
+
+    Two statements of the speaker are left out: they may conflict.
+    """
+    natural = [(n, r) for n, r in enumerate(found) if r.topic and "minimal" not in r.file]
+    old = [(n, text, read(text)) for n, record in natural for text in record.before]
+    dense = np.array([vectors.dense[text] for _, text, _ in old])
+    made: list[Pair] = []
+    for number, record in natural:
+        new = read(record.after)
+        cosines = dense @ vectors.dense[record.after]
+        taken = 0
+        for row in np.argsort(-cosines, kind="stable"):
+            owner, text, reading = old[row]
+            cosine = cosines[row]
+            if taken == APART or cosine < NOMINATED:
+                break
+            speaker = "first_person" in new.signs & reading.signs
+            if owner == number or text in record.before or cosine > ALIKE:
+                continue
+            if reading.language == new.language and not speaker:
+                made.append(Pair(text, record.after, "separate", "apart", record.topic))
+                taken += 1
+    return made
+
+
+def tell(found: Iterable[Pair], vectors: Vectors) -> None:
+    """Add the evidence and the rules' decision to each pair."""
+    for pair in found:
+        old, new = read(pair.old), read(pair.new)
+        ours, theirs = vectors.of(pair.old, old), vectors.of(pair.new, new)
+        pair.aligned = align(old, new, ours, theirs)
+        cosine = float(vectors.dense[pair.old] @ vectors.dense[pair.new])
+        pair.told = evidence(pair.aligned, cosine, ours, theirs)
+        pair.rule = decide(pair.new, pair.old)
+
+
+def learn(found: Sequence[Pair], values: NDArray[np.float32], names: Sequence[str]) -> Model:
+    """Fit both models on pairs, whose evidence is `values`, shape (pairs, names)."""
+    truth = np.array([OUTCOMES.index(pair.truth) for pair in found])
+    weight = np.array([WEIGHTS[pair.source] for pair in found])
+    mean, deviation = values.mean(axis=0), values.std(axis=0) + 1e-3
+    scaled = np.clip((values - mean) / deviation, -LIMIT, LIMIT)
+    linear = LogisticRegression(C=REGULARISATION, max_iter=300)
+    linear.fit(scaled, truth, sample_weight=weight)
+    boosted = HistGradientBoostingClassifier(**TREES)
+    boosted.fit(values, truth, sample_weight=weight)
+    return Model(
+        names=tuple(names),
+        mean=mean.astype(np.float32),
+        deviation=deviation.astype(np.float32),
+        weights=linear.coef_.astype(np.float32),
+        bias=linear.intercept_.astype(np.float32),
+        trees=_trees(boosted),
+        embedder=MODEL,
+        thresholds={},
+    )
+
+
+def _trees(boosted: HistGradientBoostingClassifier) -> Trees:
+    """The nodes of all trees in one table."""
+    nodes: list[tuple[int, float, int, int, float]] = []
+    roots: list[tuple[int, int]] = []
+    for step in boosted._predictors:
+        for outcome, tree in enumerate(step):
+            first = len(nodes)
+            roots.append((first, outcome))
+            for at, node in enumerate(tree.nodes):
+                leaf = bool(node["is_leaf"])
+                children = (at, at) if leaf else (int(node["left"]), int(node["right"]))
+                nodes.append(
+                    (
+                        0 if leaf else int(node["feature_idx"]),
+                        float("inf") if leaf else float(node["num_threshold"]),
+                        first + children[0],
+                        first + children[1],
+                        float(node["value"]) if leaf else 0.0,
+                    )
+                )
+    feature, threshold, left, right, value = zip(*nodes, strict=True)
+    return Trees(
+        feature=np.array(feature, np.int16),
+        threshold=np.array(threshold, np.float32),
+        children=np.array([right, left], np.int32),
+        value=np.array(value, np.float32),
+        roots=np.array([first for first, _ in roots], np.int32),
+        outcomes=np.array([outcome for _, outcome in roots], np.int8),
+        base=np.ravel(boosted._baseline_prediction).astype(np.float32),
+    )
+
+
+def folds_of(found: Sequence[Pair]) -> NDArray[np.int64]:
+    """The fold of each pair: folds share no topic and are of like size."""
+    sizes = Counter(pair.topic for pair in found if pair.source != "apart")
+    filled, fold = [0] * FOLDS, dict[str, int]()
+    for topic, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
+        fold[topic] = filled.index(min(filled))
+        filled[fold[topic]] += size
+    return np.array([fold[pair.topic] for pair in found])
+
+
+def unseen(
+    found: Sequence[Pair], values: NDArray[np.float32], names: Sequence[str]
+) -> NDArray[np.float32]:
+    """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes)."""
+    fold = folds_of(found)
+    shares = np.zeros((len(found), len(OUTCOMES)), np.float32)
+    for left in range(FOLDS):
+        taught = np.flatnonzero(fold != left)
+        model = learn([found[at] for at in taught], values[taught], names)
+        for at in np.flatnonzero(fold == left):
+            shares[at] = model.probabilities(found[at].told)
+    return shares
+
+
+def outcomes(
+    records_: Sequence[Record],
+    found: Sequence[Pair],
+    shares: NDArray[np.float32],
+    thresholds: Mapping[str, float],
+) -> list[Outcome]:
+    """What becomes of the records: the rules first, then the probabilities, as in the product."""
+    made: list[tuple[set[int], set[int], set[int]]] = [(set(), set(), set()) for _ in records_]
+    for pair, share in zip(found, shares, strict=True):
+        if pair.record < 0:
+            continue
+        decision = pair.rule
+        if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
+            if pair.told["cosine"] < NOMINATED:
+                continue
+            decision = conclude(pair.aligned, pair.told, share, decision, thresholds)
+        places = (Verdict.UPDATED, Verdict.REINFORCED, Verdict.UNSURE)
+        if decision.verdict in places:
+            made[pair.record][places.index(decision.verdict)].add(pair.position)
+    return [
+        Outcome(frozenset(r), frozenset(s), frozenset() if r or s else frozenset(u), "")
+        for r, s, u in made
+    ]
+
+
+def thresholds_of(
+    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32]
+) -> dict[str, float]:
+    """The thresholds that miss least within the budgets."""
+    left = [
+        at
+        for at, pair in enumerate(found)
+        if pair.rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+        and pair.told["cosine"] >= NOMINATED
+        and veto(pair.aligned, pair.told, pair.rule) is None
+    ]
+    kinds = np.array([MERGING_OUTCOMES.index(likeliest(shares[at])) for at in left])
+    mass = shares[left][:, :MERGING].sum(axis=1)
+    long = np.array([bool(found[at].told["long"]) for at in left])
+    merging = np.array([found[at].truth in MERGING_OUTCOMES for at in left])
+    wanted = np.array([found[at].truth for at in left])
+    natural = np.array([found[at].source == "natural" for at in left])
+    budgets = _budgets(records_, found, left)
+    best, chosen = float("inf"), None
+    for update, same, detail, margin in product(CHOICES, CHOICES, CHOICES, MARGINS):
+        limits = np.array([update, same, detail])[kinds] + margin * long
+        merged = mass >= limits
+        if any(len(np.unique(owner[merged[rows]])) > most for rows, owner, most in budgets):
+            continue
+        missed = natural & merging & ~merged
+        cost = sum(
+            share * (missed & (wanted == outcome)).sum() / (natural & (wanted == outcome)).sum()
+            for outcome, share in (("update", 1.0), ("same", 0.5), ("detail", 0.5))
+        )
+        if cost < best:
+            best, chosen = cost, (update, same, detail, margin)
+    if chosen is None:
+        raise SystemExit("no thresholds keep the budgets of wrong merges: lower the weights.")
+    return dict(zip(("update", "same", "detail", "long"), chosen, strict=True)) | {"review": REVIEW}
+
+
+def _budgets(
+    records_: Sequence[Record], found: Sequence[Pair], left: Sequence[int]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], float]]:
+    """Per source: rows among `left` to keep, the record of each, and how many may be merged."""
+    made: list[tuple[NDArray[np.int64], NDArray[np.int64], float]] = []
+    for source, share in (("natural", SEPARATE), ("minimal", MINIMAL), ("sentences", SENTENCES)):
+        rows = [
+            row
+            for row, at in enumerate(left)
+            if found[at].source == source and records_[found[at].record].label == "separate"
+        ]
+        owner = np.array([found[left[row]].record for row in rows], np.int64)
+        total = len({p.record for p in found if p.source == source and p.truth == "separate"})
+        made.append((np.array(rows, np.int64), owner, share * total))
+    rows = [row for row, at in enumerate(left) if found[at].source == "apart"]
+    texts = {
+        text: n for n, text in enumerate({pair.new for pair in found if pair.source == "apart"})
+    }
+    owner = np.array([texts[found[left[row]].new] for row in rows], np.int64)
+    made.append((np.array(rows, np.int64), owner, IN_STORE * len(texts)))
+    return made
+
+
+def report(
+    records_: Sequence[Record], made: Sequence[Outcome]
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Figures by file, of those named first together ("dev") and of all."""
+    parts: dict[str, list[int]] = defaultdict(list)
+    for at, record in enumerate(records_):
+        parts[record.file].append(at)
+        if record.file in DEVELOPMENT:
+            parts["+".join(DEVELOPMENT)].append(at)
+            parts[f"{'+'.join(DEVELOPMENT)} {record.style}"].append(at)
+    return {
+        name: figures([records_[at] for at in rows], [made[at] for at in rows])
+        for name, rows in parts.items()
+    }
+
+
+def main() -> None:
+    """Learn, measure on unseen topics, print and store."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--pairs", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    options = parser.parse_args()
+    known = [record for path in options.files for record in records(path)]
+    known += pairs(options.pairs)[::2]
+    texts = sorted({text for record in known for text in (*record.before, record.after)})
+    vectors = Vectors(texts, options.cache)
+    found = pairs_of(known, vectors) + pairs_apart(known, vectors)
+    tell(found, vectors)
+    names = list(found[0].told)
+    values = matrix([pair.told for pair in found], names)
+    told = (values != np.median(values, axis=0)).mean(axis=0) > RARE
+    names = [name for name, kept in zip(names, told, strict=True) if kept]
+    values = values[:, told]
+    shares = unseen(found, values, names)
+    thresholds = thresholds_of(known, found, shares)
+    measured = report(known, outcomes(known, found, shares, thresholds))
+    model = replace(learn(found, values, names), thresholds=thresholds)
+    provenance = {
+        "program": "benchmarks/learn_decide.py",
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "scikit-learn": sklearn.__version__,
+        "pairs": dict(Counter(pair.source for pair in found)),
+        "cross_validated": measured,
+    }
+    np.savez_compressed(options.output, **to_arrays(model, provenance))
+    common.save(options.out, "learn_decide", {"thresholds": thresholds, "unseen": measured})
+    for title, each in measured.items():
+        printed(title, each)
+    print(json.dumps(thresholds), len(names), "kinds of evidence")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,337 @@
+"""What an alignment tells, as named numbers: the evidence of the learnt decision.
+
+Each function adds one group. Every number is explainable by itself: how much of the old statement is said
+again, which values conflict, what the new statement says of change, whether both speak of the same person.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from hippocampe.consolidation.alignment import HIT, Alignment, Floats
+from hippocampe.reading.lexis import SIGNS
+from hippocampe.reading.statement import PREDICATES, SUBJECTS, Reading
+from hippocampe.reading.values import KINDS
+
+Evidence = dict[str, float]
+_MOODS: Final = (
+    "negation", "conditional", "future", "imperfect", "first_person", "second_person", "listing",
+)  # fmt: skip
+_TOLD: Final = (*SIGNS, *_MOODS)
+_CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
+_LONG: Final = 14
+_MOST: Final = 16
+
+
+def evidence(alignment: Alignment, cosine: float, old: Floats, new: Floats) -> Evidence:
+    """The evidence for what the new statement is to the old one, by name.
+
+    Args:
+        alignment: The two statements, aligned.
+        cosine: The cosine of the two statements.
+        old: The vectors of the content words of the old statement, shape (words, width).
+        new: Of the new one.
+    """
+    found: Evidence = {"cosine": cosine}
+    _add_coverage(found, alignment, old, new)
+    _add_order(found, alignment)
+    _add_values(found, alignment)
+    _add_names(found, alignment)
+    _add_persons(found, alignment)
+    _add_signs(found, alignment)
+    _add_structure(found, alignment)
+    _add_contrasts(found, alignment)
+    return found
+
+
+def _add_coverage(found: Evidence, aligned: Alignment, old: Floats, new: Floats) -> None:
+    best_old, best_new = aligned.best_old, aligned.best_new
+    found["covered_old"] = float(best_old.mean())
+    found["covered_new"] = float(best_new.mean())
+    found["least_old"] = float(best_old.min())
+    found["least_new"] = float(best_new.min())
+    found["covered_most"] = max(found["covered_old"], found["covered_new"])
+    found["covered_gap"] = found["covered_old"] - found["covered_new"]
+    found["open_old"] = len(aligned.open_old)
+    found["open_new"] = len(aligned.open_new)
+    found["length_old"] = min(len(best_old), _MOST)
+    found["length_new"] = min(len(best_new), _MOST)
+    found["longer"] = math.log((len(best_new) + 1) / (len(best_old) + 1))
+    rest_old, rest_new = _sum(old, aligned.open_old), _sum(new, aligned.open_new)
+    all_old, all_new = _sum(old, range(len(old))), _sum(new, range(len(new)))
+    found["rest_cosine"] = float(rest_old @ rest_new)
+    found["rest_new_old"] = float(rest_new @ all_old)
+    found["rest_old_new"] = float(rest_old @ all_new)
+    found["bag_cosine"] = float(all_old @ all_new)
+    for side, reading, best in (
+        ("old", aligned.old, best_old),
+        ("new", aligned.new, best_new),
+    ):
+        head = [row for row, at in enumerate(reading.content) if at < reading.verb]
+        tail = [row for row, at in enumerate(reading.content) if at >= reading.verb]
+        found[f"head_{side}"] = float(best[head].mean()) if head else -0.1
+        found[f"tail_{side}"] = float(best[tail].mean()) if tail else -0.1
+        found[f"head_open_{side}"] = float((best[head] < HIT).sum())
+        found[f"tail_open_{side}"] = float((best[tail] < HIT).sum())
+        found[f"head_least_{side}"] = float(best[head].min()) if head else 1.0
+        found[f"tail_least_{side}"] = float(best[tail].min()) if tail else 1.0
+        found[f"first_{side}"] = float(best[0])
+        found[f"last_{side}"] = float(best[-1])
+
+
+def _sum(vectors: Floats, rows: Iterable[int]) -> Floats:
+    total = vectors[list(rows)].sum(axis=0)
+    return total / max(float(np.linalg.norm(total)), 1e-6)
+
+
+def _add_order(found: Evidence, aligned: Alignment) -> None:
+    ours = [token.stem for token in aligned.old.tokens]
+    theirs = [token.stem for token in aligned.new.tokens]
+    common = _common_subsequence(ours, theirs)
+    found["in_order_old"] = common / max(len(ours), 1)
+    found["in_order_new"] = common / max(len(theirs), 1)
+    start = _common_start(ours, theirs)
+    end = _common_start(ours[start:][::-1], theirs[start:][::-1])
+    gone, came = len(ours) - start - end, len(theirs) - start - end
+    found["prefix"] = start / max(len(ours), 1)
+    found["suffix"] = end / max(len(ours), 1)
+    found["middle_old"] = min(gone, 8)
+    found["middle_new"] = min(came, 8)
+    found["one_substituted"] = float(gone == came == 1)
+    found["identical"] = float(gone == came == 0)
+    found["only_added"] = float(not gone and came > 0)
+    found["only_removed"] = float(gone > 0 and not came)
+    old = Counter(aligned.old.tokens[at].stem for at in aligned.old.content)
+    new = Counter(aligned.new.tokens[at].stem for at in aligned.new.content)
+    found["jaccard"] = (old & new).total() / max((old | new).total(), 1)
+    found["reordered"] = float(old == new and ours != theirs)
+    found["long"] = float(min(len(ours), len(theirs)) > _LONG)
+    pairs = set(pairwise(ours)) & set(pairwise(theirs))
+    found["word_pairs"] = len(pairs) / max(len(ours) - 1, 1)
+
+
+def _common_start(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    same = 0
+    for one, other in zip(ours, theirs, strict=False):
+        if one != other:
+            break
+        same += 1
+    return same
+
+
+def _common_subsequence(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    before = [0] * (len(theirs) + 1)
+    for one in ours:
+        row = [0]
+        for at, other in enumerate(theirs):
+            row.append(before[at] + 1 if one == other else max(before[at + 1], row[at]))
+        before = row
+    return before[-1]
+
+
+def _add_values(found: Evidence, aligned: Alignment) -> None:
+    ours, theirs = _values(aligned.old), _values(aligned.new)
+    conflicts = same = 0
+    for kind in KINDS:
+        one, other = ours.get(kind, set()), theirs.get(kind, set())
+        conflict = bool(one - other) and bool(other - one)
+        conflicts += conflict
+        same += len(one & other)
+        found[f"other_{kind}"] = float(conflict)
+    found["value_conflicts"] = conflicts
+    found["values_same"] = same
+    found["values_new"] = sum(bool(theirs.get(kind)) and not ours.get(kind) for kind in KINDS)
+    found["values_gone"] = sum(bool(ours.get(kind)) and not theirs.get(kind) for kind in KINDS)
+    one = {unit for _, unit in ours.get("number", set()) - theirs.get("number", set())}
+    other = {unit for _, unit in theirs.get("number", set()) - ours.get("number", set())}
+    found["values_old"] = sum(token.kind != "word" for token in aligned.old.tokens)
+    found["same_unit"] = float(bool((one & other) - {""}))
+    found["other_unit"] = float(bool(one) and bool(other) and not one & other)
+    only_old = all(_kind(aligned.old, row) != "word" for row in aligned.open_old)
+    only_new = all(_kind(aligned.new, row) != "word" for row in aligned.open_new)
+    found["only_value_old"] = float(conflicts > 0 and only_old)
+    found["only_value"] = float(conflicts > 0 and only_old and only_new)
+
+
+def _kind(reading: Reading, row: int) -> str:
+    return reading.tokens[reading.content[row]].kind
+
+
+def _values(reading: Reading) -> dict[str, set[tuple[str, str]]]:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for token in reading.tokens:
+        if token.kind != "word":
+            unit = token.unit if token.kind == "number" else ""
+            found.setdefault(token.kind, set()).add((token.value, unit))
+    return found
+
+
+def _add_names(found: Evidence, aligned: Alignment) -> None:
+    old, new = aligned.old, aligned.new
+    norms_old = {token.norm for token in old.tokens}
+    norms_new = {token.norm for token in new.tokens}
+    gone, came = _names(old) - norms_new, _names(new) - norms_old
+    found["names_shared"] = len(old.names & norms_new | new.names & norms_old)
+    found["names_gone"] = len(gone)
+    found["names_came"] = len(came)
+    found["other_name"] = float(bool(gone) and bool(came))
+    head_old = {t.norm for t in old.tokens[: max(old.verb, 1)] if t.name}
+    head_new = {t.norm for t in new.tokens[: max(new.verb, 1)] if t.name}
+    found["head_name_gone"] = float(bool(head_old & gone))
+    found["head_name_came"] = float(bool(head_new & came))
+    found["head_name_same"] = float(bool(head_old & head_new))
+    found["head_name_other"] = float(bool(head_old) and bool(head_new) and not head_old & head_new)
+    found["tail_name_other"] = float(bool(gone - head_old) and bool(came))
+
+
+def _names(reading: Reading) -> set[str]:
+    """The names, without a capital that may only open the sentence before a verb or a noun."""
+    return {
+        token.norm
+        for at, token in enumerate(reading.tokens)
+        if token.name
+        and not (token.opens and at + 1 < len(reading.tokens) and _common(reading, at))
+    }
+
+
+def _common(reading: Reading, at: int) -> bool:
+    """Whether what follows a capital at the start makes a common word of it ("Réunion à", "Rent is")."""
+    following = reading.tokens[at + 1]
+    return bool(following.roles & {"of", "at", "definite", "indefinite"}) and following.norm != "'s"
+
+
+def _add_persons(found: Evidence, aligned: Alignment) -> None:
+    old, new = aligned.old, aligned.new
+    first_old, first_new = "first_person" in old.signs, "first_person" in new.signs
+    found["first_both"] = float(first_old and first_new)
+    found["first_one"] = float(first_old != first_new)
+    found["user_both"] = float(old.subject == new.subject == "speaker")
+    found["kin_shared"] = len(old.kin & new.kin)
+    found["kin_gone"] = len(old.kin - new.kin)
+    found["kin_came"] = len(new.kin - old.kin)
+    found["kin_other"] = float(bool(old.kin - new.kin) and bool(new.kin - old.kin))
+    head_old = {token.kin for token in old.tokens[: old.verb] if token.kin}
+    head_new = {token.kin for token in new.tokens[: new.verb] if token.kin}
+    found["head_kin_came"] = float(bool(head_new - old.kin))
+    found["head_kin_gone"] = float(bool(head_old - new.kin))
+    found["speaker_kin"] = float(
+        (old.subject == "speaker" and bool(head_new - old.kin))
+        or (new.subject == "speaker" and bool(head_old - new.kin))
+    )
+    third = {t.norm for t in new.tokens if "third_person" in t.roles}
+    found["pronoun_came"] = float(bool(third - {t.norm for t in old.tokens}))
+
+
+def _add_signs(found: Evidence, aligned: Alignment) -> None:
+    old, new = aligned.old, aligned.new
+    for sign in _TOLD:
+        found[f"new_{sign}"] = float(sign in new.signs)
+        found[f"old_{sign}"] = float(sign in old.signs)
+        found[f"came_{sign}"] = float(sign in new.signs and sign not in old.signs)
+    apart = {"also", "possible", "reported", "past", "conditional"}
+    found["apart_cosine"] = found["cosine"] * bool(apart & new.signs)
+    found["change_cosine"] = found["cosine"] * bool(_CHANGE & new.signs)
+    denied = {"negation", "no_longer"}
+    found["other_polarity"] = float(bool(denied & old.signs) != bool(denied & new.signs))
+    found["changes"] = len(old.before & new.after - old.after)
+    strong = bool(new.signs & _CHANGE)
+    found["change_covered"] = found["covered_old"] * strong
+    found["change_head"] = float(found["head_open_old"] == 0) * strong
+    found["asked"] = float(new.question)
+    found["exclaimed"] = float("!" in new.text)
+    found["labelled"] = float(":" in new.text or "=" in new.text)
+    found["lower_case"] = float(new.text[:1].islower())
+
+
+def _add_structure(found: Evidence, aligned: Alignment) -> None:
+    old, new = aligned.old, aligned.new
+    for subject in SUBJECTS:
+        found[f"old_subject_{subject}"] = float(old.subject == subject)
+        found[f"new_subject_{subject}"] = float(new.subject == subject)
+    for predicate in PREDICATES:
+        found[f"old_verb_{predicate}"] = float(old.predicate == predicate)
+        found[f"new_verb_{predicate}"] = float(new.predicate == predicate)
+    found["same_subject"] = float(old.subject == new.subject)
+    found["same_predicate"] = float(old.predicate == new.predicate)
+    found["same_verb"] = float(_verb(old) == _verb(new) != "")
+    found["verbs_shared"] = float(bool(old.verbs & new.verbs))
+    found["verbs_differ"] = float(bool(old.verbs) and bool(new.verbs) and not old.verbs & new.verbs)
+    found["speaker_to_own"] = float(old.subject == "speaker" and new.subject == "own")
+    found["own_to_speaker"] = float(old.subject == "own" and new.subject == "speaker")
+    shared: Counter[str] = Counter()
+    for row, at in enumerate(old.content):
+        if aligned.best_old[row] >= HIT and old.tokens[at].kind == "word":
+            other = new.content[int(aligned.similarity[row].argmax())]
+            shared[f"new_{new.determiners[other]}"] += 1
+            shared[f"old_{old.determiners[at]}"] += 1
+    for side in ("old", "new"):
+        for determiner in ("definite", "own", "indefinite"):
+            found[f"shared_{determiner}_{side}"] = shared[f"{side}_{determiner}"]
+    _add_roles(found, aligned)
+    for link in ("of", "be", "at"):
+        found[f"open_{link}_old"] = sum(old.links[old.content[r]] == link for r in aligned.open_old)
+        found[f"open_{link}_new"] = sum(new.links[new.content[r]] == link for r in aligned.open_new)
+    found["last_open"] = float(aligned.open_old == (len(old.content) - 1,))
+
+
+def _add_roles(found: Evidence, aligned: Alignment) -> None:
+    """Who did what: how the words of both change their place in the sentence."""
+    old, new = aligned.old, aligned.new
+    moves: Counter[str] = Counter()
+    named: Counter[str] = Counter()
+    for row, at in enumerate(old.content):
+        if aligned.best_old[row] < HIT:
+            continue
+        other = new.content[int(aligned.similarity[row].argmax())]
+        before, after = _role(old, at), _role(new, other)
+        moves[f"{before}_{after}"] += 1
+        if old.tokens[at].name or new.tokens[other].name:
+            named[f"{before}_{after}"] += 1
+    for before in _ROLES:
+        for after in _ROLES:
+            found[f"moved_{before}_{after}"] = moves[f"{before}_{after}"]
+            found[f"name_{before}_{after}"] = float(named[f"{before}_{after}"] > 0)
+
+
+_ROLES: Final = ("head", "owner", "tail")
+
+
+def _role(reading: Reading, at: int) -> str:
+    """Whether a word is the subject, an owner ("of X", "X's"), or part of what is said."""
+    following = reading.tokens[at + 1].norm if at + 1 < len(reading.tokens) else ""
+    if following == "'s" or reading.links[at] == "of":
+        return "owner"
+    return "head" if at < reading.verb else "tail"
+
+
+def _verb(reading: Reading) -> str:
+    return reading.tokens[reading.verb].stem if reading.verb < len(reading.tokens) else ""
+
+
+def _add_contrasts(found: Evidence, aligned: Alignment) -> None:
+    old, new = aligned.old, aligned.new
+    where: Counter[str] = Counter()
+    for contrast in aligned.contrasts:
+        heads = (contrast.old < old.verb) + (contrast.new < new.verb)
+        where[("tail", "cross", "head")[heads]] += 1
+        where[old.links[contrast.old] or "free"] += 1
+    count = len(aligned.contrasts)
+    found["contrasts"] = count
+    found["contrast_cosine"] = max((each.cosine for each in aligned.contrasts), default=0.0)
+    for name in ("head", "tail", "cross", "of", "at", "be"):
+        found[f"contrast_{name}"] = where[name]
+    words_old = sum(_kind(old, row) == "word" for row in aligned.open_old)
+    words_new = sum(_kind(new, row) == "word" for row in aligned.open_new)
+    found["free_old"] = words_old - count
+    found["free_new"] = words_new - count
+    slots = count + found["value_conflicts"]
+    found["slots"] = slots
+    found["one_slot"] = float(slots == 1 and words_old <= count)
+    head = where["head"] + where["of"]
+    found["two_slots"] = float(head > 0 and (found["value_conflicts"] > 0 or where["tail"] > 0))

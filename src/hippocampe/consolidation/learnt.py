@@ -1,0 +1,163 @@
+"""The learnt model of the decision: from evidence to the probability of each outcome.
+
+The mean of a linear model and of boosted trees, both over the same named numbers, learnt by
+`benchmarks/learn_decide.py`. It holds for the word vectors and cosines of one embedder only.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+OUTCOMES: Final = ("update", "same", "detail", "partial", "separate")
+"""What the new statement is to the old one; the first three take its place."""
+MERGING: Final = 3
+"""How many of `OUTCOMES` merge the two."""
+LIMIT: Final = 6.0
+"""Evidence is clipped at this many deviations in the linear model."""
+_DEEPEST: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Boosted trees: the nodes of all of them in one table.
+
+    Attributes:
+        feature: Shape (nodes,): the number that a node asks for; 0 at a leaf.
+        threshold: Shape (nodes,): up to which one goes left; infinite at a leaf.
+        children: Shape (2, nodes): the right and the left child; a leaf is its own.
+        value: Shape (nodes,): what a leaf adds.
+        roots: Shape (trees,).
+        outcomes: Shape (trees,): the outcome that a tree adds to.
+        base: Shape (outcomes,): where the sums start.
+    """
+
+    feature: NDArray[np.integer[Any]]
+    threshold: Floats
+    children: NDArray[np.integer[Any]]
+    value: Floats
+    roots: NDArray[np.integer[Any]]
+    outcomes: NDArray[np.integer[Any]]
+    base: Floats
+
+    def logits(self, evidence: Floats) -> Floats:
+        """The sums of the leaves that one vector of evidence reaches, shape (outcomes,)."""
+        at = self.roots
+        for _ in range(_DEEPEST):
+            left = (evidence[self.feature[at]] <= self.threshold[at]).astype(np.int8)
+            reached = self.children[left, at]
+            if np.array_equal(reached, at):
+                break
+            at = reached
+        added = np.bincount(self.outcomes, self.value[at], len(self.base))
+        return (self.base + added).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Learnt weights and thresholds.
+
+    Attributes:
+        names: The evidence it reads, in order.
+        mean: Shape (evidence,): mean in the training data.
+        deviation: Shape (evidence,): deviation in the training data.
+        weights: Shape (outcomes, evidence), of the linear model.
+        bias: Shape (outcomes,).
+        trees: The boosted trees.
+        embedder: Id of the embedder whose vectors it was learnt with.
+        thresholds: The least probability of a merge, by the likeliest merging outcome; "long" is
+            added for two long statements; from "review" on, a pair is listed for review.
+    """
+
+    names: tuple[str, ...]
+    mean: Floats
+    deviation: Floats
+    weights: Floats
+    bias: Floats
+    trees: Trees
+    embedder: str
+    thresholds: Mapping[str, float]
+
+    def probabilities(self, evidence: Mapping[str, float]) -> Floats:
+        """The probability of each of `OUTCOMES`."""
+        values = np.array([evidence[name] for name in self.names], np.float32)
+        scaled = np.clip((values - self.mean) / self.deviation, -LIMIT, LIMIT)
+        linear = (self.weights @ scaled + self.bias).astype(np.float32)
+        shares = (_softmax(linear) + _softmax(self.trees.logits(values))) / 2
+        return shares.astype(np.float32)
+
+
+def _softmax(logits: Floats) -> Floats:
+    powers = np.exp(logits - logits.max())
+    return (powers / powers.sum()).astype(np.float32)
+
+
+@functools.cache
+def load_model() -> Model:
+    """The shipped model."""
+    source = resources.files("hippocampe") / "data" / "decide.npz"
+    with source.open("rb") as file, np.load(file) as held:
+        arrays = {name: held[name] for name in held.files}
+    return from_arrays(arrays)
+
+
+def from_arrays(held: Mapping[str, NDArray[Any]]) -> Model:
+    """The model that `to_arrays` gave."""
+    about = json.loads(bytes(held["about"]).decode())
+    return Model(
+        names=tuple(about["names"]),
+        mean=held["mean"],
+        deviation=held["deviation"],
+        weights=held["weights"],
+        bias=held["bias"],
+        trees=Trees(
+            feature=held["feature"],
+            threshold=held["threshold"],
+            children=held["children"],
+            value=held["value"],
+            roots=held["roots"],
+            outcomes=held["outcomes"],
+            base=held["base"],
+        ),
+        embedder=about["embedder"],
+        thresholds=about["thresholds"],
+    )
+
+
+def to_arrays(model: Model, provenance: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """A model as arrays to store, with how it was learnt."""
+    about = {
+        "provenance": provenance,
+        "embedder": model.embedder,
+        "thresholds": dict(model.thresholds),
+        "names": model.names,
+    }
+    text = json.dumps(about, ensure_ascii=False).encode()
+    trees = model.trees
+    return {
+        "about": np.frombuffer(text, np.uint8),
+        "mean": model.mean,
+        "deviation": model.deviation,
+        "weights": model.weights,
+        "bias": model.bias,
+        "feature": trees.feature,
+        "threshold": trees.threshold,
+        "children": trees.children,
+        "value": trees.value,
+        "roots": trees.roots,
+        "outcomes": trees.outcomes,
+        "base": trees.base,
+    }
+
+
+def matrix(evidence: Sequence[Mapping[str, float]], names: Sequence[str]) -> Floats:
+    """Evidence as rows, shape (pairs, names)."""
+    return np.array([[each[name] for name in names] for each in evidence], np.float32)

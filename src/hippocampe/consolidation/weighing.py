@@ -1,0 +1,130 @@
+"""Weigh what no sure rule decides: the learnt decision over the evidence of two aligned statements.
+
+What would be wrong to merge however likely it looks (a doubt, a question, another owner, swapped roles,
+one verb or modifier for another) is listed for review instead, and so is every pair that may well belong
+together: nothing is lost by a review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hippocampe.consolidation.alignment import Alignment, Floats, align
+from hippocampe.consolidation.decide import Decision, Verdict
+from hippocampe.consolidation.evidence import evidence
+from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Model
+from hippocampe.reading.statement import Reading
+
+NOMINATED: Final = 0.35
+"""The least cosine of two statements that the model weighs."""
+_SHOWN_WORDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A statement to weigh: its reading and the vectors of its content words, shape (words, width)."""
+
+    reading: Reading
+    vectors: Floats
+
+
+def weigh(old: Side, new: Side, cosine: float, rule: Decision, model: Model) -> Decision:
+    """Decide what a new statement is to an old one that no sure rule tells apart.
+
+    Args:
+        old: The old statement.
+        new: The new one.
+        cosine: The cosine of the two.
+        rule: What the rules say: no merge.
+        model: The learnt weights.
+    """
+    aligned = align(old.reading, new.reading, old.vectors, new.vectors)
+    told = evidence(aligned, cosine, old.vectors, new.vectors)
+    return conclude(aligned, told, model.probabilities(told), rule, model.thresholds)
+
+
+def conclude(
+    aligned: Alignment,
+    told: Mapping[str, float],
+    shares: Floats,
+    rule: Decision,
+    thresholds: Mapping[str, float],
+) -> Decision:
+    """Decide from the probabilities of the outcomes.
+
+    Args:
+        aligned: The two statements, aligned.
+        told: Their evidence.
+        shares: The probability of each of `OUTCOMES`.
+        rule: What the rules say: no merge.
+        thresholds: As in `Model`.
+    """
+    merge = float(shares[:MERGING].sum())
+    if merge < thresholds["review"]:
+        return Decision(_apart(rule), rule.rule, rule.reason)
+    outcome = likeliest(shares)
+    why = veto(aligned, told, rule)
+    if why is None and merge >= _threshold(outcome, told, thresholds):
+        verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
+        return Decision(verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}")
+    reason = f"{why or f'perhaps {outcome}, {merge:.0%}'}: {contrast_of(aligned)}"
+    return Decision(Verdict.UNSURE, "weighed", reason)
+
+
+def _apart(rule: Decision) -> Verdict:
+    """What remains of the rules' verdict when the model sees no merge: alike is not enough to ask."""
+    return Verdict.RELATED if rule.verdict is Verdict.UNSURE else rule.verdict
+
+
+def likeliest(shares: Floats) -> str:
+    """The likeliest merging outcome; "same" only if it has most of them, because it drops words."""
+    best = int(shares[:MERGING].argmax())
+    if OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2:
+        return "update"
+    return OUTCOMES[best]
+
+
+def _threshold(outcome: str, told: Mapping[str, float], thresholds: Mapping[str, float]) -> float:
+    return thresholds[outcome] + thresholds["long"] * told["long"]
+
+
+def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str | None:
+    """Why two statements must not be merged, or None."""
+    if rule.reason.startswith("roles swapped"):
+        return "roles swapped"
+    if rule.change == "perhaps":
+        return rule.reason
+    if told["asked"] and not aligned.old.question:
+        return "a question"
+    came = aligned.new.signs - aligned.old.signs
+    if "doubt" in came:
+        return "a doubt"
+    if "unfulfilled" in came:
+        return "not done"
+    if "partly" in came:
+        return "in part"
+    if told["speaker_kin"]:
+        return "another owner"
+    if told["one_substituted"] and (
+        told["contrast_of"] or (told["verbs_differ"] and not told["open_be_old"])
+    ):
+        return "one word for another"
+    forgets = told["names_gone"] > told["head_name_gone"] and not told["names_came"]
+    if forgets and told["value_conflicts"]:
+        return "in part"
+    return None
+
+
+def contrast_of(aligned: Alignment) -> str:
+    """What the new statement leaves out and what it brings, to show: "22 → 29"."""
+    old, new = aligned.old, aligned.new
+    gone = [old.tokens[old.content[row]].shown for row in aligned.open_old]
+    came = [new.tokens[new.content[row]].shown for row in aligned.open_new]
+    return f"{_shown(gone)} → {_shown(came)}"
+
+
+def _shown(words: list[str]) -> str:
+    more = "…" if len(words) > _SHOWN_WORDS else ""
+    return (" ".join(words[:_SHOWN_WORDS]) + more) or "–"

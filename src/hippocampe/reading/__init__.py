@@ -1,0 +1,1 @@
+"""Read a statement: its values, persons, verb and signs of change. Pure."""
