@@ -3,6 +3,7 @@ const MOVING_EDGES = 1500;
 const STILL_EDGES = 40000;
 const STILL_MS = 160;
 const LABELS = 60;
+const MANY = 1500;
 const REDUCED_MS = 2000;
 
 export class View {
@@ -52,6 +53,8 @@ export class View {
     if (this.reduced && !done && this.places && now - this.arrived < REDUCED_MS) return;
     this.glide = this.places && !done && !this.reduced ? { from: this.places.slice(), to: places, at: now, ms: Math.min(400, Math.max(16, now - this.arrived)) } : null;
     this.arrived = now;
+    // The last picture is drawn whole at once, with its labels.
+    if (done) this.movedAt = 0;
     if (!this.glide) this.places = places;
     if (this.fitted) this.frame();
     this.again(!done);
@@ -189,7 +192,7 @@ export class View {
   nodes(c, ink, moving) {
     const { places, scale, x, y, width, height, data, subject } = this;
     const size = Math.max(0.45, Math.min(2.2, Math.sqrt(scale)));
-    const round = size * 2.6 > 2.2 && !(moving && this.count > 1500);
+    const round = this.count <= MANY || (size * 2.6 > 2.2 && !moving);
     const dots = new Path2D();
     const squares = new Path2D();
     const rings = new Path2D();
