@@ -168,6 +168,14 @@ def test_server_load(results: Path) -> None:
     assert "library alone" in run("report", None, out)["printed"]
 
 
+def test_hook(results: Path) -> None:
+    out = results / "hook.json"
+    figures = run("hook", out, "--size", 60, "--turns", 30, "--runs", 2)["results"]
+    assert figures["prompts_given_something"] <= figures["hook_ms"]["count"] == 2
+    assert 0 < figures["interpreter_ms"]["min"] < figures["hook_ms"]["p50"]
+    assert "interpreter that does nothing" in run("report", None, out)["printed"]
+
+
 def test_bulk(results: Path) -> None:
     report = run("bulk", results / "bulk.json", "--messages", 30, "--memories", 20)
     found = report["results"]
