@@ -47,6 +47,7 @@ from hippocampe.language.traits import traits
 from hippocampe.retrieval import fusion, scoring, signals
 from hippocampe.retrieval.candidates import DEPTH, NEIGHBOURS_OF_BEST
 from hippocampe.retrieval.late_interaction import Texts
+from hippocampe.retrieval.measured import MAX_CANDIDATES, CandidateFeatures, QueryFeatures
 from hippocampe.retrieval.scoring import (
     FORMS,
     WEIGHT_KINDS,
@@ -195,7 +196,7 @@ class Scope:
         best = [int(row) for row in fusion.fuse(rankings, {})[:NEIGHBOURS_OF_BEST]]
         near = [self.beside(row, step) for row in best for step in (-1, 1)]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
-        return [int(row) for row in fusion.fuse(rankings, {})[: signals.MAX_CANDIDATES]]
+        return [int(row) for row in fusion.fuse(rankings, {})[:MAX_CANDIDATES]]
 
 
 def ndcg(right: Sequence[bool], answers: int) -> float:
@@ -309,7 +310,7 @@ def measure(
     shown = np.sort(bm25)[-DEPTH:].min()
     day = moment(question.row.get("date"))
     window = parse_window(question.asked, now=day, timezone="Europe/Paris") if day else None
-    query = signals.QueryFeatures(
+    query = QueryFeatures(
         question.words,
         known.vectors[np.array(asked)],
         signals.rarity(counts, len(scope.dense)),
@@ -320,7 +321,7 @@ def measure(
     same = {known.ids[other]: known.ids[name] for other, name in question.same.items()}
     ids = [known.ids[word] for row in listed for word in scope.words[row]]
     texts = Texts(np.array([same.get(id, id) for id in ids], np.int64), np.cumsum([0, *lengths]))
-    candidates = signals.CandidateFeatures(
+    candidates = CandidateFeatures(
         dense=dense[rows],
         window=scope.window[rows] @ vector,
         bm25=np.where(bm25[rows] >= shown, bm25[rows], 0.0),

@@ -7,7 +7,8 @@ from hippocampe.embed.word_space import WordVectors
 from hippocampe.language import questions
 from hippocampe.retrieval import fusion, scoring, signals
 from hippocampe.retrieval.late_interaction import Texts
-from hippocampe.retrieval.signals import SIGNALS, CandidateFeatures, QueryFeatures
+from hippocampe.retrieval.measured import CandidateFeatures, QueryFeatures
+from hippocampe.retrieval.signals import SIGNALS
 
 VECTORS = np.eye(6, dtype=np.float32)
 

@@ -1,4 +1,4 @@
-"""Detect what a text contains: a question, a quantity, a date, a place."""
+"""Detect what a text contains: a question, a quantity, a date, a place, its speaker, kinds of value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.person import is_about_speaker
 from hippocampe.language.questions import is_question
 from hippocampe.language.text import fold
+from hippocampe.language.values import values_stated
 
 
 def _date_pattern() -> re.Pattern[str]:
@@ -30,6 +32,11 @@ def _place_pattern() -> re.Pattern[str]:
     articles, places = "|".join(data["place_articles"]), "|".join(data["places"])
     return re.compile(rf"\b(?:{before}) (?:{articles})?[A-ZÀ-Ý]|\b(?:{places})\b")
 
+
+QUESTION, NUMBER, DATE, PLACE, OF_SPEAKER = 1, 2, 4, 8, 16
+"""The bits of `traits`."""
+VALUES: Final = 5
+"""The place of the first bit of the kinds of value."""
 
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('quantities')))})\b")
@@ -53,6 +60,7 @@ def has_place(text: str) -> bool:
 
 
 def traits(text: str) -> int:
-    """Return the traits of `text` as bits: 1 question, 2 quantity, 4 time, 8 place."""
-    tests = (is_question, has_number, has_date, has_place)
-    return sum(test(text) << bit for bit, test in enumerate(tests))
+    """Return the traits of `text` as bits: `QUESTION` to `OF_SPEAKER`, then its `values_stated`."""
+    tests = (is_question, has_number, has_date, has_place, is_about_speaker)
+    found = sum(test(text) << bit for bit, test in enumerate(tests))
+    return found | values_stated(text) << VALUES

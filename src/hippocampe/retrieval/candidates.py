@@ -9,7 +9,8 @@ from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine.context import Context
 from hippocampe.index.documents import fold_subjects
 from hippocampe.protocols import Hit
-from hippocampe.retrieval import fusion, signals
+from hippocampe.retrieval import fusion
+from hippocampe.retrieval.measured import MAX_CANDIDATES
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import associations, conversations, memories, schema
@@ -101,7 +102,7 @@ def fuse(
         )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
-    return fusion.fuse(hits.rankings, weights)[: max(signals.MAX_CANDIDATES, request.limit)]
+    return fusion.fuse(hits.rankings, weights)[: max(MAX_CANDIDATES, request.limit)]
 
 
 def _of_memories(
@@ -115,7 +116,7 @@ def _of_memories(
     rows = memories.get(connection, request.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], request, now)]}
     collections = request.kinds()["memory"]
-    if len(hits.kinds) >= signals.MAX_CANDIDATES or request.filter(collections, now).narrowed:
+    if len(hits.kinds) >= MAX_CANDIDATES or request.filter(collections, now).narrowed:
         # The weight of metadata is too small to matter when the searches fill the list; and for a
         # narrow filter the store would scan the whole space, while a search does not.
         return found
