@@ -13,6 +13,7 @@ from hippocampe.retrieval import fusion
 from hippocampe.retrieval.measured import MAX_CANDIDATES
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
+from hippocampe.retrieval.signals import window_slack
 from hippocampe.store import associations, conversations, memories, schema
 from hippocampe.types import Memory
 
@@ -67,9 +68,10 @@ def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: 
         if request.mode != "semantic":
             searches["words"] = context.index.matching(kind, query.text, limit=depth, where=where)
         if query.window and request.mode == "hybrid" and not (request.since or request.until):
-            start, end = query.window.start, query.window.end
-            then = replace(where, since=start.timestamp(), until=end.timestamp())
+            start, end = query.window.start.timestamp(), query.window.end.timestamp()
+            then = replace(where, since=start, until=end + window_slack(start, end))
             searches["time"] = context.index.nearest(kind, query.dense, limit=20, where=then)
+            searches["time words"] = context.index.matching(kind, query.text, limit=20, where=then)
         for source, hits in searches.items():
             rankings[f"{source} {kind}"] = [hit.id for hit in hits]
             kinds |= {hit.id: kind for hit in hits}

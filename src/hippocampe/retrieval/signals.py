@@ -34,6 +34,8 @@ LONE_RUNNER_UP: Final = 0.5
 which costs a right answer 3 to 5 log-odds. Chosen between the strength of unrelated candidates (up
 to .3) and of right ones (from 1.1). Set by hand, not tuned."""
 
+WINDOW_SLACK: Final = (2 * 86_400.0, 10 * 86_400.0)
+"""Fewest and most seconds after a window in which a text still counts."""
 MIN_FOR_WINDOW: Final = 10
 """Below this many candidates, matching the time window is weak evidence."""
 SIGNALS: Final = (
@@ -210,6 +212,14 @@ def _ahead(strength: Floats) -> Floats:
     return strength - others
 
 
+def window_slack(start: float, end: float) -> float:
+    """Seconds after a window in which a text still counts, less and less: things are told afterwards.
+
+    A third of the window, but two days at least and ten at most.
+    """
+    return float(np.clip((end - start) / 3, *WINDOW_SLACK))
+
+
 def _met(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
     """How well each candidate matches the best topic of each query word: shape (n, words), 0 to 1.
 
@@ -257,7 +267,8 @@ def _kind_signals(
     if query.window is not None:
         start, end = query.window
         unknown = np.isnan(candidates.at)
-        then = (candidates.at >= start) & (candidates.at < end)
+        late = np.clip(1.0 - (candidates.at - end) / window_slack(start, end), 0.0, 1.0)
+        then = np.where(unknown, 0.0, (candidates.at >= start) * late)
         # If every candidate is from this week, the window carries no information.
         inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, MIN_FOR_WINDOW)))
     # Centred between talk (-1.2) and long messages (0.8), clipped to the range of the training data.
