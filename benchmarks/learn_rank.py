@@ -58,15 +58,15 @@ UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.s
 MATCHES: Final = signals.SIGNALS[: signals.SIGNALS.index("length")]
 """Signals with weights of at least 0: more is never worse."""
 BETTER: Final = (
-    *("names_met", "beside_best", "met_both", "value_met", "of_asker"),
+    *("names_met", "beside_best", "met_both", "value_met", "of_asked"),
     *("met_anywhere", "best_covered", "best_dense"),
 )
 """More signals of which more is never worse."""
-WORSE: Final = ("names_missing", "value_missing", "about_other")
+WORSE: Final = ("names_missing", "name_missing", "about_other")
 """Signals of which more is never better."""
 OF_ALL: Final = ("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody")
 """Signals that are the same for all candidates: only their value tells anything."""
-FLAGS: Final = (*WORSE, "names_met", "value_met", "of_asker", "personal", "nobody")
+FLAGS: Final = (*WORSE, "names_met", "value_met", "of_asked", "personal", "nobody")
 LEAST_DEVIATION: Final = 0.4
 """Of flags, which are rare: otherwise one counts for several times what it was learnt on."""
 BY_HAND: Final = {
@@ -74,6 +74,7 @@ BY_HAND: Final = {
     "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
     "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
     "of_other": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
+    "value_missing": {"mean": 0.0, "deviation": 1.0, "value": [-2.5, -2.5, -2.5]},
     "asks_nothing": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
 }
 """Weights set by hand, because no collection measures them: a match of the named time counts like a good

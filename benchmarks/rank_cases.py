@@ -33,7 +33,7 @@ from hippocampe.language.person import is_about_speaker, is_first_person, is_to_
 from hippocampe.language.questions import asks, rewrite_idioms
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.language.topics import topics_of
-from hippocampe.language.values import values_asked
+from hippocampe.language.values import value_words, values_asked
 from hippocampe.retrieval import fusion, signals
 from hippocampe.retrieval.candidates import DEPTH, DEPTH_PER_KIND, NEIGHBOURS_OF_BEST
 from hippocampe.retrieval.late_interaction import Texts
@@ -549,6 +549,7 @@ def measure(
         names=question.names,
         asker=question.asker,
         values=values_asked(question.asked),
+        value_words=value_words(question.asked),
         nothing=question.nothing,
     )
     same = {known.ids[other]: known.ids[name] for other, name in question.same.items()}
@@ -572,10 +573,15 @@ def measure(
         place=own & traits.PLACE > 0,
         topics=known.topics[texts.ids],
         values=own >> traits.VALUES,
+        names=own >> traits.FIRST_NAME & traits.NAMES,
         owners=[_owner(scope, row) for row in rows],
     )
-    if question.asker:
-        candidates = replace(candidates, **_of_others(scope, question, rows))
+    tellers = frozenset(text.fold(scope.tellers[row] or "") for row in rows) - {""}
+    about = question.asker or question.names & tellers
+    if about:
+        candidates = replace(
+            candidates, **_of_others(scope, question, rows, about, tellers - about)
+        )
     everything = [row in right for row in np.argsort(-bm25, kind="stable")[:10]]
     by_meaning = [row in right for row in np.argsort(-dense, kind="stable")[:10]]
     answers = sum(bool(pool.inside[row]) for row in right)
@@ -585,7 +591,7 @@ def measure(
         str(question.row.get("type", "")),
         variant,
         question.row.get("split") == "held out",
-        [scope.documents[row]["text"] for row in rows[:5]],
+        [scope.documents[row]["text"] for row in rows],
         signals.measure(query, candidates),
         np.isin(rows, list(right)),
         answers,
@@ -596,21 +602,31 @@ def measure(
 
 def _owner(scope: Scope, row: int) -> str | None:
     teller = scope.tellers[row]
-    told = teller and scope.memory[row] and scope.traits[row] & traits.OF_SPEAKER
+    told = teller and scope.memory[row] and scope.traits[row] & traits.FIRST_PERSON
     return text.fold(teller) if teller and told else None
 
 
-def _of_others(scope: Scope, question: Question, rows: Sequence[int]) -> dict[str, Any]:
+def _of_others(
+    scope: Scope,
+    question: Question,
+    rows: Sequence[int],
+    asked: frozenset[str],
+    others: frozenset[str],
+) -> dict[str, Any]:
     """As `features` reads them: what others say of themselves, and memories that name them."""
-    tellers = [text.fold(scope.tellers[row] or "") for row in rows]
-    others = {teller for teller in tellers if teller} - question.asker
     said = [scope.sets[row] for row in rows]
     of_other = [
-        teller in others and bool(scope.of_self[row]) and spoken.isdisjoint(question.asker)
-        for teller, row, spoken in zip(tellers, rows, said, strict=True)
+        text.fold(scope.tellers[row] or "") in others
+        and bool(scope.of_self[row])
+        and spoken.isdisjoint(asked)
+        for row, spoken in zip(rows, said, strict=True)
     ]
     named = [
         bool(scope.memory[row]) and not spoken.isdisjoint(others)
         for row, spoken in zip(rows, said, strict=True)
     ]
-    return {"of_other": np.array(of_other), "names_other": np.array(named)}
+    return {
+        "of_other": np.array(of_other) if question.asker else None,
+        "asked": asked,
+        "names_other": np.array(named),
+    }

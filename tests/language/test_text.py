@@ -110,7 +110,7 @@ def test_traits_are_the_tests_as_bits() -> None:
     assert traits.traits("tu viens lundi ?") == 1 | 4
     assert traits.traits("three cats") == 2
     assert traits.traits("en voiture, dans le train") == 8
-    assert traits.traits("mon chien") == traits.OF_SPEAKER
+    assert traits.traits("mon chien") == traits.FIRST_PERSON
     assert traits.traits("rien de neuf") == 0
 
 

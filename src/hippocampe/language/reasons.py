@@ -9,7 +9,7 @@ REASONS = {
     "the same words": ("bm25", "exact", "exact_near", "phrase"),
     "about the same topic": ("covered",),
     "all that was asked for": ("names_met", "met_both", "value_met"),
-    "about the one who asks": ("of_asker",),
+    "about the person asked about": ("of_asked",),
     "better than the other candidates": ("ahead", "rivals"),
     "a matching conversation": (
         *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
@@ -36,7 +36,15 @@ CORRECTIONS = frozenset(
         *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
         *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
         *("best_late", "query_length", "typical_length", "names_missing", "beside_best"),
-        *("value_missing", "about_other", "met_anywhere", "best_covered", "best_dense", "pool"),
+        *(
+            "value_missing",
+            "name_missing",
+            "about_other",
+            "met_anywhere",
+            "best_covered",
+            "best_dense",
+            "pool",
+        ),
         *("personal", "nobody"),
     }
 )

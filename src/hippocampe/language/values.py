@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from hippocampe.language.lexicon import load_all
-from hippocampe.language.text import fold
+from hippocampe.language.text import fold, words
 
 _SYMBOLS: Final = re.compile(r"[€£$]")
 
@@ -20,6 +20,17 @@ def values_asked(question: str) -> int:
     """Return the kinds of value that a question asks for, as bits; 0 for none."""
     folded = fold(question)
     return sum(1 << bit for bit, (asked, _) in enumerate(_kinds()) if asked.search(folded))
+
+
+def value_words(question: str) -> frozenset[str]:
+    """Return the folded words by which a question asks for kinds of value: "birthday", "phone"."""
+    folded = fold(question)
+    return frozenset(
+        word
+        for asked, _ in _kinds()
+        for match in asked.finditer(folded)
+        for word in words(match[0])
+    )
 
 
 def values_stated(text: str) -> int:

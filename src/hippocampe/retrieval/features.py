@@ -105,6 +105,8 @@ def load(
     words = _texts(texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
+    users = {fold(row.teller) for row in rows if row.teller}
+    asked = query.asker or query.features.names & users
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
@@ -124,8 +126,10 @@ def load(
         uses=_numbers([row.uses for row in rows]),
         of_other=_of_other(connection, rows, kinds, query.asker) if query.asker else None,
         values=of_rows >> trait.VALUES,
+        names=of_rows >> trait.FIRST_NAME & trait.NAMES,
         owners=_owners(rows, of_rows, kinds),
-        names_other=_names_other(context, rows, words, query.asker) if query.asker else None,
+        asked=asked,
+        names_other=_names_other(context, rows, words, asked) if asked else None,
     )
     own_kinds = [kinds[id] for id in listed]
     return LoadedCandidates(listed, own_kinds, vectors[: len(rows)], features)
@@ -233,20 +237,20 @@ def _owners(
     """
     return [
         fold(row.teller)
-        if row.teller and bits & trait.OF_SPEAKER and kinds[row.id] == "memory"
+        if row.teller and bits & trait.FIRST_PERSON and kinds[row.id] == "memory"
         else None
         for row, bits in zip(rows, traits, strict=True)
     ]
 
 
 def _names_other(
-    context: Context, rows: Sequence[_Row], texts: Texts, asker: frozenset[str]
+    context: Context, rows: Sequence[_Row], texts: Texts, asked: frozenset[str]
 ) -> NDArray[np.bool_]:
-    """Shape (candidates,): whether it is a memory that names another user of the space.
+    """Shape (candidates,): whether it is a memory that names another user than those asked about.
 
     The other users are those who told or said another candidate.
     """
-    others = {fold(row.teller) for row in rows if row.teller} - asker
+    others = {fold(row.teller) for row in rows if row.teller} - asked
     ids = context.vocabulary.ids(sorted(others))
     named = np.isin(texts.ids, ids)
     total = np.append(0, np.cumsum(named))

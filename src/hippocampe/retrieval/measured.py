@@ -36,6 +36,7 @@ class QueryFeatures:
         names: Those of its words that name somebody or something, but for the asker.
         asker: The folded names of the asker, if it is about them alone.
         values: The kinds of value that it asks for, from `values.values_asked`.
+        value_words: Its words that name those kinds, from `values.value_words`.
         nothing: Whether it asks nothing of memory, from `manners.asks_nothing`.
     """
 
@@ -48,6 +49,7 @@ class QueryFeatures:
     names: frozenset[str] = frozenset()
     asker: frozenset[str] = frozenset()
     values: int = 0
+    value_words: frozenset[str] = frozenset()
     nothing: bool = False
 
 
@@ -78,9 +80,11 @@ class CandidateFeatures:
         of_other: Shape (n,): whether another user says it about themselves; None unless the query is
             about the asker.
         values: Shape (n,): the kinds of value that each states, from `values.values_stated`.
+        names: Shape (n,): how many proper names each states, from `traits.names_in`.
         owners: The folded name of whom "I" means in each memory in the first person.
-        names_other: Shape (n,): whether it is a memory that names another user of the space; None unless
-            the query is about the asker.
+        asked: The folded names of the users whom the query is about: the asker, or those it names.
+        names_other: Shape (n,): whether it is a memory that names another user; None unless the query is
+            about a user.
     """
 
     dense: Floats
@@ -101,5 +105,7 @@ class CandidateFeatures:
     topics: NDArray[np.uint64] | None = None
     of_other: Flags | None = None
     values: Integers | None = None
+    names: Integers | None = None
     owners: Sequence[str | None] = ()
+    asked: frozenset[str] = frozenset()
     names_other: Flags | None = None

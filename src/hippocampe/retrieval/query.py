@@ -17,7 +17,7 @@ from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.text import fold, words, written_words
 from hippocampe.language.topics import topics_of
-from hippocampe.language.values import values_asked
+from hippocampe.language.values import value_words, values_asked
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.retrieval import signals
 from hippocampe.retrieval.measured import QueryFeatures
@@ -88,6 +88,7 @@ def analyse(
             names=names - {word for name in asker for word in name.split()},
             asker=asker,
             values=values_asked(query),
+            value_words=value_words(query),
             nothing=asks_nothing(query, names=named, companions=chosen.companion_names),
         ),
         window=window,

@@ -25,6 +25,8 @@ from hippocampe.retrieval.measured import (
     QueryFeatures,
 )
 
+VALUE_MET: Final = 0.9
+"""How well a stated value meets the word that asks for it: hardly less than the word itself."""
 _FRAME: Final = words_of("frame", file="questions")
 
 
@@ -63,7 +65,7 @@ def fit_signals(
         "personal": float(about),
         "nobody": float(not about and not names.any()),
         "asks_nothing": float(query.nothing),
-        **_value_signals(query, candidates),
+        **_value_signals(query, candidates, found),
         **_owner_signals(query, candidates, same),
     }
 
@@ -95,22 +97,40 @@ def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
     return met[:, needed] @ rarity[needed] / total
 
 
-def _value_signals(query: QueryFeatures, candidates: CandidateFeatures) -> dict[str, Column]:
+def with_values(query: QueryFeatures, candidates: CandidateFeatures, met: Floats) -> Floats:
+    """How well each candidate meets each word, shape (n, words), where a value meets its name:
+    "born on 14 March" meets "birthday"."""
     if not query.values or candidates.values is None:
-        return {"value_met": 0.0, "value_missing": 0.0}
-    met = candidates.values & query.values == query.values
-    return {"value_met": met, "value_missing": ~met}
+        return met
+    stated = candidates.values & query.values == query.values
+    named = _marks(query, query.value_words)
+    return np.maximum(met, VALUE_MET * stated[:, None] * named)
+
+
+def _value_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
+) -> dict[str, Column]:
+    signals: dict[str, Column] = {"value_met": 0.0, "value_missing": 0.0, "name_missing": 0.0}
+    if query.values and candidates.values is not None:
+        met = candidates.values & query.values == query.values
+        signals |= {"value_met": met, "value_missing": ~met}
+    if "name" in query.asks and candidates.names is not None:
+        # A name that the question gives is not the one that it asks for.
+        given = _marks(query, query.names | query.asker)
+        known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
+        signals["name_missing"] = candidates.names <= known
+    return signals
 
 
 def _owner_signals(
     query: QueryFeatures, candidates: CandidateFeatures, same: Floats
 ) -> dict[str, Column]:
-    """For a question about the asker, whether each candidate is about them or another user."""
-    if not query.asker:
-        return {"of_asker": np.nan, "about_other": np.nan}
-    asker = _marks(query, query.asker)
-    named = same[:, asker].any(axis=1)
-    own = np.array([owner in query.asker for owner in candidates.owners or ()], bool)
-    mine = np.asarray(named | own if len(own) else named, bool)
-    other = candidates.names_other
-    return {"of_asker": mine, "about_other": 0.0 if other is None else other & ~mine}
+    """For a question about a user, whether each candidate is about them, or about another user."""
+    asked, other = candidates.asked, candidates.names_other
+    if not asked or other is None:
+        return {"of_asked": np.nan, "about_other": np.nan}
+    named: Flags = np.asarray(same[:, _marks(query, asked)].any(axis=1), bool)
+    owners = candidates.owners or (None,) * len(same)
+    own = np.array([owner in asked for owner in owners], bool)
+    of_another = np.array([owner is not None and owner not in asked for owner in owners], bool)
+    return {"of_asked": named | own, "about_other": (other | of_another) & ~named & ~own}

@@ -43,7 +43,7 @@ def _spelled(language: Language) -> dict[str, str]:
         "the same words": translate("the same words", language),
         "about the same topic": translate("about the same topic", language),
         "all that was asked for": translate("all that was asked for", language),
-        "about the one who asks": translate("about the one who asks", language),
+        "about the person asked about": translate("about the person asked about", language),
         "better than the other candidates": translate("better than the other candidates", language),
         "a matching conversation": translate("a matching conversation", language),
         "the answer to a similar question": translate("the answer to a similar question", language),

@@ -25,7 +25,7 @@ REASONS: Mapping[str, str] = {
     "often recalled": marked("often recalled"),
     "someone else says it of themselves": marked("someone else says it of themselves"),
     "all that was asked for": marked("all that was asked for"),
-    "about the one who asks": marked("about the one who asks"),
+    "about the person asked about": marked("about the person asked about"),
     "the message asks nothing of memory": marked("the message asks nothing of memory"),
 }
 
