@@ -26,7 +26,8 @@ from typing import Final
 import numpy as np
 
 from hippocampe.embed.word_space import Floats
-from hippocampe.retrieval.signals import MAX_CANDIDATES, SIGNALS
+from hippocampe.retrieval.measured import MAX_CANDIDATES
+from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.types import Signal
 
 FORMS: Final = ("value", "relative", "gap")
