@@ -120,7 +120,7 @@ class ContextReader:
             }
             order = ("identity", "important", "recent")
             if known and (subject or self._asks_about_asker()):
-                # Whoever asks about somebody is told of nobody else.
+                # A question about one person gets nothing about others.
                 order = ()
             elif is_open and not known:
                 # An open question is answered by the latest memories first.
