@@ -302,4 +302,6 @@ def ranker() -> dict[str, Any]:
 
 def in_sample(name: str) -> bool:
     """Whether the weights were learnt from questions of this folder, which makes its figures in-sample."""
-    return name in ranker()["provenance"]["collections"]
+    provenance = ranker()["provenance"]
+    kept = provenance.get("talk_and_long", {}).get("collections", {})
+    return name in provenance["collections"] or name in kept

@@ -213,6 +213,19 @@ def server_load(results: dict[str, Any]) -> Iterator[str]:
     yield f"Memory of the server at twice the rate, in MiB: {over['memory_mib']}"
 
 
+def hook(results: dict[str, Any]) -> Iterator[str]:
+    """Times of a hook of a coding agent, and of an interpreter that does nothing."""
+    yield f"{results['size']:,} memories, with a running server"
+    rows = [
+        [name, *(results[times][of] for of in ("min", "p50", "p95"))]
+        for name, times in (
+            ("`hippocampe hook prompt-submit`", "hook_ms"),
+            ("an interpreter that does nothing", "interpreter_ms"),
+        )
+    ]
+    yield table(["process", "min ms", "p50 ms", "p95 ms"], rows)
+
+
 def bulk(results: dict[str, Any]) -> Iterator[str]:
     """Imports, one column each."""
     names = list(results)
@@ -270,6 +283,7 @@ SECTIONS = {
     "latency": latency,
     "overload": overload,
     "server_load": server_load,
+    "hook": hook,
     "bulk": bulk,
     "crash": crash,
     "pairs": pairs,

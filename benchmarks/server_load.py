@@ -7,7 +7,8 @@ Requests arrive at a fixed rate, regardless of pending answers, in the mix befor
 recall 1 : page of the dashboard 1. Their times start when they were due. A rate is held if 95 % of the turns
 are answered within 60 ms and 99 % are served in full. The highest rate that is held is found for the library
 in a process of its own, called by threads, and for `hippocampe serve`, called over HTTP by another process.
-Then requests arrive at twice the rate of the server.
+Then requests arrive at twice the rate of the server: how many are served in full then, of those that it
+served at its highest rate.
 """
 
 import asyncio
@@ -92,12 +93,14 @@ class Outcomes:
         answered = [each for found in turns.values() for each in found]
         full = turns.get("full", [])
         times = common.percentiles(answered)
+        served = sum(len(each) for (_, outcome), each in self.seconds.items() if outcome == "full")
         return {
             "arrivals_per_second": round(rate, 1),
             "seconds": round(seconds, 1),
             "turns": len(answered),
             "full_turns_per_second": round(len(full) / seconds, 1),
             "full_share": round(len(full) / max(1, len(answered)), 4),
+            "full_requests_per_second": round(served / seconds, 1),
             "turn_ms": times,
             "kinds": {
                 kind: {
@@ -374,7 +377,8 @@ def measure_server(
         say(overload)
         memory.append(resident_mib(pid))
     turns = found["rate"] * Counter(MIX)["turn"] / len(MIX)
-    overload["of_capacity"] = round(overload["full_turns_per_second"] / turns, 3)
+    overload["of_capacity"] = round(overload["full_requests_per_second"] / found["rate"], 3)
+    overload["turns_of_capacity"] = round(overload["full_turns_per_second"] / turns, 3)
     overload["memory_mib"] = memory
     return found | {"overload": overload}
 
@@ -431,8 +435,8 @@ def main() -> None:
     over = found["server"]["overload"]
     print(
         f"library alone {found['library']['rate']}/s, server {found['server']['rate']}/s: "
-        f"{found['ratio']:.0%}; at {over['arrivals_per_second']}/s {over['of_capacity']:.0%} of its turns "
-        f"in full, 5xx other than refusals: {over['other_5xx']}, memory {over['memory_mib']} MiB"
+        f"{found['ratio']:.0%}; at {over['arrivals_per_second']}/s {over['of_capacity']:.0%} of its "
+        f"requests and {over['turns_of_capacity']:.0%} of its turns in full, 5xx other than refusals: {over['other_5xx']}, memory {over['memory_mib']} MiB"
     )
     common.save(options.out, "server_load", found)
 

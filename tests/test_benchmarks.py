@@ -155,8 +155,8 @@ def test_overload(results: Path) -> None:
 
 
 def test_server_load(results: Path) -> None:
-    small = ("--size", 300, "--turns", 60, "--seconds", 0.4, "--overload-seconds", 1)
-    patient = ("--start", 100, "--limit", 250, "--deadline", 5_000)
+    small = ("--size", 300, "--turns", 60, "--seconds", 0.2, "--overload-seconds", 1)
+    patient = ("--start", 200, "--limit", 250, "--deadline", 5_000)
     pages = ("--pages", "/memory,/api/memory/stats")
     out = results / "server_load.json"
     figures = run("server_load", out, *small, *patient, *pages)["results"]
@@ -166,6 +166,14 @@ def test_server_load(results: Path) -> None:
     assert over["other_5xx"] == 0
     assert set(over["kinds"]) == {"turn", "store", "recall", "page"}
     assert "library alone" in run("report", None, out)["printed"]
+
+
+def test_hook(results: Path) -> None:
+    out = results / "hook.json"
+    figures = run("hook", out, "--size", 60, "--turns", 30, "--runs", 2)["results"]
+    assert figures["prompts_given_something"] <= figures["hook_ms"]["count"] == 2
+    assert 0 < figures["interpreter_ms"]["min"] < figures["hook_ms"]["p50"]
+    assert "interpreter that does nothing" in run("report", None, out)["printed"]
 
 
 def test_bulk(results: Path) -> None:
@@ -218,3 +226,30 @@ def test_the_collection_of_memories_is_whole() -> None:
     assert len(spaces) == 12
     assert held_out == {"fr-asso", "fr-bebe", "en-band", "en-care"}
     assert {each["scope"] for each in asked if each["split"] == "learn"} == spaces - held_out
+
+
+def test_questions_of_several_people_are_counted_by_kind(tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    at = {"channel": "den", "at": "2026-01-10T10:00:00+01:00"}
+    of = {"user": "maud", "type": "fact", "subjects": []} | at
+    asked = {"user": "maud", "also": []} | at
+    rows = {
+        "memories": [{"id": f"m{n}", "content": text} | of for n, text in enumerate(TEXTS)],
+        "messages": [
+            {"id": "t0", "role": "user", "content": "Il neige ce matin", "user": "maud"} | at
+        ],
+        "questions": [
+            {"id": "q0", "text": "who repairs violins?", "kind": "direct"}
+            | asked
+            | {"answers": ["m1"], "wrong": ["m2"]},
+            {"id": "q1", "text": "merci !", "kind": "small_talk", "answers": [], "wrong": []}
+            | asked,
+        ],
+    }
+    for name, each in rows.items():
+        lines = "".join(json.dumps(row) + "\n" for row in each)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    found = run("ask", tmp_path / "ask.json", folder)["results"]["folders"]["people"]
+    assert found["kinds"]["direct"]["first"] == found["answerable"]["injected"] == 1.0
+    assert found["kinds"]["small_talk"]["something"] == 0.0

@@ -4,17 +4,25 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import json
 import re
 import shlex
 import tokenize
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from typer.main import get_command
 
-from hippocampe import Config, Hippocampe, errors
+from conftest import Connect, Opener
+from hippocampe import Config, Hippocampe, Scope, errors
 from hippocampe.cli.app import app
+from hippocampe.config import UPSTREAM_URL
+from hippocampe.server.pages.words import SECTIONS
+from hippocampe.testing import ModelServer
+from served import served
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
@@ -48,6 +56,60 @@ def test_the_python_of_a_page_runs(
     assert blocks
     monkeypatch.chdir(tmp_path)
     exec(compile("\n".join(blocks), page, "exec"), {"__name__": page})
+
+
+def test_the_python_of_the_proxy_runs(
+    hashed: None,
+    server: ModelServer,
+    open_hippo: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(UPSTREAM_URL, server.openai_url)
+    hippo = open_hippo(embedder="hashed:32")
+    blocks = re.findall(r"```python\n(.*?)```", _text("docs/proxy.md"), re.S)
+    assert len(blocks) == 2
+    server.say("Green tea.")
+    server.say("At Nantes.")
+    with served(hippo, loopback=True) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        names: dict[str, Any] = {"__name__": "proxy.md"}
+        exec(compile("\n".join(blocks), "proxy.md", "exec"), names)
+        names["client"].close()
+        names["alice"].close()
+    assert capsys.readouterr().out == "Green tea.\nAt Nantes."
+    assert set(hippo.users(scope=Scope())) == {"paul", "alice"}
+
+
+@pytest.mark.parametrize("page", ["docs/mcp.md", "docs/hooks.md"])
+def test_the_configurations_of_a_page_can_be_used(page: str) -> None:
+    blocks = re.findall(r"```json\n(.*?)```", _text(page), re.S)
+    commands = [command for block in blocks for command in _commands(json.loads(block))]
+    assert commands
+    for command in commands:
+        _check_command(command)
+
+
+def _text(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def _commands(found: Any) -> list[list[str]]:
+    """The commands that a configuration starts, wherever they are in it."""
+    if isinstance(found, list):
+        return [command for each in found for command in _commands(each)]
+    if not isinstance(found, dict):
+        return []
+    inner = [command for each in found.values() for command in _commands(each)]
+    typed = found.get("command")
+    own = [[*shlex.split(typed), *found.get("args", [])]] if isinstance(typed, str) else []
+    return own + inner
+
+
+def _check_command(typed: list[str]) -> None:
+    assert Path(typed[0]).name == "hippocampe"
+    command = get_command(app).commands[typed[1]]  # pyright: ignore[reportAttributeAccessIssue]
+    command.make_context(typed[1], typed[2:])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -95,6 +157,32 @@ def test_every_command_is_documented() -> None:
     assert commands <= _named(REFERENCE)
 
 
+def test_every_endpoint_is_documented_with_its_role(connect: Connect) -> None:
+    rows = re.findall(r"^\| (`(?:GET|POST|PATCH|DELETE) .+?) \| (\w+) \|", REFERENCE, re.M)
+    roles = {each: role for names, role in rows for each in re.findall(r"`([^`]+)`", names)}
+    reader, writer = connect("read"), connect("write")
+    found = reader.get("/openapi.json").json()["paths"]
+    for path, operations in found.items():
+        for method in operations:
+            role = roles.get(f"{method.upper()} {path}")
+            assert role is not None, f"{method.upper()} {path} is not in the reference"
+            assert _refused(reader, method, path) == (role in ("write", "admin")), (method, path)
+            assert _refused(writer, method, path) == (role == "admin"), (method, path)
+
+
+def _refused(client: httpx.Client, method: str, path: str) -> bool:
+    """Whether the role of a client does not suffice; what it asks for makes no sense."""
+    sent: dict[str, Any] = {} if method == "get" else {"json": {}}
+    return client.request(method, re.sub(r"\{\w+\}", "none", path), **sent).status_code == 403
+
+
+def test_every_page_is_documented() -> None:
+    pages = {each.path for each in SECTIONS} | {"/login", "/docs", "/memory/{id}"}
+    for name in ("docs/reference.md", "docs/dashboard.md"):
+        named = set(re.findall(r"`(?:GET )?(/[^` ]+)`", _text(name)))
+        assert pages <= named, f"{name} lacks {pages - named}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_modules_named_in_a_page_exist(page: Path) -> None:
     for name in set(re.findall(r"`(hippocampe(?:\.\w+)+)", page.read_text(encoding="utf-8"))):
@@ -130,8 +218,7 @@ def test_commands_of_a_page_are_valid(page: Path) -> None:
     for line in "\n".join(blocks).splitlines():
         typed = shlex.split(line, comments=True)
         if typed and Path(typed[0]).name == "hippocampe":
-            command = get_command(app).commands[typed[1]]  # pyright: ignore[reportAttributeAccessIssue]
-            command.make_context(typed[1], typed[2:])
+            _check_command(typed)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

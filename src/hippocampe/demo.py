@@ -30,7 +30,7 @@ LIMIT = 3
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question with its results; `answered` if one of them contains an expected answer."""
+    """A question with its results; `answered` if the first of them contains an expected answer."""
 
     question: str
     about: str
@@ -179,6 +179,6 @@ def _ask(hippo: Hippocampe, question: dict[str, Any]) -> AskedQuestion:
         about=question["about"],
         asked_at=datetime.fromisoformat(question["asked_at"]),
         found=tuple(found),
-        answered=any(text in item.content for text in question["expect"] for item in found),
+        answered=any(text in item.content for text in question["expect"] for item in found[:1]),
         took_ms=took_ms,
     )

@@ -193,6 +193,9 @@ def test_what_no_rule_is_sure_of_is_listed_for_review(hippo: Hippocampe, scope: 
     assert review.reason
     assert hippo.stats(scope=scope).reviews == 1
     assert hippo.reviews(scope=Scope(space="ailleurs")) == []
+    hippo.delete(first.id, scope=scope, reason="it was sold")
+    assert hippo.reviews(scope=scope) == []
+    assert hippo.stats(scope=scope).reviews == 0
 
 
 def test_settling_a_review_keeps_both(hippo: Hippocampe, scope: Scope) -> None:

@@ -24,6 +24,19 @@ def read(sentence: str, now: datetime = NOW, zone: ZoneInfo = PARIS):
 
 # Sentence, first moment, end ("now" for the present), kind, words read.
 WINDOWS = [
+    # part of a month
+    ("What did we plan the last two weeks of August 2023?", "2023-08-18", "2023-09-01", "range",
+     "the last two weeks of August 2023"),
+    ("les deux dernières semaines d'août 2023", "2023-08-18", "2023-09-01", "range",
+     "les deux dernières semaines d'août 2023"),
+    ("la première semaine de juin", "2026-06-01", "2026-06-08", "range",
+     "la première semaine de juin"),
+    ("the last weekend of June 2023", "2023-06-23T18:00", "2023-06-26", "range",
+     "the last weekend of June 2023"),
+    ("the first weekend of August 2023", "2023-08-04T18:00", "2023-08-07", "range",
+     "the first weekend of August 2023"),
+    ("the last day of February", "2026-02-28", "2026-03-01", "range", "the last day of February"),
+    ("as of September 2023", "1970-01-01T01:00", "2023-10-01", "before", "as of September 2023"),
     # relative, French
     ("On avait dit quoi il y a 3 semaines ?", "2026-10-27", "2026-11-05", "moment",
      "il y a 3 semaines"),

@@ -109,7 +109,8 @@ def test_idioms_are_said_in_plain_words() -> None:
 def test_traits_are_the_tests_as_bits() -> None:
     assert traits.traits("tu viens lundi ?") == 1 | 4
     assert traits.traits("three cats") == 2
-    assert traits.traits("en route, dans le train") == 8
+    assert traits.traits("en voiture, dans le train") == 8
+    assert traits.traits("mon chien") == traits.FIRST_PERSON
     assert traits.traits("rien de neuf") == 0
 
 

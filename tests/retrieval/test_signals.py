@@ -7,7 +7,8 @@ from hippocampe.embed.word_space import WordVectors
 from hippocampe.language import questions
 from hippocampe.retrieval import fusion, scoring, signals
 from hippocampe.retrieval.late_interaction import Texts
-from hippocampe.retrieval.signals import SIGNALS, CandidateFeatures, QueryFeatures
+from hippocampe.retrieval.measured import CandidateFeatures, QueryFeatures
+from hippocampe.retrieval.signals import SIGNALS
 
 VECTORS = np.eye(6, dtype=np.float32)
 
@@ -245,8 +246,8 @@ def test_a_few_rivals_change_little() -> None:
 
 
 def test_the_time_spoken_of_lifts_what_was_then() -> None:
-    found = replace(candidates([0], [0], [0]), at=np.array([50.0, 500.0, np.nan]))
-    asked = replace(query(0, 1), window=(0.0, 100.0))
+    found = replace(candidates([0], [0], [0]), at=np.array([50.0, 500.0, np.nan]) * 86_400)
+    asked = replace(query(0, 1), window=(0.0, 100.0 * 86_400))
     measured = signals.measure(asked, found)
     assert column(measured, "in_window")[:2] == pytest.approx([0.9, 0])
     scores = scoring.probability(measured)
@@ -255,11 +256,21 @@ def test_the_time_spoken_of_lifts_what_was_then() -> None:
 
 
 def test_a_time_that_all_share_lifts_none() -> None:
-    found = replace(candidates(*[[0]] * 20), at=np.arange(20.0))
-    asked = replace(query(0, 1), window=(0.0, 100.0))
+    day = 86_400.0
+    found = replace(candidates(*[[0]] * 20), at=np.arange(20.0) * day)
+    asked = replace(query(0, 1), window=(0.0, 100 * day))
     assert not any(column(signals.measure(asked, found), "in_window"))
-    half = column(signals.measure(replace(asked, window=(0.0, 10.0)), found), "in_window")
-    assert half == [0.5] * 10 + [0.0] * 10
+
+
+def test_a_window_is_soft_at_its_end() -> None:
+    day = 86_400.0
+    found = replace(candidates(*[[0]] * 20), at=np.arange(20.0) * 30 * day)
+    asked = replace(query(0, 1), window=(30 * day, 59 * day))
+    inside = column(signals.measure(asked, found), "in_window")
+    assert inside[0] == inside[3] == 0.0
+    assert inside[1] > inside[2] > 0.5
+    asked = replace(asked, window=(30 * day, 31 * day))
+    assert column(signals.measure(asked, found), "in_window")[2] == 0.0
 
 
 def test_importance_breaks_ties() -> None:

@@ -90,3 +90,18 @@ def test_a_person_is_told_why(hippo: Hippocampe) -> None:
     assert reasons(found).endswith("but someone else says it of themselves (-10.0)")
     (own,) = hippo.recall("comment s'appelle mon chien ?", scope=BEA, explain=True)
     assert "someone else" not in reasons(own)
+
+
+def test_what_a_user_says_of_themselves_is_about_them(hippo: Hippocampe) -> None:
+    hippo.remember("Béa et Alex partagent un atelier", scope=BEA)
+    hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
+    hippo.remember("Mon chien s'appelle Filou", scope=ALEX)
+    found = ask(hippo, "comment s'appelle le chien de Bea ?", ALEX)
+    assert found.author == "bea"
+
+
+def test_a_task_brings_nothing(hippo: Hippocampe) -> None:
+    hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
+    found = ask(hippo, "traduis « mon chien s'appelle Pistache » en italien", BEA)
+    assert found.score < 0.1
+    assert reasons(found).endswith("but the message asks nothing of memory (-10.0)")

@@ -1,12 +1,16 @@
 """What somebody who wants harm sends: it is refused, or stays data, and the server goes on."""
 
+import io
 import json
 import logging
 import re
 import socket
+import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -220,6 +224,22 @@ class TestPlaces:
         answer = raw(client, head(f"GET {path} HTTP/1.1"))
         assert answer.split(b"\r\n")[0].split()[1] in (b"400", b"404", b"405", b"422"), answer[:300]
         assert b"root:" not in answer
+
+    def test_an_archive_writes_no_file(
+        self, client: httpx.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        inner = tmp_path / "outer" / "inner"
+        inner.mkdir(parents=True)
+        monkeypatch.setattr(tempfile, "tempdir", str(inner))
+        said = json.dumps({"content": "bonjour", "role": "user", "channel": "../../escaped"})
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as written:
+            for name in ("../escaped.jsonl", "../../../escaped.jsonl", "/tmp/escaped.jsonl"):
+                written.writestr(name, said)
+        sent = client.post("/api/import", params={"format": "jsonl"}, content=archive.getvalue())
+        assert sent.status_code in (200, 422), sent.text
+        assert [*(tmp_path / "outer").rglob("*")] == [inner]
+        assert not Path("/tmp/escaped.jsonl").exists()
 
     def test_clients_name_no_file_and_no_address(self, client: httpx.Client) -> None:
         """Where the server reads, writes and connects is decided by who starts it."""

@@ -24,6 +24,11 @@ def test_every_endpoint_is_described(client: httpx.Client) -> None:
     assert "<script" not in page.text
 
 
+def test_the_dashboard_leads_to_it_and_back(client: httpx.Client) -> None:
+    assert '<a href="/docs">' in client.get("/overview", follow_redirects=True).text
+    assert '<a href="/overview">' in client.get("/docs").text
+
+
 def test_the_page_needs_no_key(connect: object) -> None:
     assert callable(connect)
     client: httpx.Client = connect("read")

@@ -70,7 +70,8 @@ class TestLogs:
         client.get(f"/api/memories/{id}", params={"user": SECRET}, headers={"X-Mine": SECRET})
         client.get("/api/memory/search", params={"q": SECRET})
         client.get(f"/{SECRET}")
-        client.request(SECRET.upper(), "/healthz")
+        assert client.request(SECRET.upper(), "/healthz").status_code == 400
+        client.request("PURGE", "/healthz")
         connect("read").delete(f"/api/memories/{SECRET}")
         noted(lines, 6)
         said = [(each["method"], each["route"], each["status"]) for each in lines.json]

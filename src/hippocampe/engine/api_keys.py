@@ -58,7 +58,7 @@ def revoke_key(context: Context, id: str) -> ApiKey:
         if revoked is not None:
             audit.record(connection, context, revoked.space, "revoke_key", key=id)
     if revoked is None:
-        raise NotFound(f"there is no key {id!r} to revoke: see the ids with keys().")
+        raise NotFound(f"there is no key {id!r} to revoke: take ids from the list of keys.")
     return revoked
 
 

@@ -25,6 +25,7 @@ from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.store import meta, statements
 from hippocampe.store.store import Store
+from hippocampe.system.turnstile import Turnstile
 
 
 class Retired(Exception):
@@ -54,6 +55,7 @@ class Context:
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
     language_model: LanguageModel | None = None
     """Of background work; None if none is configured."""
+    searching: Turnstile = field(default_factory=Turnstile)
     digesting: Lock = field(default_factory=Lock)
     compacting: Lock = field(default_factory=Lock)
 

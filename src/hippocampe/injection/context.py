@@ -4,6 +4,7 @@ Identity, important and recent memories. A message that asks about a person or a
 widens it: what is known of the person, or the turns and live messages that the question means.
 """
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,13 +12,16 @@ from typing import TypedDict, cast
 
 from sqlalchemy import Connection
 
+from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine.context import Context
 from hippocampe.index.documents import fold_subjects
 from hippocampe.injection import open_questions
 from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.injection.open_questions import OpenQuestion
+from hippocampe.language.person import is_about_speaker
+from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.temporal.window import TimeWindow
-from hippocampe.language.text import words
+from hippocampe.language.text import fold, keywords, words, written_words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, conversations, embeddings
 from hippocampe.types import Recollection, Route, Scope, Settings
@@ -28,6 +32,11 @@ MAX_TURNS = 10
 """Turns that answer an open question."""
 MAX_TURNS_OF_PERIOD = 100
 """Turns of the named period that are scanned for the topic."""
+MAX_TOLD = 200
+"""Memories of the space, most important first, that are scanned for what a user says of themselves."""
+OF_TALK = 3
+"""Turns read for each that is given, because small talk is left out."""
+_AUTHOR = re.compile(r"^[^:\n]{1,40} ?: ")
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
 
@@ -65,17 +74,17 @@ class ContextReader:
 
     def cached(self) -> Sequence[ContextItem] | None:
         """The cached context; None if it is stale or this message needs one of its own."""
-        if self.question is not None or self._person() is not None:
+        if self.question is not None or self._person() is not None or self._subject():
             return None
         return self.cache.get(self._cache_key(), self.context.revision.number, self.now)
 
     def load(self) -> Sequence[ContextItem]:
         """Read the context from the store; cache it unless it depends on the message."""
-        person = self._person()
+        person, subject = self._person(), self._subject()
         # As it was before reading: a concurrent change must invalidate what is cached.
         changes = self.context.revision.number
-        items = self._read(person)
-        if person is None and self.question is None:
+        items = self._read(person, subject)
+        if person is None and self.question is None and subject is None:
             self.cache.put(self._cache_key(), changes, self.now, items)
         return items
 
@@ -87,7 +96,7 @@ class ContextReader:
             self.settings.recent_hours,
         )
 
-    def _read(self, person: str | None) -> list[ContextItem]:
+    def _read(self, person: str | None, subject: str | None) -> list[ContextItem]:
         is_open = self.question is not None and self.question.is_open
         since = self.now - timedelta(hours=self.settings.recent_hours)
         if is_open:
@@ -104,13 +113,16 @@ class ContextReader:
                 limit=2 * CONTEXT_LIMIT if is_open else CONTEXT_LIMIT,
             )
             talk = self._talk(connection)
-            known = self._known_of(connection, person) if person else []
+            known = self._known(connection, person, subject)
             by_path = {
                 path: [results.of_memory(memory) for memory in each]
                 for path, each in listed.items()
             }
             order = ("identity", "important", "recent")
-            if is_open and not known:
+            if known and (subject or self._asks_about_asker()):
+                # A question about one person gets nothing about others.
+                order = ()
+            elif is_open and not known:
                 # An open question is answered by the latest memories first.
                 order = ("recent", "important", "identity")
             found = [("recent", item) for item in talk]
@@ -123,13 +135,18 @@ class ContextReader:
             for path, item in found
         ]
 
+    def _asks_about_asker(self) -> bool:
+        question = self.question
+        return question is not None and question.is_open and question.about == "person"
+
+    def _subject(self) -> str | None:
+        """Whom or what the message asks to be told all, other than the speaker."""
+        return None if self._asks_about_asker() else open_questions.subject_of(self.text)
+
     def _person(self) -> str | None:
         """The speaker who introduces themselves, or asks what is known of them."""
         name = open_questions.introduced(self.text, companions=self.settings.companion_names)
-        question = self.question
-        if name is None and question and question.is_open and question.about == "person":
-            return self.scope.user
-        return name
+        return self.scope.user if name is None and self._asks_about_asker() else name
 
     def _talk(self, connection: Connection) -> list[Recollection]:
         """The talk that a question asks about: the latest, or that of a period and its topic."""
@@ -149,26 +166,56 @@ class ContextReader:
                 for turn in turns
                 if not question.topic.isdisjoint(words(turn.content))
             ][:MAX_TURNS]
-        turns = conversations.latest(connection, space, limit=MAX_TURNS, **where)
         limit = self.settings.live_limit
-        live = conversations.latest_live(connection, space, limit=limit, **where)
-        found = [results.of_turn(turn) for turn in turns]
-        found += [results.of_live(each) for each in live]
+        read = OF_TALK * MAX_TURNS
+        turns = conversations.latest(connection, space, limit=read, **where)
+        live = conversations.latest_live(connection, space, limit=OF_TALK * limit, **where)
+        found = [results.of_turn(turn) for turn in turns if self._tells(turn.content)][:MAX_TURNS]
+        found += [results.of_live(each) for each in live if self._tells(each.content)][:limit]
         return sorted(found, key=lambda item: item.at or self.now, reverse=True)
 
-    def _known_of(self, connection: Connection, person: str) -> list[Recollection]:
-        names = set(fold_subjects([person]))
-        aliases = self.context.aliases(self.scope.space)
+    def _tells(self, content: str) -> bool:
+        """Whether a line of talk is more than small talk; each line may begin with who says it."""
+        said = (_AUTHOR.sub("", line) for line in content.splitlines())
+        return not all(is_small_talk(each, names=self.settings.companion_names) for each in said)
+
+    def _known(
+        self, connection: Connection, person: str | None, subject: str | None
+    ) -> list[Recollection]:
+        """What is known of a person or a subject, most important first.
+
+        Statements in the first person are about the user who told them.
+        """
+        space, channel = self.scope.space, self._channel()
+        limit = 2 * CONTEXT_LIMIT
+        if person:
+            names = set(fold_subjects([person]))
+        elif subject:
+            limit = self.settings.max_injection_count
+            said = frozenset(words(subject))
+            names = {each for each in subjects_of(self.text) if said.issuperset(words(each))}
+            names |= set(fold_subjects([subject, " ".join(keywords(subject))]))
+        else:
+            return []
+        aliases = self.context.aliases(space)
         names |= {other for each in names for other in aliases.get(each, ())}
-        found = always_on.about_names(
-            connection,
-            self.scope.space,
-            sorted(names),
-            self.now,
-            channel=self._channel(),
-            limit=2 * CONTEXT_LIMIT,
+        if self._asks_about_asker():
+            limit = self.settings.max_injection_count
+        about = always_on.about_names(
+            connection, space, sorted(names), self.now, channel=channel, limit=limit
         )
-        return [results.of_memory(memory) for memory in found]
+        # The store compares users in lower case, with their accents.
+        users = names | {word.lower() for word in written_words(person or self.text)}
+        users = {each for each in users if fold(each) in names}
+        told = always_on.told_by(
+            connection, space, sorted(users), self.now, channel=channel, scanned=MAX_TOLD
+        )
+        found = {memory.id: memory for memory in about}
+        found |= {each.id: each for each in told if is_about_speaker(each.content)}
+        ordered = sorted(
+            found.values(), key=lambda each: (-each.importance, -each.created_at.timestamp())
+        )
+        return [results.of_memory(memory) for memory in ordered[:limit]]
 
     def _channel(self) -> str | None:
         return self.scope.channel if self.settings.channel_scope else None

@@ -49,6 +49,7 @@ class _Phrases:
     of: Mapping[About, tuple[re.Pattern[str], ...]]
     any: re.Pattern[str]
     introduction: re.Pattern[str]
+    subject: tuple[re.Pattern[str], ...]
     around: frozenset[str]
     spellings: Mapping[str, str]
     rewritten: tuple[tuple[re.Pattern[str], str], ...]
@@ -78,6 +79,14 @@ def parse(
     about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
     topic = frozenset(said) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
     return OpenQuestion(about, topic)
+
+
+def subject_of(text: str) -> str | None:
+    """The folded name of whom or what a message asks to be told all: "tell me all about Jeanne"."""
+    if len(text) > MAX_WORDS * 40:
+        return None
+    found = (pattern.search(fold(text.strip())) for pattern in _phrases().subject)
+    return next((match["subject"].strip() for match in found if match), None)
 
 
 def speaks_of_memory(text: str) -> bool:
@@ -134,6 +143,7 @@ def _phrases() -> _Phrases:
         introduction=re.compile(
             rf"(?: (?:{greetings})\b)*(?:{'|'.join(openings)})(?P<name>(?: \w+){{1,{_NAME_WORDS}}})$"
         ),
+        subject=tuple(re.compile(pattern) for pattern in data["subject"]),
         around=frozenset(data["around"].split()),
         spellings=table_of("memory.spellings", file="questions"),
         rewritten=tuple(

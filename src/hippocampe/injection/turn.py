@@ -147,6 +147,7 @@ class Turn:
         else:
             always_on = _of_context(cached or ())
         is_open = question is not None and question.is_open
+        is_open = is_open or open_questions.subject_of(self.text) is not None
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 

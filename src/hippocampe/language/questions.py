@@ -29,6 +29,11 @@ def is_question(text: str) -> bool:
     return "?" in text or _OPENING.match(fold(text.strip())) is not None
 
 
+def opens(word: str) -> bool:
+    """Return whether a folded word may open a question: "qui", "when", "did"."""
+    return _OPENING.match(word) is not None
+
+
 def asks(question: str) -> frozenset[str]:
     """Return what a question asks for.
 

@@ -8,6 +8,8 @@ REASONS = {
     "close in meaning": ("dense", "window", "meaning", "meaning_near"),
     "the same words": ("bm25", "exact", "exact_near", "phrase"),
     "about the same topic": ("covered",),
+    "all that was asked for": ("names_met", "met_both", "value_met"),
+    "about the person asked about": ("of_asked",),
     "better than the other candidates": ("ahead", "rivals"),
     "a matching conversation": (
         *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
@@ -23,14 +25,27 @@ REASONS = {
 }
 """Each reason with the signals it sums up."""
 
-OBJECTIONS = {"of_other": "someone else says it of themselves"}
+OBJECTIONS = {
+    "of_other": "someone else says it of themselves",
+    "asks_nothing": "the message asks nothing of memory",
+}
 """Signals that are shown when they lower a score."""
 
 CORRECTIONS = frozenset(
     {
         *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
         *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
-        *("best_late", "query_length", "typical_length"),
+        *("best_late", "query_length", "typical_length", "names_missing", "beside_best"),
+        *(
+            "value_missing",
+            "name_missing",
+            "about_other",
+            "met_anywhere",
+            "best_covered",
+            "best_dense",
+            "pool",
+        ),
+        *("personal", "nobody"),
     }
 )
 """Signals that are not shown: they calibrate the score, and tell a reader nothing about the text."""

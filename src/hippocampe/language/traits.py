@@ -1,4 +1,4 @@
-"""Detect what a text contains: a question, a quantity, a date, a place."""
+"""Detect what a text contains: a question, a quantity, a date, a place, the first person, kinds of value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS
 from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.person import is_first_person
 from hippocampe.language.questions import is_question
-from hippocampe.language.text import fold
+from hippocampe.language.text import STOP_WORDS, fold
+from hippocampe.language.values import values_stated
+from hippocampe.language.word_classes import word_classes
 
 
 def _date_pattern() -> re.Pattern[str]:
@@ -31,6 +34,15 @@ def _place_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{before}) (?:{articles})?[A-ZÀ-Ý]|\b(?:{places})\b")
 
 
+QUESTION, NUMBER, DATE, PLACE, FIRST_PERSON = 1, 2, 4, 8, 16
+"""The bits of `traits`."""
+FIRST_NAME, NAMES = 5, 3
+"""The place of the first bit of the number of names, and the largest number."""
+VALUES: Final = 7
+"""The place of the first bit of the kinds of value."""
+
+_CAPITAL: Final = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\w-]+")
+_OPENS: Final = re.compile(r"(?:^|[.!?…:])[\s\W]*\Z")
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER_WORD: Final = re.compile(rf"\b(?:{'|'.join(sorted(words_of('quantities')))})\b")
 _DATE: Final = _date_pattern()
@@ -52,7 +64,22 @@ def has_place(text: str) -> bool:
     return _PLACE.search(text) is not None
 
 
+def names_in(text: str) -> int:
+    """Return how many words of `text` look like proper names, each counted once.
+
+    The first word of a sentence has a capital in any case, so it counts only if it is no common one.
+    """
+    found: set[str] = set()
+    for match in _CAPITAL.finditer(text):
+        word = fold(match[0])
+        opens = _OPENS.search(text, 0, match.start()) is not None
+        if word not in word_classes().never_names and not (opens and word in STOP_WORDS):
+            found.add(word)
+    return len(found)
+
+
 def traits(text: str) -> int:
-    """Return the traits of `text` as bits: 1 question, 2 quantity, 4 time, 8 place."""
-    tests = (is_question, has_number, has_date, has_place)
-    return sum(test(text) << bit for bit, test in enumerate(tests))
+    """Return the traits of `text` as bits: `QUESTION` to `FIRST_PERSON`, `names_in`, `values_stated`."""
+    tests = (is_question, has_number, has_date, has_place, is_first_person)
+    found = sum(test(text) << bit for bit, test in enumerate(tests))
+    return found | min(names_in(text), NAMES) << FIRST_NAME | values_stated(text) << VALUES

@@ -9,9 +9,11 @@ from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine.context import Context
 from hippocampe.index.documents import fold_subjects
 from hippocampe.protocols import Hit
-from hippocampe.retrieval import fusion, signals
+from hippocampe.retrieval import fusion
+from hippocampe.retrieval.measured import MAX_CANDIDATES
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
+from hippocampe.retrieval.signals import window_slack
 from hippocampe.store import associations, conversations, memories, schema
 from hippocampe.types import Memory
 
@@ -66,9 +68,10 @@ def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: 
         if request.mode != "semantic":
             searches["words"] = context.index.matching(kind, query.text, limit=depth, where=where)
         if query.window and request.mode == "hybrid" and not (request.since or request.until):
-            start, end = query.window.start, query.window.end
-            then = replace(where, since=start.timestamp(), until=end.timestamp())
+            start, end = query.window.start.timestamp(), query.window.end.timestamp()
+            then = replace(where, since=start, until=end + window_slack(start, end))
             searches["time"] = context.index.nearest(kind, query.dense, limit=20, where=then)
+            searches["time words"] = context.index.matching(kind, query.text, limit=20, where=then)
         for source, hits in searches.items():
             rankings[f"{source} {kind}"] = [hit.id for hit in hits]
             kinds |= {hit.id: kind for hit in hits}
@@ -101,7 +104,7 @@ def fuse(
         )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
-    return fusion.fuse(hits.rankings, weights)[: max(signals.MAX_CANDIDATES, request.limit)]
+    return fusion.fuse(hits.rankings, weights)[: max(MAX_CANDIDATES, request.limit)]
 
 
 def _of_memories(
@@ -115,7 +118,7 @@ def _of_memories(
     rows = memories.get(connection, request.scope.space, linked)
     found = {"graph": [id for id in linked if id in rows and _fits(rows[id], request, now)]}
     collections = request.kinds()["memory"]
-    if len(hits.kinds) >= signals.MAX_CANDIDATES or request.filter(collections, now).narrowed:
+    if len(hits.kinds) >= MAX_CANDIDATES or request.filter(collections, now).narrowed:
         # The weight of metadata is too small to matter when the searches fill the list; and for a
         # narrow filter the store would scan the whole space, while a search does not.
         return found

@@ -22,20 +22,18 @@ from sqlalchemy import (
 )
 
 from hippocampe.engine.context import Context
+from hippocampe.language import traits as trait
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.late_interaction import Texts
+from hippocampe.retrieval.measured import CandidateFeatures
 from hippocampe.retrieval.query import AnalysedQuery
-from hippocampe.retrieval.signals import CandidateFeatures
 from hippocampe.store.driver import read_by_ids
 from hippocampe.store.embeddings import HALF, WORD_IDS
 from hippocampe.store.schema import memory, message, note, turn, vector
-
-ASKS, COUNTS, DATES, PLACES = 1, 2, 4, 8
-"""The bits of `language.traits.traits`."""
 
 
 class _Row(NamedTuple):
@@ -106,6 +104,9 @@ def load(
     vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
     words = _texts(texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
+    of_rows = traits[: len(rows)]
+    users = {fold(row.teller) for row in rows if row.teller}
+    asked = query.asker or query.features.names & users
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
@@ -113,10 +114,10 @@ def load(
         vectors=context.vocabulary.vectors_of(words.ids),
         texts=words,
         neighbours=neighbours,
-        question=traits & ASKS > 0,
-        number=traits[: len(rows)] & COUNTS > 0,
-        date=traits[: len(rows)] & DATES > 0,
-        place=traits[: len(rows)] & PLACES > 0,
+        question=traits & trait.QUESTION > 0,
+        number=of_rows & trait.NUMBER > 0,
+        date=of_rows & trait.DATE > 0,
+        place=of_rows & trait.PLACE > 0,
         topics=context.vocabulary.topics_of(words.ids),
         authors=[row.author for row in rows],
         session=_sessions(rows),
@@ -124,6 +125,11 @@ def load(
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
         of_other=_of_other(connection, rows, kinds, query.asker) if query.asker else None,
+        values=of_rows >> trait.VALUES,
+        names=of_rows >> trait.FIRST_NAME & trait.NAMES,
+        owners=_owners(rows, of_rows, kinds),
+        asked=asked,
+        names_other=_names_other(context, rows, words, asked) if asked else None,
     )
     own_kinds = [kinds[id] for id in listed]
     return LoadedCandidates(listed, own_kinds, vectors[: len(rows)], features)
@@ -220,6 +226,37 @@ def _of_other(
             and not _names(content, asker)
         )
     return np.array([row.id in found for row in rows], bool)
+
+
+def _owners(
+    rows: Sequence[_Row], traits: NDArray[np.int64], kinds: Mapping[str, str]
+) -> list[str | None]:
+    """The folded name of whom "I" means in each memory in the first person; None for the others.
+
+    The words of a turn hold the names of its authors already.
+    """
+    return [
+        fold(row.teller)
+        if row.teller and bits & trait.FIRST_PERSON and kinds[row.id] == "memory"
+        else None
+        for row, bits in zip(rows, traits, strict=True)
+    ]
+
+
+def _names_other(
+    context: Context, rows: Sequence[_Row], texts: Texts, asked: frozenset[str]
+) -> NDArray[np.bool_]:
+    """Shape (candidates,): whether it is a memory that names another user than those asked about.
+
+    The other users are those who told or said another candidate.
+    """
+    others = {fold(row.teller) for row in rows if row.teller} - asked
+    ids = context.vocabulary.ids(sorted(others))
+    named = np.isin(texts.ids, ids)
+    total = np.append(0, np.cumsum(named))
+    in_text = total[texts.starts[1 : len(rows) + 1]] > total[texts.starts[: len(rows)]]
+    # Only memories have an importance: in talk, everybody calls the others by their names.
+    return in_text & np.array([row.importance is not None for row in rows], bool)
 
 
 def _names(content: str, names: Collection[str]) -> bool:

@@ -1,22 +1,26 @@
 """Query analysis: words and vector, aliases, the time named, and what is asked for. By rules."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
+from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import settings
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.index.documents import fold_subjects
 from hippocampe.language import questions
+from hippocampe.language.manners import asks_nothing
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.temporal.window import TimeWindow, parse_window
-from hippocampe.language.text import words
+from hippocampe.language.text import fold, words, written_words
 from hippocampe.language.topics import topics_of
+from hippocampe.language.values import value_words, values_asked
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.retrieval import signals
+from hippocampe.retrieval.measured import QueryFeatures
 from hippocampe.types import Scope
 
 _NO_VECTOR = np.zeros(0, np.float32)
@@ -37,7 +41,7 @@ class AnalysedQuery:
 
     text: str
     dense: Vector
-    features: signals.QueryFeatures
+    features: QueryFeatures
     window: TimeWindow | None
     same: Mapping[int, int]
     asker: frozenset[str] = frozenset()
@@ -70,15 +74,26 @@ def analyse(
         dense, fresh = context.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
-    zone = settings.read(context, scope=scope).timezone
-    window = parse_window(query, now=now, timezone=zone)
+    chosen = settings.read(context, scope=scope)
+    window = parse_window(query, now=now, timezone=chosen.timezone)
+    features = _features(context, scope.space, listed, unknown, fresh, asks, window)
+    asker = _asker(query, scope, aliases)
+    called = {word for group in groups if group for word in group[0].split()}
+    names = named_in(query, features.words, unknown) | called
     return AnalysedQuery(
         text=text,
         dense=dense,
-        features=_features(context, scope.space, listed, unknown, fresh, asks, window),
+        features=replace(
+            features,
+            names=names - {word for name in asker for word in name.split()},
+            asker=asker,
+            values=values_asked(query),
+            value_words=value_words(query),
+            nothing=asks_nothing(query, names=named, companions=chosen.companion_names),
+        ),
         window=window,
         same=_same_words(context, groups),
-        asker=_asker(query, scope, aliases),
+        asker=asker,
     )
 
 
@@ -90,7 +105,7 @@ def _features(
     fresh: Vectors,
     asks: frozenset[str],
     window: TimeWindow | None,
-) -> signals.QueryFeatures:
+) -> QueryFeatures:
     """The features of a query.
 
     Args:
@@ -107,7 +122,7 @@ def _features(
     there = np.array([word not in new for word in words], bool)
     vectors[there], counts[there] = lexicon.vectors_of(known)[known], frequencies
     vectors[~there] = lexicon.place(unknown, fresh)
-    return signals.QueryFeatures(
+    return QueryFeatures(
         words=tuple(words),
         vectors=vectors,
         rarity=signals.rarity(counts, items),
@@ -115,6 +130,20 @@ def _features(
         window=(window.start.timestamp(), window.end.timestamp()) if window else None,
         topics=tuple(topics_of(word) for word in words),
     )
+
+
+def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> frozenset[str]:
+    """The words of a query that name somebody or something: proper names written with a capital.
+
+    The first word has a capital in any case, so it counts only if the space knows it.
+    """
+    written = written_words(query)
+    first = fold(written[0]) if written else ""
+    capital = {fold(word) for word in written[1:] if word != word.lower()}
+    if first not in unknown and not questions.opens(first):
+        capital.add(first)
+    names = {word for name in subjects_of(query) for word in words(name)}
+    return frozenset(names & capital).intersection(listed)
 
 
 def _asker(query: str, scope: Scope, aliases: Aliases) -> frozenset[str]:

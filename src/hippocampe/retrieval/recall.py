@@ -18,7 +18,7 @@ from hippocampe.index.documents import fold_subjects
 from hippocampe.language.datetimes import as_utc
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, results, scoring, signals
-from hippocampe.retrieval.query import analyse
+from hippocampe.retrieval.query import AnalysedQuery, analyse
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
 from hippocampe.store import listing
 from hippocampe.types import (
@@ -125,6 +125,17 @@ def find(context: Context, text: str, request: RecallRequest, stopwatch: Stopwat
     now = context.now()
     query = analyse(context, text, request.scope, now, embed=request.mode != "text")
     stopwatch.end("analyse")
+    with context.searching.passed():
+        return _search(context, query, request, now, stopwatch)
+
+
+def _search(
+    context: Context,
+    query: AnalysedQuery,
+    request: RecallRequest,
+    now: datetime,
+    stopwatch: Stopwatch,
+) -> Found:
     hits = candidates.search(context, query, request, now)
     stopwatch.end("search")
     with context.store.read() as connection:

@@ -6,26 +6,23 @@ fact has no previous turn) is NaN and contributes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.embed.word_space import Floats, Integers, WordVectors, is_literal
+from hippocampe.embed.word_space import Floats, Integers, is_literal
 from hippocampe.language.text import words
 from hippocampe.language.topics import GREETING, topic_numbers
-from hippocampe.retrieval.late_interaction import SAME, Matches, Texts, late, match
-
-Flags = NDArray[np.bool_]
-Column = NDArray[Any] | float
-"""A signal of all candidates; a number if it is the same for all."""
-
-MAX_CANDIDATES: Final = 90
-"""Candidates that are scored: 120 find nothing more and take a third longer."""
-NEIGHBOUR_WEIGHTS: Final = (0.35, 0.6, 0.6, 0.35)
-"""Weight of a match in the turn two before, just before, just after and two after."""
+from hippocampe.retrieval.late_interaction import SAME, Matches, late, match
+from hippocampe.retrieval.measured import (
+    NEIGHBOUR_WEIGHTS,
+    CandidateFeatures,
+    Column,
+    QueryFeatures,
+)
+from hippocampe.retrieval.request_fit import fit_signals, with_values
 
 MIN_DOCUMENTS: Final = 30
 """Lower bound of the number of texts of a space. With one text, a word in it weighs .29 and a word
@@ -37,6 +34,8 @@ LONE_RUNNER_UP: Final = 0.5
 which costs a right answer 3 to 5 log-odds. Chosen between the strength of unrelated candidates (up
 to .3) and of right ones (from 1.1). Set by hand, not tuned."""
 
+WINDOW_SLACK: Final = (2 * 86_400.0, 10 * 86_400.0)
+"""Fewest and most seconds after a window in which a text still counts."""
 MIN_FOR_WINDOW: Final = 10
 """Below this many candidates, matching the time window is weak evidence."""
 SIGNALS: Final = (
@@ -47,77 +46,12 @@ SIGNALS: Final = (
     *("length_if_first_person", "question", "answers", "answers_before", "named", "other_named"),
     *("date_asked", "date_missing", "number_asked", "number_missing", "place_asked"),
     *("place_missing", "says_no_more", "chatter", "best_late", "query_length", "typical_length"),
-    *("in_window", "importance", "use", "of_other"),
+    *("names_met", "names_missing", "beside_best", "met_both", "value_met", "value_missing"),
+    "name_missing",
+    *("of_asked", "about_other", "met_anywhere", "best_covered", "best_dense", "pool", "personal"),
+    *("nobody", "asks_nothing", "in_window", "importance", "use", "of_other"),
 )
 """The columns of `measure`, in order."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueryFeatures:
-    """What the signals need to know of a query.
-
-    Attributes:
-        words: Its distinct content words in order.
-        vectors: Shape (words, dimensions): their vectors, placed in the word space.
-        rarity: Shape (words,): their inverse document frequency in the searched space.
-        asks: What it asks for, from `questions.asks`.
-        window: The time it names, in seconds since the epoch, if any.
-        topics: The topics of each word, from `topics.topics_of`; empty if unknown.
-    """
-
-    words: tuple[str, ...]
-    vectors: Floats
-    rarity: Floats
-    asks: frozenset[str] = frozenset()
-    window: tuple[float, float] | None = None
-    topics: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateFeatures:
-    """What the signals need to know of n candidates, as columns, and of the turns around them.
-
-    Attributes:
-        dense: Shape (n,): cosine of the query with the candidate's own vector.
-        window: Shape (n,): cosine with the normalised mean of its vector and those of the turns
-            just before and after; NaN without such turns.
-        bm25: Shape (n,): score in the sparse search, 0 when it was not among the hits.
-        vectors: Of all known words, placed in the word space.
-        texts: The words of the n candidates, then of the turns around them, each turn once.
-        neighbours: Shape (n, 4): rows in `texts` of the turns two before, just before, just
-            after and two after in the same session; -1 for none.
-        question: Shape (texts,): whether the text is a question.
-        number: Shape (n,): whether it states a number.
-        date: Shape (n,): whether it says when.
-        authors: The author of each of the n, if known.
-        session: Shape (n,): a number for each session, -1 for none.
-        at: Shape (n,): seconds since the epoch, NaN if unknown.
-        importance: Shape (n,): 0 to 1, NaN without one, such as for turns; None if all are NaN.
-        uses: Shape (n,): how often it was recalled, NaN if that is not counted; None likewise.
-        place: Shape (n,): whether it says where; None if unknown.
-        topics: Shape (all words of `texts`,): the topics of each word, from `topics.topics_of`; None
-            if unknown.
-        of_other: Shape (n,): whether another user says it about themselves; None unless the query is
-            about the asker.
-    """
-
-    dense: Floats
-    window: Floats
-    bm25: Floats
-    vectors: WordVectors
-    texts: Texts
-    neighbours: Integers
-    question: Flags
-    number: Flags
-    date: Flags
-    authors: Sequence[str | None]
-    session: Integers
-    at: NDArray[np.float64]
-    importance: Floats | None = None
-    uses: Floats | None = None
-    place: Flags | None = None
-    topics: NDArray[np.uint64] | None = None
-    of_other: Flags | None = None
 
 
 def rarity(frequencies: Integers, documents: int) -> Floats:
@@ -140,19 +74,35 @@ def measure(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
     literal = np.array([is_literal(word) for word in query.words], dtype=bool)
     found = match(query.vectors, query.rarity, literal, candidates.vectors, candidates.texts, n)
+    found = _with_owners(query, candidates, found)
     met = _word_signals(query, candidates, found)
     beside = _place_signals(query, candidates, met["near_damped"], found)
+    met_words = np.maximum(found.words[:n] ** 3, _met(query, candidates))
+    met_words = with_values(query, candidates, met_words)
     measured: dict[str, Column] = {
         **met,
         **beside,
         **_kind_signals(query, candidates, beside["before"]),
-        **_topic_signals(query, candidates, found),
+        **_topic_signals(query, candidates, found, met_words),
+        **fit_signals(query, candidates, found, met_words),
         "best_late": float(met["late"].max()),
     }
     table = np.empty((n, len(SIGNALS)), np.float32)
     for column, name in enumerate(SIGNALS):
         table[:, column] = measured[name]
     return table
+
+
+def _with_owners(query: QueryFeatures, candidates: CandidateFeatures, found: Matches) -> Matches:
+    """The matches, where a memory in the first person has the name of the user who told it."""
+    if not any(candidates.owners):
+        return found
+    matched = found.words.copy()
+    for row, owner in enumerate(candidates.owners):
+        if owner:
+            name = words(owner)
+            matched[row, [word in name for word in query.words]] = 1.0
+    return replace(found, words=matched)
 
 
 def _word_signals(
@@ -237,13 +187,13 @@ def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
 
 
 def _topic_signals(
-    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches, met: Floats
 ) -> dict[str, NDArray[np.floating]]:
     """How much of the query is matched by a similar word or a word of the same topic."""
     n = len(candidates.dense)
     own = found.words[:n]
     total = max(float(query.rarity.sum()), 1e-9)
-    covered = np.maximum(own**3, _met(query, candidates)) @ query.rarity / total
+    covered = met @ query.rarity / total
     # "dev = Mickael" matches both names in a question about him, but answers nothing.
     lengths = np.diff(candidates.texts.starts[: n + 1])
     unmet = 1.0 - (own >= SAME) @ query.rarity / total
@@ -262,6 +212,14 @@ def _ahead(strength: Floats) -> Floats:
     others = np.full(len(strength), strength[order[0]])
     others[order[0]] = strength[order[1]]
     return strength - others
+
+
+def window_slack(start: float, end: float) -> float:
+    """Seconds after a window in which a text still counts, less and less: things are told afterwards.
+
+    A third of the window, but two days at least and ten at most.
+    """
+    return float(np.clip((end - start) / 3, *WINDOW_SLACK))
 
 
 def _met(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
@@ -311,7 +269,8 @@ def _kind_signals(
     if query.window is not None:
         start, end = query.window
         unknown = np.isnan(candidates.at)
-        then = (candidates.at >= start) & (candidates.at < end)
+        late = np.clip(1.0 - (candidates.at - end) / window_slack(start, end), 0.0, 1.0)
+        then = np.where(unknown, 0.0, (candidates.at >= start) * late)
         # If every candidate is from this week, the window carries no information.
         inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, MIN_FOR_WINDOW)))
     # Centred between talk (-1.2) and long messages (0.8), clipped to the range of the training data.

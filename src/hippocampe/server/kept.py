@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-EXPENSIVE_SECONDS = 0.05
+EXPENSIVE_SECONDS = 0.01
 """Seconds of computing from which a count is kept; cheaper ones are made each time."""
-SHARE = 0.02
-"""Of one core that the same count may take: one of 200 ms is kept for 10 seconds."""
+SHARE = 0.005
+"""Of one core that the same count may take: one of 100 ms is kept for 20 seconds."""
 MAX_KEPT = 1_000
 
 

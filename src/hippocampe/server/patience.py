@@ -2,8 +2,7 @@
 
 import asyncio
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEADER_SECONDS = 10.0
 """Time that the head of a request has to come, also the first one of a connection."""
@@ -13,10 +12,15 @@ MAX_CONNECTIONS = 800
 1,024 that it may have open on most systems."""
 
 
-class PatientProtocol(H11Protocol):
-    """Speaks HTTP/1.1, and closes a connection that does not complete the head of a request in time."""
+class PatientProtocol(HttpToolsProtocol):
+    """Speaks HTTP/1.1, and closes a connection that does not complete the head of a request in time.
+
+    A head larger than `MAX_HEAD_BYTES` is refused with 400.
+    """
 
     _waiting: asyncio.TimerHandle | None = None
+    _in_head = False
+    _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to wait for the first request."""
@@ -24,12 +28,35 @@ class PatientProtocol(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come, and wait for the rest of a head."""
+        """Read what has come; a head that is still incomplete is limited in size."""
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:
-            self._wait_no_more()
-        elif self._waiting is None:
+        if self._in_head and not self.transport.is_closing():
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.send_400_response("The head of the request is too large.")
+
+    def on_message_begin(self) -> None:
+        """Wait for the rest of a head."""
+        super().on_message_begin()
+        self._in_head, self._head_bytes = True, 0
+        if self._waiting is None:
             self._wait()
+
+    def on_headers_complete(self) -> None:
+        """Wait no more.
+
+        Raises:
+            ValueError: The head is too large, or names several hosts; the parser makes a refusal of it.
+        """
+        self._in_head = False
+        self._wait_no_more()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > MAX_HEAD_BYTES:
+            raise ValueError("the head of the request is too large")
+        # RFC 9112, section 3.2: which of them counts would be a matter of who reads it.
+        if sum(name == b"host" for name, _ in self.headers) > 1:
+            raise ValueError("the request names several hosts")
+        super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
@@ -46,6 +73,5 @@ class PatientProtocol(H11Protocol):
 
     def _give_up(self) -> None:
         self._waiting = None
-        # A head that is complete is waited for no more; the time between requests is Uvicorn's.
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+        if not self.transport.is_closing():
             self.transport.close()

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.patience import MAX_CONNECTIONS, MAX_HEAD_BYTES, PatientProtocol
+from hippocampe.server.patience import MAX_CONNECTIONS, PatientProtocol
 from hippocampe.server.served import ServedMemory
 
 STOP_SECONDS = 10
@@ -129,7 +129,6 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
             http=PatientProtocol,
-            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             limit_concurrency=MAX_CONNECTIONS,
         )
         stopping = app.state.log_tail.ended.set

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, literal_column, or_, select
+from sqlalchemy import Connection, bindparam, func, literal_column, or_, select
 
 from hippocampe.store.memories import COLUMNS, CURRENT, of_row
 from hippocampe.store.schema import memory, subject
@@ -43,6 +43,17 @@ _ABOUT = (
     )
     .order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
 )
+# No index has the user: only the most important memories of the space are looked at.
+_MOST_IMPORTANT = (
+    select(memory.c.id)
+    .where(memory.c.space == bindparam("space"), memory.c.collection == "memory", CURRENT)
+    .order_by(_BY_IMPORTANCE)
+    .limit(bindparam("scanned"))
+)
+_TOLD = _OF_SPACE.where(
+    memory.c.id.in_(_MOST_IMPORTANT),
+    func.lower(memory.c.user).in_(bindparam("names", expanding=True)),
+).order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
 
 
 def always_on(
@@ -93,3 +104,20 @@ def about_names(
     # The join returns a memory once per name that it is about.
     rows = connection.execute(query, values | {"most": limit * len(names)})
     return list({row[0]: of_row(row) for row in rows}.values())[:limit]
+
+
+def told_by(
+    connection: Connection,
+    space: str,
+    users: Sequence[str],
+    now: datetime,
+    *,
+    channel: str | None,
+    scanned: int,
+) -> list[Memory]:
+    """Memories that users told, by their names in lower case, among the `scanned` most important of the
+    space: most important first, then newest."""
+    query = _TOLD if channel is None else _TOLD.where(_IN_CHANNEL)
+    values = {"space": space, "names": list(users), "now": now, "channel": channel}
+    values |= {"scanned": scanned, "most": scanned}
+    return [of_row(row) for row in connection.execute(query, values)]

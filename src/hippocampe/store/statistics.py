@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
-from hippocampe.store.memories import living
+from hippocampe.store.memories import CURRENT, living
 from hippocampe.store.schema import association, job_run, memory, message, turn
 
 
@@ -40,7 +40,17 @@ def count(connection: Connection, space: str, now: datetime) -> dict[str, Any]:
         "messages": number(of=message),
         "turns": number(turn.c.forgotten_at.is_(None), of=turn),
         "live": number(message.c.live.is_(True), of=message),
-        "reviews": number(association.c.review.is_(True), of=association),
+        "reviews": number(
+            association.c.review.is_(True),
+            _is_current(association.c.source_id),
+            _is_current(association.c.target_id),
+            of=association,
+        ),
         "jobs": {row.state: row.many for row in states},
         "last_written": connection.execute(last).scalar(),
     }
+
+
+def _is_current(id: ColumnElement[str]) -> ColumnElement[bool]:
+    """The condition that a memory is current; an expired one is until it is hidden."""
+    return select(memory.c.id).where(memory.c.id == id, CURRENT).exists()

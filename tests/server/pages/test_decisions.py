@@ -167,6 +167,22 @@ def test_pairs_are_decided_by_button_and_key(
     page.locator("#pairs", has_text="Nothing waits for you.").wait_for()
 
 
+def test_a_pair_is_merged_into_one_text(reader: Reader, memory: Hippocampe, pair: Pair) -> None:
+    older, newer = pair("Ana préfère le thé vert", "Ana boit un thé chaque matin")
+    page = reader.open("/reviews", role="write")
+    page.get_by_text("Merge into one text").click()
+    page.get_by_label("The text that stays").fill("Ana boit un thé vert chaque matin")
+    check_accessible(page)
+    page.get_by_role("button", name="Merge").click()
+    page.locator("[data-review]").wait_for(state="detached")
+    found = memory.memories(scope=HERE).items
+    assert [each.content for each in found] == ["Ana boit un thé vert chaque matin"]
+    assert [memory.get(each.id, scope=HERE).current for each in (older, newer)] == [False, True]
+    page.get_by_role("button", name="Undo").click()
+    page.locator("[data-review]").wait_for()
+    assert memory.get(older.id, scope=HERE).current
+
+
 def test_a_reader_decides_nothing(reader: Reader, pair: Pair) -> None:
     pair("Ana préfère le thé vert", "Ana aime mieux le thé noir")
     page = reader.open("/reviews", role="read", language="fr", theme="dark", size=PHONE)

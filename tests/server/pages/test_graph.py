@@ -59,6 +59,8 @@ def test_filters_and_list(reader: Reader, linked: Hippocampe) -> None:
     check_accessible(page)
     check_fits(page)
     assert len(listed(page)) == 4
+    # The picture stands still at once, so that it has its labels.
+    assert page.evaluate("document.getElementById('graph').view.movedAt") == 0
     assert "4 of 4 memories" in page.locator("#graph-count").inner_text()
     shoot(page, "graph")
     page.get_by_label("Search", exact=True).fill("LYON")

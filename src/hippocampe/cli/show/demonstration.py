@@ -29,8 +29,8 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
         parts.append(_answers(each))
     parts.append(
         text(
-            f"\n{report.answered} of {count(len(report.asked), 'question')} answered within the first "
-            f"three results, {report.median_ms:.0f} ms at the median, without a language model.\n"
+            f"\n{report.answered} of {count(len(report.asked), 'question')} answered by the first "
+            f"result, {report.median_ms:.0f} ms at the median, without a language model.\n"
             f"{count(len(report.corrected), 'memory')} were corrected; the old versions stay in the "
             "history:"
         )

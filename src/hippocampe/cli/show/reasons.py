@@ -42,6 +42,8 @@ def _spelled(language: Language) -> dict[str, str]:
         "close in meaning": translate("close in meaning", language),
         "the same words": translate("the same words", language),
         "about the same topic": translate("about the same topic", language),
+        "all that was asked for": translate("all that was asked for", language),
+        "about the person asked about": translate("about the person asked about", language),
         "better than the other candidates": translate("better than the other candidates", language),
         "a matching conversation": translate("a matching conversation", language),
         "the answer to a similar question": translate("the answer to a similar question", language),
@@ -56,5 +58,8 @@ def _spelled(language: Language) -> dict[str, str]:
         "often recalled": translate("often recalled", language),
         "someone else says it of themselves": translate(
             "someone else says it of themselves", language
+        ),
+        "the message asks nothing of memory": translate(
+            "the message asks nothing of memory", language
         ),
     }

@@ -154,6 +154,9 @@ _FIRST_OR_NUMBER = rf"\d\d?|{_phrases('first_day')}"
 _WEEKDAY_AND_ARTICLE = rf"(?:{_WEEKDAY_WORD},? )?(?:{_phrases('date_articles')} )?"
 # One pattern per kind of expression. "@" is replaced by its name, to make group names unique.
 _ATOMS = {
+    "part_of": rf"(?:{_phrases('these')} )?(?:(?P<@low>{_QUANTITY}) )?(?:(?P<@first>{_phrases('first_of')})|{_phrases('last_of')}) "
+    rf"(?:(?P<@low2>{_QUANTITY}) )?(?P<@unit>{_any_pattern((_WEEKEND, *UNITS))})s? {_phrases('part_of')}"
+    rf"(?P<@month>{_MONTH_WORD})\.?{_YEAR_AFTER}",
     "iso": rf"(?<![-/.,+])(?P<@year>{_Y})[-/](?P<@month>\d\d?)[-/](?P<@day>\d\d?)(?![-/.]?\d)"
     r"(?:t[\d:.]+(?:z|[-+][\d:]+)?)?",
     "full": rf"(?<![-/.,+])(?P<@day>\d\d?)(?P<@by>[-/.])(?P<@month>\d\d?)(?P=@by)(?P<@year>{_Y})(?![-/.]?\d)",

@@ -89,6 +89,24 @@ def _resolve_month(groups: Groups, now: datetime) -> Span | None:
     return _occurrence(groups, now, at)
 
 
+def _resolve_part_of(groups: Groups, now: datetime) -> Span | None:
+    """Resolve "the last two weeks of August 2023" to the first or last units of the month."""
+    span = _resolve_month(groups, now)
+    if span is None:
+        return None
+    start, end = span
+    count = _numbers(groups["low"])[1] if "low" in groups else 1.0
+    if groups["unit"] not in UNITS:
+        if "first" in groups:
+            start += (-start.weekday() % 7 - 1) * DAY
+            return _weekend(start - start.weekday() * DAY, 0)
+        return _weekend(end - DAY - (end - DAY).weekday() * DAY, -((end - DAY).weekday() < 5))
+    length = UNITS[groups["unit"]] * count
+    if "first" in groups:
+        return start, min(start + length, end)
+    return max(end - length, start), end
+
+
 def _add_months(start: datetime, months: int) -> datetime:
     index = start.year * 12 + start.month - 1 + months
     return start.replace(year=index // 12, month=index % 12 + 1, day=1)
@@ -253,7 +271,7 @@ def _resolve_lately(groups: Groups, now: datetime) -> Span:
 
 Resolver = Callable[[Groups, datetime], Span | None]
 RESOLVERS: dict[str, tuple[Resolver, WindowKind]] = {
-    "iso": (_resolve_date, "day"), "full": (_resolve_date, "day"), "short": (_resolve_date, "day"),
+    "part_of": (_resolve_part_of, "range"), "iso": (_resolve_date, "day"), "full": (_resolve_date, "day"), "short": (_resolve_date, "day"),
     "days": (_resolve_date, "range"), "days_after": (_resolve_date, "range"),
     "date": (_resolve_date, "day"), "date_after": (_resolve_date, "day"),
     "month": (_resolve_month, "month"), "dayname": (_resolve_dayname, "day"),

@@ -81,7 +81,7 @@ def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[s
         "by_day": [(titles[n], total(of_day[n]), activity[n]) for n in range(len(dates))][::-1],
         "tokens": drawing.columns(tokens, _named(titles, [page.number(sum(t)) for t in tokens])),
         "money": drawing.columns(
-            money, _named(titles, [f"{page.number(m, 2)} $" for (m,) in money]), at_least=budget
+            money, _named(titles, [page.dollars(m) for (m,) in money]), at_least=budget
         ),
         "budget": budget,
         "injected": sum(day.tokens for day in activity),

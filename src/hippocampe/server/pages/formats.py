@@ -3,8 +3,9 @@
 from datetime import date, datetime
 from functools import lru_cache
 
+from babel import Locale
 from babel.dates import format_date
-from babel.numbers import format_decimal
+from babel.numbers import format_currency, format_decimal
 
 from hippocampe.language.humanize import clock_label, date_and_time, relative_time
 from hippocampe.server.pages.wording import Language
@@ -15,6 +16,14 @@ def number(value: float, language: Language, digits: int = 0) -> str:
     """A number with `digits` decimals: `1,204` or `1 204`."""
     pattern = "#,##0" + ("." + "0" * digits if digits else "")
     return format_decimal(value, pattern, locale=language)
+
+
+def dollars(value: float, language: Language) -> str:
+    """An amount of US dollars: `$0.25`, `0,25 $US`; amounts under a cent have two more digits."""
+    pattern = Locale(language).currency_formats["standard"].pattern
+    if 0 < value < 0.01:
+        pattern = pattern.replace("0.00", "0.0000")
+    return format_currency(value, "USD", pattern, locale=language, currency_digits=False)
 
 
 def ago(at: datetime, *, now: datetime, zone: str, language: Language) -> str:

@@ -1,4 +1,4 @@
-"""Pairs of memories that no rule could decide: keep both, say that they are the same, or replace."""
+"""Pairs of memories that no rule could decide: keep both, say that they are the same, replace, or merge."""
 
 import difflib
 import re
@@ -85,6 +85,20 @@ async def decide(
             toast = Toast(page.say("The newer one is history now."), f"/reviews/{newer}/undo")
         case "replace":
             toast = Toast(page.say("The older one is history now."), f"/reviews/{older}/undo")
+    return page.part(toast=toast, changed="memory-changed")
+
+
+@router.post("/reviews/merge")
+async def merge(
+    page: WritePage,
+    older: Annotated[str, Form()],
+    newer: Annotated[str, Form()],
+    content: Annotated[str, Form()],
+) -> Response:
+    """Make one memory of a pair, with a text that says what both said."""
+    await page.hippo.edit(newer, scope=page.scope, content=content)
+    await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
+    toast = Toast(page.say("The pair is one memory now."), f"/reviews/{older}/undo")
     return page.part(toast=toast, changed="memory-changed")
 
 

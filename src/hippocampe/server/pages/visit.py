@@ -115,6 +115,10 @@ class Visit:
         """A number with the signs of the language."""
         return formats.number(value, self.language, digits)
 
+    def dollars(self, value: float) -> str:
+        """An amount of US dollars with the signs of the language."""
+        return formats.dollars(value, self.language)
+
     def day(self, at: date, pattern: str = "EEE d MMM") -> str:
         """A day by a pattern of Unicode."""
         return formats.day(at, self.language, pattern)

@@ -24,6 +24,9 @@ REASONS: Mapping[str, str] = {
     "important": marked("important"),
     "often recalled": marked("often recalled"),
     "someone else says it of themselves": marked("someone else says it of themselves"),
+    "all that was asked for": marked("all that was asked for"),
+    "about the person asked about": marked("about the person asked about"),
+    "the message asks nothing of memory": marked("the message asks nothing of memory"),
 }
 
 STAGES: Mapping[str, str] = {

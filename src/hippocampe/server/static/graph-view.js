@@ -3,6 +3,8 @@ const MOVING_EDGES = 1500;
 const STILL_EDGES = 40000;
 const STILL_MS = 160;
 const LABELS = 60;
+const MANY = 1500;
+const LARGE = 6;
 const REDUCED_MS = 2000;
 
 export class View {
@@ -52,6 +54,8 @@ export class View {
     if (this.reduced && !done && this.places && now - this.arrived < REDUCED_MS) return;
     this.glide = this.places && !done && !this.reduced ? { from: this.places.slice(), to: places, at: now, ms: Math.min(400, Math.max(16, now - this.arrived)) } : null;
     this.arrived = now;
+    // The last picture is drawn whole at once, with its labels.
+    if (done) this.movedAt = 0;
     if (!this.glide) this.places = places;
     if (this.fitted) this.frame();
     this.again(!done);
@@ -189,7 +193,7 @@ export class View {
   nodes(c, ink, moving) {
     const { places, scale, x, y, width, height, data, subject } = this;
     const size = Math.max(0.45, Math.min(2.2, Math.sqrt(scale)));
-    const round = size * 2.6 > 2.2 && !(moving && this.count > 1500);
+    const round = this.count <= MANY || (size * 2.6 > 2.2 && !moving);
     const dots = new Path2D();
     const squares = new Path2D();
     const rings = new Path2D();
@@ -231,8 +235,9 @@ export class View {
 
   labels(c, ink) {
     const { places, scale, x, y, width, height, data, subject, many } = this;
+    const place = (n) => [places[2 * n] * scale + x, places[2 * n + 1] * scale + y];
     const inside = (n) => {
-      const [px, py] = [places[2 * n] * scale + x, places[2 * n + 1] * scale + y];
+      const [px, py] = place(n);
       return px > 0 && py > 0 && px < width && py < height;
     };
     const named = [];
@@ -241,18 +246,24 @@ export class View {
     }
     named.sort((a, b) => (data.type[b] === subject) - (data.type[a] === subject) || many[b] - many[a]);
     const font = getComputedStyle(document.body).fontFamily;
-    const taken = [];
+    // No label covers a large subject.
+    const drawn = (n) => this.radius[n] * Math.max(0.45, Math.min(2.2, Math.sqrt(scale)));
+    const large = named.filter((n) => data.type[n] === subject && drawn(n) >= LARGE).slice(0, LABELS);
+    const taken = large.map((n) => [place(n)[0], place(n)[1] + 4, drawn(n)]);
+    let shown = 0;
     c.textAlign = "center";
     c.lineWidth = 3;
     c.strokeStyle = ink.surface;
     for (const n of named.slice(0, 4 * LABELS)) {
-      if (taken.length >= LABELS) break;
+      if (shown >= LABELS) break;
       const text = data.labels[n].length > 36 ? `${data.labels[n].slice(0, 35)}…` : data.labels[n];
       c.font = `${data.type[n] === subject ? 600 : 400} 12px ${font}`;
       const half = c.measureText(text).width / 2;
-      const [px, py] = [places[2 * n] * scale + x, places[2 * n + 1] * scale + y - this.radius[n] * Math.min(2.2, Math.sqrt(scale)) - 5];
+      const [px, above] = place(n);
+      const py = above - drawn(n) - 5;
       if (taken.some(([a, b, h]) => Math.abs(a - px) < half + h + 4 && Math.abs(b - py) < 15)) continue;
       taken.push([px, py, half]);
+      shown += 1;
       c.strokeText(text, px, py);
       c.fillStyle = data.type[n] === subject ? ink.ink : ink.muted;
       c.fillText(text, px, py);

@@ -1,0 +1,78 @@
+"""Recognise messages that ask nothing of memory: small talk, tasks, code, general knowledge. Pure.
+
+The words are data: `language/*/questions.toml`. What is between quotation marks is the object of a task
+("translate 'my dog is ill'"), so it is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from typing import Final
+
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.person import is_about_speaker, is_to_somebody
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.text import fold, words
+
+_QUOTED: Final = re.compile(r"«[^»]*»|“[^”]*”|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)|`[^`]*`")
+_AFTER_COLON: Final = re.compile(r"\s:\s.*|(?<=\w): .*", re.DOTALL)
+_CODE: Final = re.compile(
+    r"\w+\([^()\s]*(?:\([^()]*\))?[^()]*\)\s*[:;{.]|[;{}]\s*$|=>|==|\+=|</\w+>|\b(?:def|class) \w+[(:]"
+    r"|\bimport \w+$|^\s*(?:https?://|www\.)\S+\s*$",
+    re.MULTILINE,
+)
+_SUM: Final = re.compile(r"\d\s*[+*^=]\s*\d|\d\s+[-x/×÷]\s+\d")
+
+
+def asks_nothing(
+    text: str, *, names: Collection[str] = (), companions: Collection[str] = ()
+) -> bool:
+    """Return whether a message asks nothing that only memory could know.
+
+    A task or a question that names somebody of the space, or whose own words are about the speaker,
+    may need memory: "write a poem for my sister".
+
+    Args:
+        text: The message.
+        names: Folded names of people of the space that the message names.
+        companions: Names of the companion, which ask for nothing.
+    """
+    if is_small_talk(text, names=companions) or _CODE.search(text) or _SUM.search(text):
+        return True
+    said = _QUOTED.sub(" ", text)
+    if is_task(said):
+        said = _AFTER_COLON.sub(" ", said)
+    elif not is_lookup(said):
+        return False
+    named = frozenset(words(said)).isdisjoint(word for name in names for word in name.split())
+    return named and not _is_personal(said)
+
+
+def is_task(text: str) -> bool:
+    """Return whether a message begins with a task: "translate …", "peux-tu m'écrire un …"."""
+    return _task().match(fold(text)) is not None
+
+
+def is_lookup(text: str) -> bool:
+    """Return whether a message asks what anybody could look up: "what is a …", "capitale de …"."""
+    return _lookup().search(fold(text)) is not None
+
+
+def _is_personal(text: str) -> bool:
+    return is_about_speaker(_lookup().sub(" ", _task().sub(" ", fold(text)))) or is_to_somebody(
+        _task().sub(" ", fold(text))
+    )
+
+
+@cache
+def _task() -> re.Pattern[str]:
+    questions = load_all("questions")
+    fillers = "|".join(questions["manners"]["before"])
+    return re.compile(rf"^\W*(?:(?:{fillers})\W+)*(?:{'|'.join(questions['manners']['tasks'])})\b")
+
+
+@cache
+def _lookup() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(load_all('questions')['manners']['lookups'])})(?!\w)")

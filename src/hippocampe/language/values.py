@@ -1,0 +1,57 @@
+"""Detect kinds of value: which ones a question asks for by name, and which ones a text states.
+
+"What is Inès's phone number?" is answered by no text without a phone number. The kinds are data
+(`language/*/questions.toml`), as bits in the order of the data, like topics.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.text import fold, words
+
+_SYMBOLS: Final = re.compile(r"[€£$]")
+
+
+def values_asked(question: str) -> int:
+    """Return the kinds of value that a question asks for, as bits; 0 for none."""
+    folded = fold(question)
+    return sum(1 << bit for bit, (asked, _) in enumerate(_kinds()) if asked.search(folded))
+
+
+def value_words(question: str) -> frozenset[str]:
+    """Return the folded words by which a question asks for kinds of value: "birthday", "phone"."""
+    folded = fold(question)
+    return frozenset(
+        word
+        for asked, _ in _kinds()
+        for match in asked.finditer(folded)
+        for word in words(match[0])
+    )
+
+
+def values_stated(text: str) -> int:
+    """Return the kinds of value that `text` states, as bits."""
+    folded = _SYMBOLS.sub(" euros ", fold(text))
+    return sum(1 << bit for bit, (_, stated) in enumerate(_kinds()) if stated.search(folded))
+
+
+@cache
+def value_names() -> tuple[str, ...]:
+    """Return the names of the kinds, in the order of their bits."""
+    return tuple(load_all("questions")["values"])
+
+
+@cache
+def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple(
+        (_any_of(kind["asked"]), _any_of(kind["stated"]))
+        for kind in load_all("questions")["values"].values()
+    )
+
+
+def _any_of(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)")

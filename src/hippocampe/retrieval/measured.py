@@ -1,0 +1,111 @@
+"""What the signals are measured on: the features of a query and of its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippocampe.embed.word_space import Floats, Integers, WordVectors
+from hippocampe.retrieval.late_interaction import Texts
+
+Flags = NDArray[np.bool_]
+Column = NDArray[Any] | float
+"""A signal of all candidates; a number if it is the same for all."""
+
+MAX_CANDIDATES: Final = 90
+"""Candidates that are scored: 120 find nothing more and take a third longer."""
+NEIGHBOUR_WEIGHTS: Final = (0.35, 0.6, 0.6, 0.35)
+"""Weight of a match in the turn two before, just before, just after and two after."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFeatures:
+    """What the signals need to know of a query.
+
+    Attributes:
+        words: Its distinct content words in order.
+        vectors: Shape (words, dimensions): their vectors, placed in the word space.
+        rarity: Shape (words,): their inverse document frequency in the searched space.
+        asks: What it asks for, from `questions.asks`.
+        window: The time it names, in seconds since the epoch, if any.
+        topics: The topics of each word, from `topics.topics_of`; empty if unknown.
+        names: Those of its words that name somebody or something, but for the asker.
+        asker: The folded names of the asker, if it is about them alone.
+        values: The kinds of value that it asks for, from `values.values_asked`.
+        value_words: Its words that name those kinds, from `values.value_words`.
+        nothing: Whether it asks nothing of memory, from `manners.asks_nothing`.
+    """
+
+    words: tuple[str, ...]
+    vectors: Floats
+    rarity: Floats
+    asks: frozenset[str] = frozenset()
+    window: tuple[float, float] | None = None
+    topics: tuple[int, ...] = ()
+    names: frozenset[str] = frozenset()
+    asker: frozenset[str] = frozenset()
+    values: int = 0
+    value_words: frozenset[str] = frozenset()
+    nothing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFeatures:
+    """What the signals need to know of n candidates, as columns, and of the turns around them.
+
+    Attributes:
+        dense: Shape (n,): cosine of the query with the candidate's own vector.
+        window: Shape (n,): cosine with the normalised mean of its vector and those of the turns
+            just before and after; NaN without such turns.
+        bm25: Shape (n,): score in the sparse search, 0 when it was not among the hits.
+        vectors: Of all known words, placed in the word space.
+        texts: The words of the n candidates, then of the turns around them, each turn once.
+        neighbours: Shape (n, 4): rows in `texts` of the turns two before, just before, just
+            after and two after in the same session; -1 for none.
+        question: Shape (texts,): whether the text is a question.
+        number: Shape (n,): whether it states a number.
+        date: Shape (n,): whether it says when.
+        authors: The author of each of the n, if known.
+        session: Shape (n,): a number for each session, -1 for none.
+        at: Shape (n,): seconds since the epoch, NaN if unknown.
+        importance: Shape (n,): 0 to 1, NaN without one, such as for turns; None if all are NaN.
+        uses: Shape (n,): how often it was recalled, NaN if that is not counted; None likewise.
+        place: Shape (n,): whether it says where; None if unknown.
+        topics: Shape (all words of `texts`,): the topics of each word, from `topics.topics_of`; None
+            if unknown.
+        of_other: Shape (n,): whether another user says it about themselves; None unless the query is
+            about the asker.
+        values: Shape (n,): the kinds of value that each states, from `values.values_stated`.
+        names: Shape (n,): how many proper names each states, from `traits.names_in`.
+        owners: The folded name of whom "I" means in each memory in the first person.
+        asked: The folded names of the users whom the query is about: the asker, or those it names.
+        names_other: Shape (n,): whether it is a memory that names another user; None unless the query is
+            about a user.
+    """
+
+    dense: Floats
+    window: Floats
+    bm25: Floats
+    vectors: WordVectors
+    texts: Texts
+    neighbours: Integers
+    question: Flags
+    number: Flags
+    date: Flags
+    authors: Sequence[str | None]
+    session: Integers
+    at: NDArray[np.float64]
+    importance: Floats | None = None
+    uses: Floats | None = None
+    place: Flags | None = None
+    topics: NDArray[np.uint64] | None = None
+    of_other: Flags | None = None
+    values: Integers | None = None
+    names: Integers | None = None
+    owners: Sequence[str | None] = ()
+    asked: frozenset[str] = frozenset()
+    names_other: Flags | None = None

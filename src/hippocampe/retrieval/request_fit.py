@@ -1,0 +1,138 @@
+"""Whether one candidate has all that is asked for: the right person and the right attribute. Pure.
+
+The other signals add up what matches, so a memory about Kate's baby and one about somebody's birthday
+both match "when is Kate's birthday?". These compare what one candidate meets with what the question
+needs: its names, its other words, the kind of value, and whom "I" and "my" mean. Some are the same for
+all candidates: they say whether anything known answers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippocampe.embed.word_space import Floats
+from hippocampe.language.lexicon import words_of
+from hippocampe.retrieval.late_interaction import SAME, Matches
+from hippocampe.retrieval.measured import (
+    MAX_CANDIDATES,
+    NEIGHBOUR_WEIGHTS,
+    CandidateFeatures,
+    Column,
+    Flags,
+    QueryFeatures,
+)
+
+VALUE_MET: Final = 0.9
+"""How well a stated value meets the word that asks for it: hardly less than the word itself."""
+_FRAME: Final = words_of("frame", file="questions")
+
+
+def fit_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches, met: Floats
+) -> dict[str, Column]:
+    """How well each candidate meets the whole of the query.
+
+    Args:
+        query: The query.
+        candidates: n candidates.
+        found: Their matches.
+        met: Shape (n, words): how well each meets each word itself, 0 to 1.
+    """
+    near, same = _with_neighbours(candidates, found, met)
+    names = _marks(query, query.names)
+    asker = _marks(query, query.asker)
+    rest = ~names & ~asker & ~_marks(query, _FRAME)
+    # A name is met by itself alone: "Kate" is not "Kathy".
+    near[:, names] = same[:, names]
+    needed = names | rest if (names | rest).any() else np.ones(len(query.words), bool)
+    met_all = _share(near, query.rarity, needed)
+    anywhere = _share(near.max(axis=0)[None], query.rarity, needed)[0]
+    named = same[:, names].mean(axis=1) if names.any() else np.ones(len(near), np.float32)
+    both = named * _share(near, query.rarity, rest)
+    about = bool(query.asker)
+    return {
+        "names_met": named * names.any(),
+        "names_missing": 1.0 - named,
+        "beside_best": met_all - anywhere,
+        "met_both": both,
+        "met_anywhere": float(anywhere),
+        "best_covered": float(met_all.max()),
+        "best_dense": float(candidates.dense.max()),
+        "pool": float(np.log(min(len(near), MAX_CANDIDATES))),
+        "personal": float(about),
+        "nobody": float(not about and not names.any()),
+        "asks_nothing": float(query.nothing),
+        **_value_signals(query, candidates, found),
+        **_owner_signals(query, candidates, same),
+    }
+
+
+def _with_neighbours(
+    candidates: CandidateFeatures, found: Matches, met: Floats
+) -> tuple[Floats, Floats]:
+    """Shape (n, words) each: `met`, and 1 for the same word, where the turns beside count too."""
+    n = len(candidates.dense)
+    near, same = met.copy(), (found.words[:n] >= SAME).astype(np.float32)
+    for column, share in enumerate(NEIGHBOUR_WEIGHTS):
+        rows = candidates.neighbours[:, column]
+        there = np.where(rows[:, None] >= 0, found.words[rows], 0.0)
+        near = np.maximum(near, share * there**3)
+        if share > 0.5:
+            same = np.maximum(same, there >= SAME)
+    return near, same
+
+
+def _marks(query: QueryFeatures, marked: frozenset[str]) -> Flags:
+    return np.array([word in marked for word in query.words], bool)
+
+
+def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
+    """Share of the rarity of the needed words that is met: shape (n,); 1 if none is needed."""
+    total = float(rarity[needed].sum())
+    if total <= 0.0:
+        return np.ones(len(met), np.float32)
+    return met[:, needed] @ rarity[needed] / total
+
+
+def with_values(query: QueryFeatures, candidates: CandidateFeatures, met: Floats) -> Floats:
+    """How well each candidate meets each word, shape (n, words), where a value meets its name:
+    "born on 14 March" meets "birthday"."""
+    if not query.values or candidates.values is None:
+        return met
+    stated = candidates.values & query.values == query.values
+    named = _marks(query, query.value_words)
+    return np.maximum(met, VALUE_MET * stated[:, None] * named)
+
+
+def _value_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
+) -> dict[str, Column]:
+    signals: dict[str, Column] = {"value_met": 0.0, "value_missing": 0.0, "name_missing": 0.0}
+    if query.values and candidates.values is not None:
+        met = candidates.values & query.values == query.values
+        signals |= {"value_met": met, "value_missing": ~met}
+    if "name" in query.asks and candidates.names is not None:
+        # A name that the question gives is not the one that it asks for.
+        given = _marks(query, query.names | query.asker)
+        known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
+        # A statement in the first person has its owner by `owners`, not by a name in it.
+        known[np.array([bool(o) for o in candidates.owners] or [False] * len(known))] = 0
+        signals["name_missing"] = candidates.names <= known
+    return signals
+
+
+def _owner_signals(
+    query: QueryFeatures, candidates: CandidateFeatures, same: Floats
+) -> dict[str, Column]:
+    """For a question about a user, whether each candidate is about them, or about another user."""
+    asked, other = candidates.asked, candidates.names_other
+    if not asked or other is None:
+        return {"of_asked": np.nan, "about_other": np.nan}
+    named: Flags = np.asarray(same[:, _marks(query, asked)].any(axis=1), bool)
+    owners = candidates.owners or (None,) * len(same)
+    own = np.array([owner in asked for owner in owners], bool)
+    of_another = np.array([owner is not None and owner not in asked for owner in owners], bool)
+    return {"of_asked": named | own, "about_other": (other | of_another) & ~named & ~own}

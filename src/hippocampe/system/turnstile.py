@@ -1,0 +1,30 @@
+"""Lets threads compute one after the other."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from threading import Lock
+
+
+class Turnstile:
+    """Admits one thread at a time, as long as none takes long.
+
+    Threads that compute and read rows at once take the interpreter from each other at every row, and
+    together need longer than one after the other.
+
+    Args:
+        patience: Seconds after which a thread no longer waits for the one inside, which may be stuck.
+    """
+
+    def __init__(self, patience: float = 0.1) -> None:
+        self._patience = patience
+        self._lock = Lock()
+
+    @contextmanager
+    def passed(self) -> Generator[None]:
+        """Compute alone."""
+        alone = self._lock.acquire(timeout=self._patience)
+        try:
+            yield
+        finally:
+            if alone:
+                self._lock.release()

@@ -1,0 +1,59 @@
+"""What is known of somebody is told whole, most important first; talk is told without small talk."""
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+
+LEA, TOM = Scope(user="Léa", channel="desk"), Scope(user="tom", channel="garden")
+
+
+@pytest.fixture
+def store(hippo: Hippocampe) -> Hippocampe:
+    hippo.update_settings(scope=LEA, recent_hours=0, hook_timeout_ms=10_000)
+    hippo.remember("Jeanne est sage-femme à Nantes", scope=LEA, importance=0.9)
+    hippo.remember("Jeanne ne mange pas de viande", scope=LEA, importance=0.5)
+    hippo.remember("Jeanne a une barque verte", scope=TOM, importance=0.7)
+    hippo.remember("Le chantier ouvre lundi", scope=TOM, importance=1.0)
+    hippo.remember("je suis allergique aux noix", scope=LEA, importance=0.6)
+    hippo.remember("je répare des horloges", scope=TOM, importance=0.6)
+    hippo.remember("Léa habite rue des Lilas", scope=TOM, importance=0.8)
+    return hippo
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Dis-moi tout ce que tu sais sur Jeanne", "tell me all about Jeanne", "Tout sur Jeanne"],
+)
+def test_all_that_is_known_of_a_subject_most_important_first(
+    store: Hippocampe, message: str
+) -> None:
+    told = [item.content for item in store.before_turn(message, scope=TOM).items]
+    assert told == [
+        "Jeanne est sage-femme à Nantes",
+        "Jeanne a une barque verte",
+        "Jeanne ne mange pas de viande",
+    ]
+
+
+@pytest.mark.parametrize(
+    "message", ["qu'est-ce que tu sais de moi ?", "what do you know about me?"]
+)
+def test_what_is_known_of_the_asker_is_about_them(store: Hippocampe, message: str) -> None:
+    told = [item.content for item in store.before_turn(message, scope=LEA).items]
+    assert told[:2] == ["Léa habite rue des Lilas", "je suis allergique aux noix"]
+    assert "je répare des horloges" not in told
+    assert "Le chantier ouvre lundi" not in told
+
+
+def test_the_first_person_has_its_speaker(store: Hippocampe) -> None:
+    text = store.before_turn("tell me all about tom", scope=LEA).text
+    assert "tom : je répare des horloges" in text or "tom: je répare des horloges" in text
+
+
+def test_small_talk_is_left_out_of_what_was_said(hippo: Hippocampe) -> None:
+    hippo.update_settings(scope=LEA, recent_hours=0, hook_timeout_ms=10_000)
+    hippo.after_turn("La chaudière fuit depuis mardi", "Je le note.", scope=LEA)
+    hippo.after_turn("ok merci !", "De rien !", scope=LEA)
+    hippo.after_turn("bonne nuit", "Bonne nuit !", scope=LEA)
+    told = hippo.before_turn("on a parlé de quoi ?", scope=TOM).items
+    assert [item.content.splitlines()[0] for item in told] == ["La chaudière fuit depuis mardi"]

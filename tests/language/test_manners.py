@@ -1,0 +1,66 @@
+"""What a message asks of memory: nothing for small talk, tasks, code and general knowledge."""
+
+import pytest
+
+from hippocampe.language.manners import asks_nothing
+from hippocampe.language.values import value_names, values_asked, values_stated
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("ok, ça marche", "haha thanks!", "😂", "à demain !"),
+        *("traduis « mon chien est malade » en espagnol", 'translate "my dog is ill" into Welsh'),
+        *("écris-moi un poème sur la mer", "Can you write me a haiku about rain?"),
+        *("Corrige : les panneaux que j'ai posé hier", "convert 12 inches to centimetres"),
+        *("for x in range(3): print(x)", "https://example.org/page", "12 * 4 ?"),
+        *("quelle est la capitale du Pérou ?", "how do I sort a list in Python?"),
+        *("what's the difference between affect and effect?", "c'est quoi une pompe à chaleur ?"),
+    ],
+)
+def test_memory_knows_nothing_of_it(message: str) -> None:
+    assert asks_nothing(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("où est mon vélo ?", "What is my sister called?", "c'est quoi le code du portail ?"),
+        *("write a birthday card for my sister", "calcule mon loyer annuel"),
+        *("liste mes rendez-vous", "Give me everything you have on Marmite"),
+        *("tu m'as dit quoi hier ?", "je pars en Grèce demain", "who has the spare keys?"),
+        *("comment j'ouvre le portail ?", "What is the motor on the boat?"),
+    ],
+)
+def test_memory_may_know_it(message: str) -> None:
+    assert not asks_nothing(message)
+
+
+def test_a_task_about_somebody_of_the_space_may_need_memory() -> None:
+    assert not asks_nothing("écris-moi un poème sur Jeanne", names=["jeanne"])
+    assert asks_nothing("écris-moi un poème sur la mer", names=["jeanne"])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("quel est le nom de famille d'Inès ?", "son nom de famille est Prado", "Inès est à Braga"),
+        ("what's Ben's phone number?", "call Ben on 06 12 34 56 78", "Ben lives at number 12"),
+        ("à quelle heure part le train ?", "départ à 7h12", "le train part lundi"),
+        ("how much did it cost?", "I paid 40 €", "I bought it in June"),
+        ("what is the gate code?", "the gate opens with 8305B", "the gate is green"),
+        ("de quelle couleur est la coque ?", "la coque est bleue", "la coque est en bois"),
+        ("what's his blood type?", "he is A positive", "he gives blood"),
+        ("how old is Turbo?", "Turbo is thirty years old", "Turbo likes lettuce"),
+    ],
+)
+def test_a_kind_of_value_is_asked_for_and_stated(question: str, answer: str, other: str) -> None:
+    asked = values_asked(question)
+    assert asked
+    assert asked & ~values_stated(answer) == 0
+    assert asked & ~values_stated(other)
+
+
+def test_a_question_without_a_kind_of_value_asks_for_none() -> None:
+    assert values_asked("que penses-tu de Nantes ?") == 0
+    assert len(value_names()) == len(set(value_names()))
