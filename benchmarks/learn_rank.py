@@ -14,7 +14,7 @@ All collections have the same weight. Each question is asked in several pools, w
 cross-entropy of the softmax over the candidates of a query, for ranking. Weights of matches are at least 0,
 which transfers better to other collections. With `--frozen FILE`, the weights of talk and of long texts that
 the file has are kept, and their order with them; those of statements, and of signals that it lacks, are
-learnt, and decay to those of the file instead of 0. Otherwise the penalty for rivals is fitted too, on the log-odds of questions that the weights have
+learnt. Otherwise the penalty for rivals is fitted too, on the log-odds of questions that the weights have
 not seen.
 """
 
@@ -50,7 +50,7 @@ from hippocampe.retrieval.scoring import (
 )
 from rank_cases import WEIGHTS, Case, Vectors, cases, ndcg, read, sentences
 
-ORDER_SHARE, DECAY = 1.0, 2e-3
+ORDER_SHARE, DECAY = 1.0, 1e-3
 NO_RIVALS: Final = np.zeros((2, len(WEIGHT_KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
 """`Model.rivals` with one weight of 1; the result is linear in the weights."""
@@ -62,7 +62,7 @@ BETTER: Final = (
     *("met_anywhere", "best_covered", "best_dense"),
 )
 """More signals of which more is never worse."""
-WORSE: Final = ("names_missing", "name_missing")
+WORSE: Final = ("names_missing", "name_missing", "about_other")
 """Signals of which more is never better."""
 OF_ALL: Final = ("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody")
 """Signals that are the same for all candidates: only their value tells anything."""
@@ -70,12 +70,11 @@ FLAGS: Final = (*WORSE, "names_met", "value_met", "of_asked", "personal", "nobod
 LEAST_DEVIATION: Final = 0.4
 """Of flags, which are rare: otherwise one counts for several times what it was learnt on."""
 BY_HAND: Final = {
-    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [3.5, 1.0, 1.0]},
+    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0, 1.0]},
     "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
     "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
     "of_other": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
-    "about_other": {"mean": 0.0, "deviation": 1.0, "value": [-6.0, -6.0, -6.0]},
-    "value_missing": {"mean": 0.0, "deviation": 1.0, "value": [-4.0, -4.0, -4.0]},
+    "value_missing": {"mean": 0.0, "deviation": 1.0, "value": [-2.5, -2.5, -2.5]},
     "asks_nothing": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
 }
 """Weights set by hand, because no collection measures them: a match of the named time counts like a good
@@ -92,12 +91,10 @@ class Frozen:
     Attributes:
         model: Mean and deviation of each signal, and the weights that stay.
         free: Shape (forms, signals, kinds): which weights are learnt.
-        former: Shape (forms, signals, kinds): what the weights decay to.
     """
 
     model: Model
     free: NDArray[np.bool_]
-    former: NDArray[np.float32]
 
 
 def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen:
@@ -108,7 +105,6 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
     for form, name, kind in np.ndindex(*free.shape):
         low, high = _range(WEIGHT_KINDS[kind], FORMS[form], signals.SIGNALS[name])
         free[form, name, kind] = (low, high) != (0.0, 0.0)
-    former = np.zeros(weights.shape, np.float32)
     bias, rivals = 0.0, NO_RIVALS
     if path is not None:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -120,17 +116,14 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
             column = signals.SIGNALS.index(name)
             usual[:, column] = entry["mean"], entry["deviation"]
             for number, form in enumerate(FORMS):
-                former[number, column] = entry.get(form, (0.0,) * 3)
-                weights[number, column, :2] = former[number, column, :2]
-        shared = [signals.SIGNALS.index(name) for name in OF_ALL]
-        of_all = np.isin(np.arange(len(signals.SIGNALS)), shared)
-        free[:, ~of_all, :2] = False
+                weights[number, column, :2] = entry.get(form, (0.0,) * 3)[:2]
+            free[:, column, :2] = False
     for name, entry in BY_HAND.items():
         column = signals.SIGNALS.index(name)
         for number, kind in enumerate(WEIGHT_KINDS):
             if (name, kind) not in LEARNT:
                 weights[0, column, number] = entry["value"][number]
-    return Frozen(Model(usual, weights, bias, rivals), free, former)
+    return Frozen(Model(usual, weights, bias, rivals), free)
 
 
 def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
@@ -157,7 +150,7 @@ def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
         np.array(weights),
         np.concatenate(starts),
         [bound for bound, kept in zip(_bounds(), flat, strict=True) if kept],
-        np.append(np.moveaxis(frozen.former, 2, 0).reshape(-1)[flat], model.bias or -4.0),
+        model.bias or -4.0,
     )
     filled = np.zeros(len(flat), np.float32)
     filled[flat] = solved[:-1]
@@ -273,7 +266,7 @@ def _minimise(
     weights: NDArray[np.float64],
     priors: NDArray[np.floating],
     bounds: Sequence[tuple[float | None, float | None]],
-    former: NDArray[np.floating],
+    bias: float,
 ) -> NDArray[np.float64]:
     starts = np.cumsum(sizes) - sizes
     truth = right.astype(np.float64)
@@ -286,14 +279,14 @@ def _minimise(
         exponents = np.exp(odds - np.repeat(np.maximum.reduceat(odds, starts), sizes))
         chosen = exponents / np.repeat(np.add.reduceat(exponents, starts), sizes)
         order = -share * np.log(chosen + 1e-12)
-        moved = point[:-1] - former[:-1]
-        decay = DECAY * moved @ moved
+        decay = DECAY * point[:-1] @ point[:-1]
         total = (each * binary + ORDER_SHARE * whole * order).sum() + decay
         slope = each * (1 / (1 + np.exp(-odds)) - truth) + ORDER_SHARE * whole * (chosen - share)
-        down = values.T @ slope.astype(np.float32) + 2 * DECAY * moved
+        down = values.T @ slope.astype(np.float32) + 2 * DECAY * point[:-1]
         return float(total), np.append(down, slope.sum())
 
-    first = former.astype(np.float64)
+    first = np.zeros(values.shape[1] + 1)
+    first[-1] = bias
     options = {"maxiter": 150}
     solved = minimize(
         loss, first, jac=True, method="L-BFGS-B", bounds=[*bounds, (None, None)], options=options
@@ -361,35 +354,6 @@ def all_figures(
                 n: measured[n] for n in ("found", "quiet") if n in measured
             }
     return found
-
-
-def as_often(seen: dict[str, list[Unseen]], frozen: Frozen, former: Model) -> float:
-    """What to add to the bias so that as many of the answerable questions are found, in the whole pools
-    of collections of memories, as by the former model. Those that it was learnt from would flatter it.
-
-    The learnt bias is that of a mix in which half of the questions have no answer. In use most have one.
-    """
-    asked = [
-        each
-        for questions in seen.values()
-        for each in questions
-        if each.case.variant == "full" and each.case.right.any() and _of_memories(each.case)
-    ]
-    before = np.mean(
-        [scoring.score(e.case.measured, former)[0][e.case.right].max() >= 0.5 for e in asked]
-    )
-    rivals = frozen.model.rivals
-    best = [
-        (e.odds + rival_adjustment(rivals, e.case.measured, rival_log_odds(e.odds)))[
-            e.case.right
-        ].max()
-        for e in asked
-    ]
-    return -float(np.quantile(best, 1 - before))
-
-
-def _of_memories(case: Case) -> bool:
-    return not np.isnan(case.measured[:, signals.SIGNALS.index("importance")]).all()
 
 
 def cross_validated(seen: dict[str, list[Unseen]], model: Model | None) -> dict[str, Any]:
@@ -461,17 +425,10 @@ def main() -> None:
     collections = {n: q for n, q in learnable.items() if q}
     frozen = freeze([c.measured for q in collections.values() for c in q], wanted.frozen)
     seen = unseen(collections, wanted.folds, frozen)
-    more = 0.0
-    if wanted.frozen:
-        former = json.loads(wanted.frozen.read_text(encoding="utf-8"))["provenance"]["collections"]
-        new = {name: each for name, each in seen.items() if name not in former}
-        more = as_often(new, frozen, scoring.load_model(wanted.frozen))
-        seen = {n: [replace(e, odds=e.odds + more) for e in q] for n, q in seen.items()}
     kept_rivals = frozen.model if wanted.frozen else None
     measured = cross_validated(seen, kept_rivals)
     print(json.dumps(measured, indent=1), flush=True)
     model = learn(list(collections.values()), frozen)
-    model = replace(model, bias=model.bias + more)
     if kept_rivals is None:
         model = replace(model, rivals=learn_rivals(list(seen.values())))
     held_out = {
@@ -489,7 +446,6 @@ def main() -> None:
         "embedder": MODEL,
         "by_hand": list(BY_HAND),
         "variants": WEIGHTS,
-        "bias_moved": round(more, 4),
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }

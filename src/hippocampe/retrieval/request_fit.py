@@ -118,8 +118,6 @@ def _value_signals(
         # A name that the question gives is not the one that it asks for.
         given = _marks(query, query.names | query.asker)
         known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
-        # A statement in the first person has its owner by `owners`, not by a name in it.
-        known[np.array([bool(o) for o in candidates.owners] or [False] * len(known))] = 0
         signals["name_missing"] = candidates.names <= known
     return signals
 
