@@ -59,8 +59,9 @@ ALIKE: Final = 0.93
 """Statements of two records that are nearer than this may be one statement."""
 SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
 """Budgets: the share of pairs to keep that may be merged, by where they are from."""
-REVIEW: Final = 0.3
-"""Below, a pair is not listed for review: at 0.12, seven of ten separate pairs would be listed."""
+REVIEW: Final = 0.45
+"""From this probability of a merge on, a pair is listed for review: from 0.12 on, seven of ten separate pairs
+would be."""
 MARGINS: Final = (0.0, 0.05, 0.1, 0.15, 0.2)
 """How much surer it must be of two long statements."""
 MERGING_OUTCOMES: Final = OUTCOMES[:MERGING]

@@ -317,6 +317,7 @@ DIFFERS = [
     ("Nina works at Acme", "Nina joined a gym"),
     ("Hugo travaille chez Orange", "Hugo travaille aussi chez Airbus"),
     ("Hugo travaille chez Orange", "Hugo travaille à mi-temps chez Airbus"),
+    ("je travaille chez Orange", "je travaille à mi-temps"),
     ("Hugo travaille chez Orange", "Hugo a rejoint le club de tennis"),
     ("Hugo a un chat", "Hugo a un chien"),
     ("Hugo parle anglais", "Hugo parle espagnol"),

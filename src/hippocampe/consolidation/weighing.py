@@ -62,10 +62,11 @@ def conclude(
         thresholds: As in `Model`.
     """
     merge = float(shares[:MERGING].sum())
-    if merge < thresholds["review"]:
+    why = veto(aligned, told, rule)
+    # A change that is doubted or partial is worth a question sooner than a mere likeness is.
+    if merge < thresholds["review"] / (3 if why else 1):
         return Decision(_apart(rule), rule.rule, rule.reason)
     outcome = likeliest(shares)
-    why = veto(aligned, told, rule)
     if why is None and merge >= _threshold(outcome, told, thresholds):
         verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
         return Decision(verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}")
