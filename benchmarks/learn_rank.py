@@ -35,6 +35,7 @@ from scipy.optimize import minimize
 
 from hippocampe.embed.local import MODEL
 from hippocampe.retrieval import scoring, signals
+from hippocampe.retrieval.measured import MAX_CANDIDATES
 from hippocampe.retrieval.scoring import (
     FORMS,
     WEIGHT_KINDS,
@@ -50,6 +51,8 @@ from hippocampe.retrieval.scoring import (
 )
 from rank_cases import WEIGHTS, Case, Vectors, cases, ndcg, read, sentences
 
+FEWEST: Final = 3
+"""Candidates of a small store."""
 ORDER_SHARE, DECAY = 1.0, 2e-3
 NO_RIVALS: Final = np.zeros((2, len(WEIGHT_KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
@@ -109,10 +112,10 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
         low, high = _range(WEIGHT_KINDS[kind], FORMS[form], signals.SIGNALS[name])
         free[form, name, kind] = (low, high) != (0.0, 0.0)
     former = np.zeros(weights.shape, np.float32)
-    bias, rivals = 0.0, NO_RIVALS
+    bias, rivals = np.full(len(WEIGHT_KINDS), -4.0, np.float32), NO_RIVALS
     if path is not None:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        bias = float(entries["bias"])
+        bias = np.broadcast_to(np.array(entries["bias"], np.float32), len(WEIGHT_KINDS))
         rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
         for name, entry in entries["signals"].items():
             if not entry.get("value") and not entry.get("relative") and not entry.get("gap"):
@@ -122,9 +125,7 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
             for number, form in enumerate(FORMS):
                 former[number, column] = entry.get(form, (0.0,) * 3)
                 weights[number, column, :2] = former[number, column, :2]
-        shared = [signals.SIGNALS.index(name) for name in OF_ALL]
-        of_all = np.isin(np.arange(len(signals.SIGNALS)), shared)
-        free[:, ~of_all, :2] = False
+        free[:, :, :2] = False
     for name, entry in BY_HAND.items():
         column = signals.SIGNALS.index(name)
         for number, kind in enumerate(WEIGHT_KINDS):
@@ -136,6 +137,8 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
 def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
     """Fit a model on questions. All collections have the same weight, independent of size."""
     model, free = frozen.model, frozen.free
+    kinds = np.flatnonzero(free.any(axis=(0, 1)))
+    unbiased = replace(model, bias=np.where(free.any(axis=(0, 1)), 0.0, model.bias))
     flat = np.moveaxis(free, 2, 0).reshape(-1)
     blocks: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
@@ -145,10 +148,12 @@ def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
         asked = sum(case.variant in ("full", "foreign") for case in questions)
         for case in questions:
             weight = WEIGHTS[case.variant] / (asked * len(collections))
-            blocks.append(_columns(case.measured, model.usual)[:, flat])
+            shares = blend(case.measured)[:, kinds]
+            columns = _columns(case.measured, model.usual)[:, flat]
+            blocks.append(np.concatenate([columns, shares], axis=1))
             right.append(case.right)
             fixed = contributions(model, case.measured).sum(axis=1)
-            starts.append(fixed + intercept(replace(model, bias=0.0), len(case.right)))
+            starts.append(fixed + intercept(unbiased, case.measured))
             weights.append((weight, weight * bool(case.right.any())))
     solved = _minimise(
         np.concatenate(blocks),
@@ -157,15 +162,16 @@ def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
         np.array(weights),
         np.concatenate(starts),
         [bound for bound, kept in zip(_bounds(), flat, strict=True) if kept],
-        np.append(np.moveaxis(frozen.former, 2, 0).reshape(-1)[flat], model.bias or -4.0),
+        np.append(np.moveaxis(frozen.former, 2, 0).reshape(-1)[flat], model.bias[kinds]),
+        len(kinds),
     )
     filled = np.zeros(len(flat), np.float32)
-    filled[flat] = solved[:-1]
+    filled[flat] = solved[: -len(kinds)]
+    bias = model.bias.copy()
+    bias[kinds] = solved[-len(kinds) :]
     shape = (len(WEIGHT_KINDS), len(FORMS), len(signals.SIGNALS))
     learnt = np.moveaxis(filled.reshape(shape), 0, 2)
-    return Model(
-        model.usual, np.where(free, learnt, model.weights), float(solved[-1]), model.rivals
-    )
+    return Model(model.usual, np.where(free, learnt, model.weights), bias, model.rivals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +280,7 @@ def _minimise(
     priors: NDArray[np.floating],
     bounds: Sequence[tuple[float | None, float | None]],
     former: NDArray[np.floating],
+    biases: int,
 ) -> NDArray[np.float64]:
     starts = np.cumsum(sizes) - sizes
     truth = right.astype(np.float64)
@@ -281,22 +288,27 @@ def _minimise(
     each, whole = np.repeat(weights, sizes, axis=0).T
 
     def loss(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        odds = (values @ point[:-1].astype(np.float32)).astype(np.float64) + point[-1] + priors
+        odds = (values @ point.astype(np.float32)).astype(np.float64) + priors
         binary = np.logaddexp(0, odds) - truth * odds
         exponents = np.exp(odds - np.repeat(np.maximum.reduceat(odds, starts), sizes))
         chosen = exponents / np.repeat(np.add.reduceat(exponents, starts), sizes)
         order = -share * np.log(chosen + 1e-12)
-        moved = point[:-1] - former[:-1]
+        moved = point - former
+        moved[-biases:] = 0.0
         decay = DECAY * moved @ moved
         total = (each * binary + ORDER_SHARE * whole * order).sum() + decay
         slope = each * (1 / (1 + np.exp(-odds)) - truth) + ORDER_SHARE * whole * (chosen - share)
-        down = values.T @ slope.astype(np.float32) + 2 * DECAY * moved
-        return float(total), np.append(down, slope.sum())
+        return float(total), values.T @ slope.astype(np.float32) + 2 * DECAY * moved
 
     first = former.astype(np.float64)
     options = {"maxiter": 150}
     solved = minimize(
-        loss, first, jac=True, method="L-BFGS-B", bounds=[*bounds, (None, None)], options=options
+        loss,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[*bounds, *biases * [(None, None)]],
+        options=options,
     )
     return solved.x
 
@@ -344,6 +356,25 @@ def calibration_error(said: Sequence[float], true: Sequence[float]) -> float:
     return float(np.abs(errors).sum() / len(said))
 
 
+def raised(model: Model, more: float) -> Model:
+    """A model that gives statements of a full list of candidates this much more, and those of a list of
+    `FEWEST` nothing more: most questions have an answer in a large store, but not in a small one."""
+    column, kind = signals.SIGNALS.index("pool"), WEIGHT_KINDS.index("statement")
+    mean, deviation = model.usual[:, column]
+    slope = more / np.log(MAX_CANDIDATES / FEWEST)
+    weights, bias = model.weights.copy(), model.bias.copy()
+    weights[0, column, kind] += slope * (deviation + 1e-3)
+    bias[kind] += slope * (mean - np.log(FEWEST))
+    return replace(model, weights=weights, bias=bias)
+
+
+def _share_of_full(case: Case) -> NDArray[np.floating]:
+    """The share of what `raised` adds that each candidate gets: shape (n,)."""
+    statements = blend(case.measured)[:, WEIGHT_KINDS.index("statement")]
+    size = np.log(min(len(statements), MAX_CANDIDATES) / FEWEST)
+    return statements * float(size / np.log(MAX_CANDIDATES / FEWEST))
+
+
 def all_figures(
     questions: Sequence[Case], scores: Sequence[NDArray[np.floating]]
 ) -> dict[str, Any]:
@@ -364,8 +395,9 @@ def all_figures(
 
 
 def as_often(seen: dict[str, list[Unseen]], frozen: Frozen, former: Model) -> float:
-    """What to add to the bias so that as many of the answerable questions are found, in the whole pools
-    of collections of memories, as by the former model. Those that it was learnt from would flatter it.
+    """What to add to the bias of statements so that as many of the answerable questions are found, in the whole pools
+    of collections that also have questions without an answer, as by the former model. Those that it was
+    learnt from would flatter it.
 
     The learnt bias is that of a mix in which half of the questions have no answer. In use most have one.
     """
@@ -373,7 +405,7 @@ def as_often(seen: dict[str, list[Unseen]], frozen: Frozen, former: Model) -> fl
         each
         for questions in seen.values()
         for each in questions
-        if each.case.variant == "full" and each.case.right.any() and _of_memories(each.case)
+        if each.case.variant == "full" and each.case.right.any()
     ]
     before = np.mean(
         [scoring.score(e.case.measured, former)[0][e.case.right].max() >= 0.5 for e in asked]
@@ -386,10 +418,6 @@ def as_often(seen: dict[str, list[Unseen]], frozen: Frozen, former: Model) -> fl
         for e in asked
     ]
     return -float(np.quantile(best, 1 - before))
-
-
-def _of_memories(case: Case) -> bool:
-    return not np.isnan(case.measured[:, signals.SIGNALS.index("importance")]).all()
 
 
 def cross_validated(seen: dict[str, list[Unseen]], model: Model | None) -> dict[str, Any]:
@@ -464,14 +492,23 @@ def main() -> None:
     more = 0.0
     if wanted.frozen:
         former = json.loads(wanted.frozen.read_text(encoding="utf-8"))["provenance"]["collections"]
-        new = {name: each for name, each in seen.items() if name not in former}
+        new = {
+            name: each
+            for name, each in seen.items()
+            if name not in former
+            and any(e.case.variant == "full" and not e.case.answers for e in each)
+        }
         more = as_often(new, frozen, scoring.load_model(wanted.frozen))
-        seen = {n: [replace(e, odds=e.odds + more) for e in q] for n, q in seen.items()}
+        seen = {
+            n: [replace(e, odds=e.odds + more * _share_of_full(e.case)) for e in q]
+            for n, q in seen.items()
+        }
     kept_rivals = frozen.model if wanted.frozen else None
     measured = cross_validated(seen, kept_rivals)
     print(json.dumps(measured, indent=1), flush=True)
     model = learn(list(collections.values()), frozen)
-    model = replace(model, bias=model.bias + more)
+    if wanted.frozen:
+        model = raised(model, more)
     if kept_rivals is None:
         model = replace(model, rivals=learn_rivals(list(seen.values())))
     held_out = {
@@ -489,7 +526,7 @@ def main() -> None:
         "embedder": MODEL,
         "by_hand": list(BY_HAND),
         "variants": WEIGHTS,
-        "bias_moved": round(more, 4),
+        "statements_raised": round(more, 4),
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
@@ -499,7 +536,7 @@ def main() -> None:
     taken, given = ([float(f"{weight:.4g}") for weight in row] for row in model.rivals)
     entries = {
         "provenance": provenance,
-        "bias": model.bias,
+        "bias": [float(f"{bias:.5g}") for bias in model.bias],
         "rivals": {"taken": taken, "given": given},
         "signals": _entries(model),
     }

@@ -21,7 +21,7 @@ from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.temporal.window import TimeWindow
-from hippocampe.language.text import fold, keywords, words, written_words
+from hippocampe.language.text import fold, keywords, words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, conversations, embeddings
 from hippocampe.types import Recollection, Route, Scope, Settings
@@ -204,11 +204,13 @@ class ContextReader:
         about = always_on.about_names(
             connection, space, sorted(names), self.now, channel=channel, limit=limit
         )
-        # The store compares users in lower case, with their accents.
-        users = names | {word.lower() for word in written_words(person or self.text)}
-        users = {each for each in users if fold(each) in names}
         told = always_on.told_by(
-            connection, space, sorted(users), self.now, channel=channel, scanned=MAX_TOLD
+            connection,
+            space,
+            lambda user: fold(user) in names,
+            self.now,
+            channel=channel,
+            scanned=MAX_TOLD,
         )
         found = {memory.id: memory for memory in about}
         found |= {each.id: each for each in told if is_about_speaker(each.content)}

@@ -1,10 +1,11 @@
 """Memories of the always-on context, selected without a search. Each function takes a connection."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, func, literal_column, or_, select
+from sqlalchemy import Connection, bindparam, literal_column, or_, select
 
+from hippocampe.store import memories
 from hippocampe.store.memories import COLUMNS, CURRENT, of_row
 from hippocampe.store.schema import memory, subject
 from hippocampe.types import Memory
@@ -43,17 +44,20 @@ _ABOUT = (
     )
     .order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
 )
-# No index has the user: only the most important memories of the space are looked at.
+# No index has the user, so only the most important memories of the space are looked at. Their ids are
+# read first: in one query, SQLite would look at all.
 _MOST_IMPORTANT = (
-    select(memory.c.id)
-    .where(memory.c.space == bindparam("space"), memory.c.collection == "memory", CURRENT)
+    select(memory.c.id, memory.c.user)
+    .where(
+        memory.c.space == bindparam("space"),
+        memory.c.collection == "memory",
+        CURRENT,
+        # True of all, but with it SQLite reads by importance and stops at the limit.
+        memory.c.importance >= 0.0,
+    )
     .order_by(_BY_IMPORTANCE)
     .limit(bindparam("scanned"))
 )
-_TOLD = _OF_SPACE.where(
-    memory.c.id.in_(_MOST_IMPORTANT),
-    func.lower(memory.c.user).in_(bindparam("names", expanding=True)),
-).order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
 
 
 def always_on(
@@ -109,15 +113,21 @@ def about_names(
 def told_by(
     connection: Connection,
     space: str,
-    users: Sequence[str],
+    is_user: Callable[[str], bool],
     now: datetime,
     *,
     channel: str | None,
     scanned: int,
 ) -> list[Memory]:
-    """Memories that users told, by their names in lower case, among the `scanned` most important of the
-    space: most important first, then newest."""
-    query = _TOLD if channel is None else _TOLD.where(_IN_CHANNEL)
-    values = {"space": space, "names": list(users), "now": now, "channel": channel}
-    values |= {"scanned": scanned, "most": scanned}
-    return [of_row(row) for row in connection.execute(query, values)]
+    """Memories that some users told, among the `scanned` most important of the space:
+    most important first."""
+    listed = connection.execute(_MOST_IMPORTANT, {"space": space, "scanned": scanned})
+    ids = [row.id for row in listed if row.user is not None and is_user(row.user)]
+    found = memories.get(connection, space, ids)
+    return [
+        found[id]
+        for id in ids
+        if id in found
+        and (channel is None or found[id].channel == channel)
+        and ((until := found[id].expires_at) is None or until > now)
+    ]
