@@ -14,7 +14,7 @@ All collections have the same weight. Each question is asked in several pools, w
 cross-entropy of the softmax over the candidates of a query, for ranking. Weights of matches are at least 0,
 which transfers better to other collections. With `--frozen FILE`, the weights of talk and of long texts that
 the file has are kept, and their order with them; those of statements, and of signals that it lacks, are
-learnt. Otherwise the penalty for rivals is fitted too, on the log-odds of questions that the weights have
+learnt, and decay to those of the file instead of 0. Otherwise the penalty for rivals is fitted too, on the log-odds of questions that the weights have
 not seen.
 """
 
@@ -35,6 +35,7 @@ from scipy.optimize import minimize
 
 from hippocampe.embed.local import MODEL
 from hippocampe.retrieval import scoring, signals
+from hippocampe.retrieval.measured import MAX_CANDIDATES
 from hippocampe.retrieval.scoring import (
     FORMS,
     WEIGHT_KINDS,
@@ -50,7 +51,9 @@ from hippocampe.retrieval.scoring import (
 )
 from rank_cases import WEIGHTS, Case, Vectors, cases, ndcg, read, sentences
 
-ORDER_SHARE, DECAY = 1.0, 1e-3
+FEWEST: Final = 3
+"""Candidates of a small store."""
+ORDER_SHARE, DECAY = 1.0, 2e-3
 NO_RIVALS: Final = np.zeros((2, len(WEIGHT_KINDS)), np.float32)
 UNITS: Final = np.eye(NO_RIVALS.size, dtype=np.float32).reshape(-1, *NO_RIVALS.shape)
 """`Model.rivals` with one weight of 1; the result is linear in the weights."""
@@ -62,7 +65,7 @@ BETTER: Final = (
     *("met_anywhere", "best_covered", "best_dense"),
 )
 """More signals of which more is never worse."""
-WORSE: Final = ("names_missing", "name_missing", "about_other")
+WORSE: Final = ("names_missing", "name_missing")
 """Signals of which more is never better."""
 OF_ALL: Final = ("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody")
 """Signals that are the same for all candidates: only their value tells anything."""
@@ -70,11 +73,12 @@ FLAGS: Final = (*WORSE, "names_met", "value_met", "of_asked", "personal", "nobod
 LEAST_DEVIATION: Final = 0.4
 """Of flags, which are rare: otherwise one counts for several times what it was learnt on."""
 BY_HAND: Final = {
-    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [1.0, 1.0, 1.0]},
+    "in_window": {"mean": 0.0, "deviation": 1.0, "value": [3.5, 1.0, 1.0]},
     "importance": {"mean": 0.6, "deviation": 1.0, "value": [0.5, 0.5, 0.5]},
     "use": {"mean": 0.0, "deviation": 2.0, "value": [0.1, 0.1, 0.1]},
     "of_other": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
-    "value_missing": {"mean": 0.0, "deviation": 1.0, "value": [-2.5, -2.5, -2.5]},
+    "about_other": {"mean": 0.0, "deviation": 1.0, "value": [-6.0, -6.0, -6.0]},
+    "value_missing": {"mean": 0.0, "deviation": 1.0, "value": [-4.0, -4.0, -4.0]},
     "asks_nothing": {"mean": 0.0, "deviation": 1.0, "value": [-10.0, -10.0, -10.0]},
 }
 """Weights set by hand, because no collection measures them: a match of the named time counts like a good
@@ -91,10 +95,12 @@ class Frozen:
     Attributes:
         model: Mean and deviation of each signal, and the weights that stay.
         free: Shape (forms, signals, kinds): which weights are learnt.
+        former: Shape (forms, signals, kinds): what the weights decay to.
     """
 
     model: Model
     free: NDArray[np.bool_]
+    former: NDArray[np.float32]
 
 
 def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen:
@@ -105,10 +111,11 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
     for form, name, kind in np.ndindex(*free.shape):
         low, high = _range(WEIGHT_KINDS[kind], FORMS[form], signals.SIGNALS[name])
         free[form, name, kind] = (low, high) != (0.0, 0.0)
-    bias, rivals = 0.0, NO_RIVALS
+    former = np.zeros(weights.shape, np.float32)
+    bias, rivals = np.full(len(WEIGHT_KINDS), -4.0, np.float32), NO_RIVALS
     if path is not None:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        bias = float(entries["bias"])
+        bias = np.broadcast_to(np.array(entries["bias"], np.float32), len(WEIGHT_KINDS))
         rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
         for name, entry in entries["signals"].items():
             if not entry.get("value") and not entry.get("relative") and not entry.get("gap"):
@@ -116,19 +123,22 @@ def freeze(measured: Sequence[NDArray[np.float32]], path: Path | None) -> Frozen
             column = signals.SIGNALS.index(name)
             usual[:, column] = entry["mean"], entry["deviation"]
             for number, form in enumerate(FORMS):
-                weights[number, column, :2] = entry.get(form, (0.0,) * 3)[:2]
-            free[:, column, :2] = False
+                former[number, column] = entry.get(form, (0.0,) * 3)
+                weights[number, column, :2] = former[number, column, :2]
+        free[:, :, :2] = False
     for name, entry in BY_HAND.items():
         column = signals.SIGNALS.index(name)
         for number, kind in enumerate(WEIGHT_KINDS):
             if (name, kind) not in LEARNT:
                 weights[0, column, number] = entry["value"][number]
-    return Frozen(Model(usual, weights, bias, rivals), free)
+    return Frozen(Model(usual, weights, bias, rivals), free, former)
 
 
 def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
     """Fit a model on questions. All collections have the same weight, independent of size."""
     model, free = frozen.model, frozen.free
+    kinds = np.flatnonzero(free.any(axis=(0, 1)))
+    unbiased = replace(model, bias=np.where(free.any(axis=(0, 1)), 0.0, model.bias))
     flat = np.moveaxis(free, 2, 0).reshape(-1)
     blocks: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
@@ -138,10 +148,12 @@ def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
         asked = sum(case.variant in ("full", "foreign") for case in questions)
         for case in questions:
             weight = WEIGHTS[case.variant] / (asked * len(collections))
-            blocks.append(_columns(case.measured, model.usual)[:, flat])
+            shares = blend(case.measured)[:, kinds]
+            columns = _columns(case.measured, model.usual)[:, flat]
+            blocks.append(np.concatenate([columns, shares], axis=1))
             right.append(case.right)
             fixed = contributions(model, case.measured).sum(axis=1)
-            starts.append(fixed + intercept(replace(model, bias=0.0), len(case.right)))
+            starts.append(fixed + intercept(unbiased, case.measured))
             weights.append((weight, weight * bool(case.right.any())))
     solved = _minimise(
         np.concatenate(blocks),
@@ -150,15 +162,16 @@ def learn(collections: Sequence[Sequence[Case]], frozen: Frozen) -> Model:
         np.array(weights),
         np.concatenate(starts),
         [bound for bound, kept in zip(_bounds(), flat, strict=True) if kept],
-        model.bias or -4.0,
+        np.append(np.moveaxis(frozen.former, 2, 0).reshape(-1)[flat], model.bias[kinds]),
+        len(kinds),
     )
     filled = np.zeros(len(flat), np.float32)
-    filled[flat] = solved[:-1]
+    filled[flat] = solved[: -len(kinds)]
+    bias = model.bias.copy()
+    bias[kinds] = solved[-len(kinds) :]
     shape = (len(WEIGHT_KINDS), len(FORMS), len(signals.SIGNALS))
     learnt = np.moveaxis(filled.reshape(shape), 0, 2)
-    return Model(
-        model.usual, np.where(free, learnt, model.weights), float(solved[-1]), model.rivals
-    )
+    return Model(model.usual, np.where(free, learnt, model.weights), bias, model.rivals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +279,8 @@ def _minimise(
     weights: NDArray[np.float64],
     priors: NDArray[np.floating],
     bounds: Sequence[tuple[float | None, float | None]],
-    bias: float,
+    former: NDArray[np.floating],
+    biases: int,
 ) -> NDArray[np.float64]:
     starts = np.cumsum(sizes) - sizes
     truth = right.astype(np.float64)
@@ -274,22 +288,27 @@ def _minimise(
     each, whole = np.repeat(weights, sizes, axis=0).T
 
     def loss(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        odds = (values @ point[:-1].astype(np.float32)).astype(np.float64) + point[-1] + priors
+        odds = (values @ point.astype(np.float32)).astype(np.float64) + priors
         binary = np.logaddexp(0, odds) - truth * odds
         exponents = np.exp(odds - np.repeat(np.maximum.reduceat(odds, starts), sizes))
         chosen = exponents / np.repeat(np.add.reduceat(exponents, starts), sizes)
         order = -share * np.log(chosen + 1e-12)
-        decay = DECAY * point[:-1] @ point[:-1]
+        moved = point - former
+        moved[-biases:] = 0.0
+        decay = DECAY * moved @ moved
         total = (each * binary + ORDER_SHARE * whole * order).sum() + decay
         slope = each * (1 / (1 + np.exp(-odds)) - truth) + ORDER_SHARE * whole * (chosen - share)
-        down = values.T @ slope.astype(np.float32) + 2 * DECAY * point[:-1]
-        return float(total), np.append(down, slope.sum())
+        return float(total), values.T @ slope.astype(np.float32) + 2 * DECAY * moved
 
-    first = np.zeros(values.shape[1] + 1)
-    first[-1] = bias
+    first = former.astype(np.float64)
     options = {"maxiter": 150}
     solved = minimize(
-        loss, first, jac=True, method="L-BFGS-B", bounds=[*bounds, (None, None)], options=options
+        loss,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[*bounds, *biases * [(None, None)]],
+        options=options,
     )
     return solved.x
 
@@ -337,6 +356,25 @@ def calibration_error(said: Sequence[float], true: Sequence[float]) -> float:
     return float(np.abs(errors).sum() / len(said))
 
 
+def raised(model: Model, more: float) -> Model:
+    """A model that gives statements of a full list of candidates this much more, and those of a list of
+    `FEWEST` nothing more: most questions have an answer in a large store, but not in a small one."""
+    column, kind = signals.SIGNALS.index("pool"), WEIGHT_KINDS.index("statement")
+    mean, deviation = model.usual[:, column]
+    slope = more / np.log(MAX_CANDIDATES / FEWEST)
+    weights, bias = model.weights.copy(), model.bias.copy()
+    weights[0, column, kind] += slope * (deviation + 1e-3)
+    bias[kind] += slope * (mean - np.log(FEWEST))
+    return replace(model, weights=weights, bias=bias)
+
+
+def _share_of_full(case: Case) -> NDArray[np.floating]:
+    """The share of what `raised` adds that each candidate gets: shape (n,)."""
+    statements = blend(case.measured)[:, WEIGHT_KINDS.index("statement")]
+    size = np.log(min(len(statements), MAX_CANDIDATES) / FEWEST)
+    return statements * float(size / np.log(MAX_CANDIDATES / FEWEST))
+
+
 def all_figures(
     questions: Sequence[Case], scores: Sequence[NDArray[np.floating]]
 ) -> dict[str, Any]:
@@ -354,6 +392,32 @@ def all_figures(
                 n: measured[n] for n in ("found", "quiet") if n in measured
             }
     return found
+
+
+def as_often(seen: dict[str, list[Unseen]], frozen: Frozen, former: Model) -> float:
+    """What to add to the bias of statements so that as many of the answerable questions are found, in the whole pools
+    of collections that also have questions without an answer, as by the former model. Those that it was
+    learnt from would flatter it.
+
+    The learnt bias is that of a mix in which half of the questions have no answer. In use most have one.
+    """
+    asked = [
+        each
+        for questions in seen.values()
+        for each in questions
+        if each.case.variant == "full" and each.case.right.any()
+    ]
+    before = np.mean(
+        [scoring.score(e.case.measured, former)[0][e.case.right].max() >= 0.5 for e in asked]
+    )
+    rivals = frozen.model.rivals
+    best = [
+        (e.odds + rival_adjustment(rivals, e.case.measured, rival_log_odds(e.odds)))[
+            e.case.right
+        ].max()
+        for e in asked
+    ]
+    return -float(np.quantile(best, 1 - before))
 
 
 def cross_validated(seen: dict[str, list[Unseen]], model: Model | None) -> dict[str, Any]:
@@ -425,10 +489,26 @@ def main() -> None:
     collections = {n: q for n, q in learnable.items() if q}
     frozen = freeze([c.measured for q in collections.values() for c in q], wanted.frozen)
     seen = unseen(collections, wanted.folds, frozen)
+    more = 0.0
+    if wanted.frozen:
+        former = json.loads(wanted.frozen.read_text(encoding="utf-8"))["provenance"]["collections"]
+        new = {
+            name: each
+            for name, each in seen.items()
+            if name not in former
+            and any(e.case.variant == "full" and not e.case.answers for e in each)
+        }
+        more = as_often(new, frozen, scoring.load_model(wanted.frozen))
+        seen = {
+            n: [replace(e, odds=e.odds + more * _share_of_full(e.case)) for e in q]
+            for n, q in seen.items()
+        }
     kept_rivals = frozen.model if wanted.frozen else None
     measured = cross_validated(seen, kept_rivals)
     print(json.dumps(measured, indent=1), flush=True)
     model = learn(list(collections.values()), frozen)
+    if wanted.frozen:
+        model = raised(model, more)
     if kept_rivals is None:
         model = replace(model, rivals=learn_rivals(list(seen.values())))
     held_out = {
@@ -446,6 +526,7 @@ def main() -> None:
         "embedder": MODEL,
         "by_hand": list(BY_HAND),
         "variants": WEIGHTS,
+        "statements_raised": round(more, 4),
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
@@ -455,7 +536,7 @@ def main() -> None:
     taken, given = ([float(f"{weight:.4g}") for weight in row] for row in model.rivals)
     entries = {
         "provenance": provenance,
-        "bias": model.bias,
+        "bias": [float(f"{bias:.5g}") for bias in model.bias],
         "rivals": {"taken": taken, "given": given},
         "signals": _entries(model),
     }

@@ -386,7 +386,7 @@ def understood(row: dict[str, Any], scope: Scope) -> Question:
         words,
         same,
         row,
-        names - asker,
+        names - asker - {user},
         asker,
         asks_nothing(said, names=named),
     )
@@ -577,7 +577,7 @@ def measure(
         owners=[_owner(scope, row) for row in rows],
     )
     tellers = frozenset(text.fold(scope.tellers[row] or "") for row in rows) - {""}
-    about = question.asker or question.names & tellers
+    about = question.asker | question.names & tellers
     if about:
         candidates = replace(
             candidates, **_of_others(scope, question, rows, about, tellers - about)

@@ -120,10 +120,11 @@ def _replaces(now: Relation, then: Relation) -> bool:
         return not _IN_YEAR.fullmatch(" ".join(now.rest))
     if now.kind == "number" and not _UNION.isdisjoint(then.rest) and _UNION.isdisjoint(now.rest):
         return False  # "3 enfants et un chien", "4 enfants": a part
-    if now.kind == "place" or now.name == "employer":
-        # "j'habite au troisième étage", "je travaille à mi-temps": how, not where.
-        if any(classes.occurs("not_a_place", each.value.split()) for each in (now, then)):
-            return False
+    # "j'habite au troisième étage", "je travaille à mi-temps": how, not where.
+    if (now.kind == "place" or now.name == "employer") and any(
+        classes.occurs("not_a_place", each.value.split()) for each in (now, then)
+    ):
+        return False
     if now.kind == "place":
         # Someone who lives in Toulouse also lives in France.
         wider = classes.has("countries", *now.value.split())

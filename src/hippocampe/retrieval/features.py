@@ -106,7 +106,8 @@ def load(
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
     users = {fold(row.teller) for row in rows if row.teller}
-    asked = query.asker or query.features.names & users
+    said = query.features.names
+    asked = query.asker | {user for user in users if said.issuperset(spoken_words(user))}
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),

@@ -77,7 +77,8 @@ def analyse(
     chosen = settings.read(context, scope=scope)
     window = parse_window(query, now=now, timezone=chosen.timezone)
     features = _features(context, scope.space, listed, unknown, fresh, asks, window)
-    asker = _asker(query, scope, aliases)
+    own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
+    asker = own if is_about_speaker(query) else frozenset[str]()
     called = {word for group in groups if group for word in group[0].split()}
     names = named_in(query, features.words, unknown) | called
     return AnalysedQuery(
@@ -85,7 +86,7 @@ def analyse(
         dense=dense,
         features=replace(
             features,
-            names=names - {word for name in asker for word in name.split()},
+            names=names - {word for name in own for word in name.split()},
             asker=asker,
             values=values_asked(query),
             value_words=value_words(query),
@@ -146,10 +147,9 @@ def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> fro
     return frozenset(names & capital).intersection(listed)
 
 
-def _asker(query: str, scope: Scope, aliases: Aliases) -> frozenset[str]:
-    if not scope.user or not is_about_speaker(query):
-        return frozenset()
-    names = fold_subjects([scope.user])
+def _own_names(scope: Scope, aliases: Aliases) -> frozenset[str]:
+    """The folded names of the user of a scope, with their aliases."""
+    names = fold_subjects([scope.user]) if scope.user else ()
     return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
 

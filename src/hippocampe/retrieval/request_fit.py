@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.text import words
 from hippocampe.retrieval.late_interaction import SAME, Matches
 from hippocampe.retrieval.measured import (
     MAX_CANDIDATES,
@@ -43,7 +44,7 @@ def fit_signals(
     """
     near, same = _with_neighbours(candidates, found, met)
     names = _marks(query, query.names)
-    asker = _marks(query, query.asker)
+    asker = _marks(query, _words_of(query.asker))
     rest = ~names & ~asker & ~_marks(query, _FRAME)
     # A name is met by itself alone: "Kate" is not "Kathy".
     near[:, names] = same[:, names]
@@ -89,6 +90,10 @@ def _marks(query: QueryFeatures, marked: frozenset[str]) -> Flags:
     return np.array([word in marked for word in query.words], bool)
 
 
+def _words_of(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for name in names for word in words(name))
+
+
 def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
     """Share of the rarity of the needed words that is met: shape (n,); 1 if none is needed."""
     total = float(rarity[needed].sum())
@@ -116,8 +121,10 @@ def _value_signals(
         signals |= {"value_met": met, "value_missing": ~met}
     if "name" in query.asks and candidates.names is not None:
         # A name that the question gives is not the one that it asks for.
-        given = _marks(query, query.names | query.asker)
+        given = _marks(query, query.names | _words_of(query.asker))
         known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
+        # A statement in the first person has its owner by `owners`, not by a name in it.
+        known[np.array([bool(o) for o in candidates.owners] or [False] * len(known))] = 0
         signals["name_missing"] = candidates.names <= known
     return signals
 
@@ -129,7 +136,7 @@ def _owner_signals(
     asked, other = candidates.asked, candidates.names_other
     if not asked or other is None:
         return {"of_asked": np.nan, "about_other": np.nan}
-    named: Flags = np.asarray(same[:, _marks(query, asked)].any(axis=1), bool)
+    named: Flags = np.asarray(same[:, _marks(query, _words_of(asked))].any(axis=1), bool)
     owners = candidates.owners or (None,) * len(same)
     own = np.array([owner in asked for owner in owners], bool)
     of_another = np.array([owner is not None and owner not in asked for owner in owners], bool)

@@ -20,6 +20,7 @@ import functools
 import json
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from struct import pack
 from typing import Final
 
@@ -52,7 +53,7 @@ class Model:
     Attributes:
         usual: Shape (2, signals): mean and deviation of each signal in the training data.
         weights: Shape (forms, signals, kinds).
-        bias: Intercept: log-odds when every signal is absent.
+        bias: Shape (kinds,): log-odds when every signal is absent.
         rivals: Shape (2, kinds): the factor by which the log-odds of the rivals lower those of a
             candidate, and the constant that compensates for it, both for `MAX_CANDIDATES`
             candidates.
@@ -60,7 +61,7 @@ class Model:
 
     usual: Floats
     weights: Floats
-    bias: float
+    bias: Floats
     rivals: Floats
 
 
@@ -95,7 +96,7 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     """
     model = load_model()
     every = contributions(model, measured)
-    others = rival_log_odds(every.sum(axis=1) + intercept(model, len(measured)))
+    others = rival_log_odds(every.sum(axis=1) + intercept(model, measured))
     taken = rival_adjustment(model.rivals, measured, others)
     added, values = every[row], measured[row]
     with np.errstate(invalid="ignore"):
@@ -130,7 +131,7 @@ def sigmoid(odds: Floats) -> Floats:
 
 def own_log_odds(model: Model, measured: Floats) -> Floats:
     """Log-odds of each candidate from its own signals, without rivals: shape (n,)."""
-    return contributions(model, measured).sum(axis=1) + intercept(model, len(measured))
+    return contributions(model, measured).sum(axis=1) + intercept(model, measured)
 
 
 def rival_log_odds(odds: Floats) -> Floats:
@@ -157,13 +158,16 @@ def rival_adjustment(weights: Floats, measured: Floats, others: Floats) -> Float
     return given - taken * others
 
 
-def intercept(model: Model, candidates: int) -> float:
-    """Log-odds of a candidate without any signal.
+def intercept(model: Model, measured: Floats) -> Floats:
+    """Log-odds of each candidate without any signal: shape (n,).
 
     With fewer candidates than in training, each is likelier to be the answer, but it is also likelier
     that none is: hence half of the logarithm.
     """
-    return model.bias + 0.5 * float(np.log(MAX_CANDIDATES / np.clip(candidates, 5, MAX_CANDIDATES)))
+    if not len(measured):
+        return np.zeros(0, np.float32)
+    fewer = float(np.log(MAX_CANDIDATES / np.clip(len(measured), 5, MAX_CANDIDATES)))
+    return blend(measured) @ model.bias + np.float32(0.5 * fewer)
 
 
 def contributions(model: Model, measured: Floats) -> Floats:
@@ -223,9 +227,9 @@ def standardise(measured: Floats, usual: Floats) -> Floats:
 
 
 @functools.cache
-def load_model() -> Model:
-    """The shipped weights."""
-    source = resources.files("hippocampe") / "data" / "rank.json"
+def load_model(path: Path | None = None) -> Model:
+    """The weights of a file in the form of `data/rank.json`; default: the shipped ones."""
+    source = path or resources.files("hippocampe") / "data" / "rank.json"
     entries = json.loads(source.read_text(encoding="utf-8"))
     usual = np.zeros((2, len(SIGNALS)), dtype=np.float32)
     weights = np.zeros((len(FORMS), len(SIGNALS), len(WEIGHT_KINDS)), dtype=np.float32)
@@ -235,4 +239,5 @@ def load_model() -> Model:
         for number, form in enumerate(FORMS):
             weights[number, column] = entry.get(form, (0.0,) * len(WEIGHT_KINDS))
     rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
-    return Model(usual, weights, float(entries["bias"]), rivals)
+    bias = np.broadcast_to(np.array(entries["bias"], np.float32), len(WEIGHT_KINDS))
+    return Model(usual, weights, bias, rivals)
