@@ -1,4 +1,4 @@
-"""Align two readings: which words of the one the other says again, and what stands in whose place."""
+"""Align two readings: which words of one the other says again, and which words replace which."""
 
 from __future__ import annotations
 

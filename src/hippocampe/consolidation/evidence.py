@@ -1,7 +1,7 @@
 """What an alignment tells, as named numbers: the evidence of the learnt decision.
 
 Each function adds one group. Every number is explainable by itself: how much of the old statement is said
-again, which values conflict, what the new statement says of change, whether both speak of the same person.
+again, which values conflict, what the new statement says of change, whether both are about the same person.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _tokens(text: str, known: Lexis) -> list[Token]:
 
 
 def _meant(word: Word, known: Lexis) -> tuple[str, ...]:
-    """The words that one hurried spelling stands for, folded."""
+    """The words behind one hurried spelling, folded."""
     if word.norm in known.spellings and not (word.capital and not word.opens):
         return known.spellings[word.norm]
     if known.glued and (glued := _GLUED.fullmatch(word.norm)) and glued[1] in known.glued:
