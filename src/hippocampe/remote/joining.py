@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +31,7 @@ DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
 T = TypeVar("T")
 _children: list[subprocess.Popen[bytes]] = []
 """Servers that this process started and that may still run."""
+_starting = threading.Lock()
 LOG = "server.log"
 IN_USE = 5
 """The exit code of `hippocampe serve` when another process holds the folder."""
@@ -144,7 +146,8 @@ def start(config: Config) -> subprocess.Popen[bytes]:
             f"cannot start a server for {config.folder}: {exc.strerror}. Check the permissions of the folder."
         ) from exc
     # Those that ended are reaped, so that a program that stays keeps no zombies.
-    _children[:] = [child, *(each for each in _children if each.poll() is None)]
+    with _starting:
+        _children[:] = [child, *(each for each in _children if each.poll() is None)]
     return child
 
 
