@@ -59,7 +59,7 @@ ALIKE: Final = 0.93
 """Statements of two records that are nearer than this may be one statement."""
 SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
 """Budgets: the share of pairs to keep that may be merged, by where they are from."""
-REVIEW: Final = 0.45
+REVIEW: Final = 0.37
 """From this probability of a merge on, a pair is listed for review: from 0.12 on, seven of ten separate pairs
 would be."""
 MARGINS: Final = (0.0, 0.05, 0.1, 0.15, 0.2)
