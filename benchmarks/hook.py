@@ -34,7 +34,7 @@ def timed(command: list[str], told: str = "") -> tuple[float, str]:
 
 def told(prompt: str, number: int) -> str:
     """What a coding agent writes to a hook, each time in another project."""
-    event = {"hook_event_name": "UserPromptSubmit", "cwd": f"/work/project-{number}"}
+    event = {"hook_event_name": "UserPromptSubmit", "cwd": f"/home/dev/project-{number}"}
     return json.dumps({**event, "session_id": str(number), "prompt": prompt})
 
 

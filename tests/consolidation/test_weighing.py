@@ -138,3 +138,12 @@ def test_a_correction_in_the_other_language_counts(hippo: Hippocampe) -> None:
     listed = [{each.memory.id, each.other.id} for each in hippo.reviews(scope=SCOPE)]
     asked = {first.memory.id, second.memory.id} in listed
     assert second.replaced == (first.memory.id,) or asked
+
+
+@pytest.mark.parametrize("bare", ["👍", "::", "...", "?"])
+def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -> None:
+    for each in (bare, "ok", "it is", f"{bare} {bare}", "le la les", bare):
+        hippo.remember(each, scope=SCOPE)
+    rule = decide("Le marché est le jeudi", bare)
+    assert weigh(side(bare), side("Le marché est le jeudi"), 0.8, rule, load_model()) == rule
+    assert weigh(side("Le marché est le jeudi"), side(bare), 0.8, rule, load_model()) == rule

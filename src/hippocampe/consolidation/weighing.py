@@ -33,6 +33,8 @@ class Side:
 def weigh(old: Side, new: Side, cosine: float, rule: Decision, model: Model) -> Decision:
     """Decide what a new statement is to an old one that no sure rule tells apart.
 
+    A statement without words ("👍") cannot be aligned: what the rules say stands.
+
     Args:
         old: The old statement.
         new: The new one.
@@ -40,6 +42,8 @@ def weigh(old: Side, new: Side, cosine: float, rule: Decision, model: Model) -> 
         rule: What the rules say: no merge.
         model: The learnt weights.
     """
+    if not old.reading.content or not new.reading.content:
+        return rule
     aligned = align(old.reading, new.reading, old.vectors, new.vectors)
     told = evidence(aligned, cosine, old.vectors, new.vectors)
     return conclude(aligned, told, model.probabilities(told), rule, model.thresholds)
