@@ -109,6 +109,12 @@ def load_model() -> Model:
     return from_arrays(arrays)
 
 
+def model_for(embedder: str) -> Model | None:
+    """The shipped model, if it was learnt with the embedder of this id."""
+    model = load_model()
+    return model if model.embedder == embedder else None
+
+
 def from_arrays(held: Mapping[str, NDArray[Any]]) -> Model:
     """The model that `to_arrays` gave."""
     about = json.loads(bytes(held["about"]).decode())

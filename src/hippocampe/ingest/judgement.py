@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare
-from hippocampe.consolidation.learnt import Model, load_model
+from hippocampe.consolidation.learnt import Model, model_for
 from hippocampe.consolidation.weighing import NOMINATED, Side, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -42,8 +42,8 @@ class Weigher:
     @classmethod
     def of(cls, context: Context, content: str, prepared: Prepared) -> "Weigher | None":
         """Return None if the model was learnt with another embedder."""
-        model = load_model()
-        if model.embedder != context.embedder.model:
+        model = model_for(context.embedder.model)
+        if model is None:
             return None
         return cls(context, _side(context, content, prepared), prepared, model)
 

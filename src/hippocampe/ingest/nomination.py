@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from heapq import nlargest
 
 from hippocampe.consolidation.decide import relation_of
-from hippocampe.consolidation.learnt import load_model
+from hippocampe.consolidation.learnt import model_for
 from hippocampe.consolidation.weighing import NOMINATED
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -70,8 +70,8 @@ def _nearest(
         # Fall back to subjects and relations only.
         context.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    learnt = load_model().embedder == context.embedder.model
-    threshold = NOMINATED if learnt else context.embedder.dedup_threshold
+    learnt = model_for(context.embedder.model)
+    threshold = context.embedder.dedup_threshold if learnt is None else NOMINATED
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 
