@@ -19,6 +19,8 @@ from hippocampe.reading.statement import Reading
 
 NOMINATED: Final = 0.35
 """The least cosine of two statements that the model weighs."""
+SOONER: Final = 3
+"""A pair with a veto is listed for review from this part of the usual probability on."""
 _SHOWN_WORDS: Final = 5
 
 
@@ -68,7 +70,7 @@ def conclude(
     merge = float(shares[:MERGING].sum())
     why = veto(aligned, told, rule)
     # A change that is doubted or partial is worth a question sooner than a mere likeness is.
-    if merge < thresholds["review"] / (3 if why else 1):
+    if merge < thresholds["review"] / (SOONER if why else 1):
         return Decision(_apart(rule), rule.rule, rule.reason)
     outcome = likeliest(shares)
     if why is None and merge >= _threshold(outcome, told, thresholds):
