@@ -49,6 +49,14 @@ class FakeClock:
 Opener = Callable[..., Hippocampe]
 
 
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run without the settings and the keys of the person who runs the tests."""
+    for name in list(os.environ):
+        if name.startswith(("HIPPOCAMPE_", "OPENAI_", "ANTHROPIC_", "VOYAGE_")):
+            monkeypatch.delenv(name)
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()

@@ -798,7 +798,7 @@ class TestDoctor:
         missing = "model: the model 'openai:gpt-5-mini' has no key: set OPENAI_API_KEY, the key of its provider."
         assert seen() == (False, missing)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-        assert seen() == (True, "model openai:gpt-5-mini: package and key are there; not called")
+        assert seen() == (True, "model openai:gpt-5-mini: ready; not called")
         monkeypatch.setenv("HIPPOCAMPE_FALLBACK_MODEL", "nobody:x")
         ok, said = seen()
         assert not ok

@@ -123,7 +123,7 @@ def _language_model(config: Config) -> tuple[bool, str]:
         except HippocampeError as exc:
             return False, f"{name.replace('_', ' ')}: {exc}"
         named.append(f"{name.replace('_', ' ')} {model}")
-    return True, f"{', '.join(named)}: package and key are there; not called"
+    return True, f"{', '.join(named)}: ready; not called"
 
 
 def _existing(folder: Path) -> Path:
