@@ -52,7 +52,34 @@ def load(
         found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
         if len(found) >= request.limit:
             break
+    if any(each.memory is not None and not each.memory.current for each in found):
+        found = _below_successors(connection, found, ranked, request.scope.space, now)
     return found[: request.limit]
+
+
+def _below_successors(
+    connection: Connection,
+    found: Sequence[Recollection],
+    ranked: Sequence[tuple[str, str, float]],
+    space: str,
+    now: datetime,
+) -> list[Recollection]:
+    """Put former memories below what replaced them; leave out those whose successor is hidden.
+
+    A successor among the candidates comes first, with at least the score of the former memory.
+    """
+    scores = {id: score for id, _, score in ranked}
+    placed: dict[str, Recollection] = {}
+    for each in found:
+        if each.memory is not None and not each.memory.current:
+            successor = memories.successor(connection, each.memory)
+            if successor is None or not _shown(successor, now):
+                continue
+            if successor.id in scores and successor.id not in placed:
+                best = max(each.score, scores[successor.id])
+                placed[successor.id] = of_memory(successor, best)
+        placed.setdefault(each.id, each)
+    return list(placed.values())
 
 
 def by_id(
@@ -81,7 +108,7 @@ def _rows(
     rows: dict[str, Recollection] = {}
     if "memory" in of_kind:
         for memory in memories.get(connection, space, of_kind["memory"]).values():
-            if memory.current and (memory.expires_at is None or memory.expires_at > now):
+            if _shown(memory, now):
                 rows[memory.id] = of_memory(memory)
     if "turn" in of_kind:
         external = conversations.external_ids(connection, of_kind["turn"])
@@ -97,6 +124,11 @@ def _rows(
                 piece.id, "note", piece_text(piece), 0.0, at=piece.modified_at
             )
     return rows
+
+
+def _shown(memory: Memory, now: datetime) -> bool:
+    found = memory.current or (memory.former and memory.forgotten_at is None)
+    return found and (memory.expires_at is None or memory.expires_at > now)
 
 
 def of_memory(memory: Memory, score: float = 0.0) -> Recollection:
