@@ -43,7 +43,7 @@ def test_it_answers_below_its_successor(moved: Hippocampe) -> None:
     [("fr", "replaced"), ("fr", "remplacé hier"), ("en", "replaced yesterday")],
 )
 def test_an_injection_dates_it(moved: Hippocampe, language: str, mark: str) -> None:
-    moved.update_settings(scope=PAUL, language=language)
+    moved.update_settings(scope=PAUL, language=language, hook_timeout_ms=10_000)
     text = moved.before_turn("Où habite ma sœur Julie ?", scope=PAUL).text
     lines = [line for line in text.splitlines() if "Julie" in line]
     assert len(lines) == 1
