@@ -194,7 +194,7 @@ def _judge_by_rule(
     )
     nominated = nominate(context, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
-    names = CanonicalNames(aliases)
+    names = CanonicalNames(aliases, speaker=memory.user)
     statement = parse(memory.content, subjects=memory.subjects, names=names)
     related: list[Related] = []
     updated: list[str] = []
