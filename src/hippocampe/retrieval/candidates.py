@@ -14,7 +14,7 @@ from hippocampe.retrieval.measured import MAX_CANDIDATES
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.signals import window_slack
-from hippocampe.store import associations, conversations, memories, schema
+from hippocampe.store import associations, conversations, memories
 from hippocampe.types import Memory
 
 DEPTH = 80
@@ -35,7 +35,9 @@ WEIGHTS = {
     "recent": 0.2,
 }
 """Weight of each ranking in the fusion."""
-_BY_METADATA = {"recent": schema.memory.c.created_at, "important": schema.memory.c.importance}
+MOST_BY_METADATA = 10
+"""Memories of each collection that each kind of metadata may add."""
+_BY_METADATA = {"recent": "created_at", "important": "importance"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +117,22 @@ def _of_memories(
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
     linked = associations.near(connection, request.scope.space, starts, 2, most=MAX_LINKED)
-    rows = memories.get(connection, request.scope.space, linked)
-    found = {"graph": [id for id in linked if id in rows and _fits(rows[id], request, now)]}
+    # What the searches found passes the filters already.
+    new = [id for id in linked if id not in hits.kinds]
+    rows = memories.get(connection, request.scope.space, new)
+    fitting = {id for id, row in rows.items() if _fits(row, request, now)}
+    found = {"graph": [id for id in linked if id in fitting or id in hits.kinds]}
     collections = request.kinds()["memory"]
     if len(hits.kinds) >= MAX_CANDIDATES or request.filter(collections, now).narrowed:
         # The weight of metadata is too small to matter when the searches fill the list; and for a
         # narrow filter the store would scan the whole space, while a search does not.
         return found
-    living = memories.living(request.scope.space, now)
-    for name, order in _BY_METADATA.items():
+    for name, column in _BY_METADATA.items():
         found[name] = []
         for collection in collections:
-            within = schema.memory.c.collection == collection
-            found[name] += memories.ids_by(connection, order, 10, living, within)
+            found[name] += memories.highest(
+                connection, column, request.scope.space, collection, now, MOST_BY_METADATA
+            )
     return found
 
 

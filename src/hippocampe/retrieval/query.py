@@ -143,6 +143,8 @@ def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> fro
     capital = {fold(word) for word in written[1:] if word != word.lower()}
     if first not in unknown and not questions.opens(first):
         capital.add(first)
+    if capital.isdisjoint(listed):
+        return frozenset()
     names = {word for name in subjects_of(query) for word in words(name)}
     return frozenset(names & capital).intersection(listed)
 

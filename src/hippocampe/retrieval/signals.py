@@ -98,10 +98,12 @@ def _with_owners(query: QueryFeatures, candidates: CandidateFeatures, found: Mat
     if not any(candidates.owners):
         return found
     matched = found.words.copy()
-    for row, owner in enumerate(candidates.owners):
-        if owner:
-            name = words(owner)
-            matched[row, [word in name for word in query.words]] = 1.0
+    for owner in {owner for owner in candidates.owners if owner}:
+        name = words(owner)
+        asked = [place for place, word in enumerate(query.words) if word in name]
+        if asked:
+            rows = [row for row, each in enumerate(candidates.owners) if each == owner]
+            matched[np.ix_(rows, asked)] = 1.0
     return replace(found, words=matched)
 
 
