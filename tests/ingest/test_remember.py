@@ -531,3 +531,17 @@ def test_associations_are_checked(hippo: Hippocampe, scope: Scope) -> None:
     with pytest.raises(InvalidInput, match="depth"):
         hippo.neighbours(a.id, scope=scope, depth=6)
     assert hippo.neighbours(a.id, scope=scope) == ((a,), ())
+
+
+def test_the_time_of_an_event_is_resolved_when_it_is_told(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock
+) -> None:
+    told = hippo.remember("hier j'ai vu le dentiste", scope=scope).memory
+    assert told.occurred_at is not None
+    assert timedelta(hours=11) < clock() - told.occurred_at < timedelta(hours=37)
+    given = datetime(2026, 1, 2, tzinfo=UTC)
+    kept = hippo.remember("hier j'ai vendu mon vélo", scope=scope, occurred_at=given).memory
+    assert kept.occurred_at == given
+    clock.advance(days=3)
+    found = hippo.recall("qu'est-ce que j'ai fait il y a quatre jours ?", scope=scope)
+    assert found[0].content == "hier j'ai vu le dentiste"
