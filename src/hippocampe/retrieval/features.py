@@ -23,6 +23,7 @@ from sqlalchemy import (
 
 from hippocampe.engine.context import Context
 from hippocampe.language import traits as trait
+from hippocampe.language.kin import Kin
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
@@ -129,6 +130,7 @@ def load(
         of_other=_of_other(connection, rows, kinds, tellers, query.asker) if query.asker else None,
         values=of_rows >> trait.VALUES,
         names=of_rows >> trait.FIRST_NAME & trait.NAMES,
+        kin=_kin(context, words, query.features.kin, len(rows)),
         owners=_owners(rows, of_rows, kinds, tellers),
         asked=asked,
         names_other=_names_other(context, rows, words, users - asked) if asked else None,
@@ -257,6 +259,19 @@ def _owners(
     ]
 
 
+def _kin(context: Context, texts: Texts, kin: Kin, rows: int) -> NDArray[np.bool_] | None:
+    """Shape (candidates, relatives): whether each names a relative; None if the query names none."""
+    if not kin:
+        return None
+    return np.stack([_holds(texts, context.vocabulary.ids(sorted(k)), rows) for k in kin], axis=1)
+
+
+def _holds(texts: Texts, ids: NDArray[np.int32], rows: int) -> NDArray[np.bool_]:
+    """Shape (rows,): whether each text has one of these words."""
+    total = np.append(0, np.cumsum(np.isin(texts.ids, ids)))
+    return total[texts.starts[1 : rows + 1]] > total[texts.starts[:rows]]
+
+
 def _names_other(
     context: Context, rows: Sequence[_Row], texts: Texts, others: Collection[str]
 ) -> NDArray[np.bool_]:
@@ -265,10 +280,7 @@ def _names_other(
     Args:
         others: The folded names of the other users, who told or said another candidate.
     """
-    ids = context.vocabulary.ids(sorted(others))
-    named = np.isin(texts.ids, ids)
-    total = np.append(0, np.cumsum(named))
-    in_text = total[texts.starts[1 : len(rows) + 1]] > total[texts.starts[: len(rows)]]
+    in_text = _holds(texts, context.vocabulary.ids(sorted(others)), len(rows))
     # Only memories have an importance: in talk, everybody calls the others by their names.
     return in_text & np.array([row.importance is not None for row in rows], bool)
 
