@@ -39,6 +39,7 @@ from hippocampe.retrieval import fusion, signals
 from hippocampe.retrieval.candidates import (
     DEPTH,
     DEPTH_PER_KIND,
+    MOST_MEMORIES_SCORED,
     MOST_OF_ASKER,
     MOST_SCORED,
     NEIGHBOURS_OF_BEST,
@@ -325,6 +326,7 @@ class Pool:
         rankings: dict[str, list[str]] = {}
         kinds = [k for k in (self.scope.memory, ~self.scope.memory) if (k & self.inside).any()]
         depth = DEPTH if len(kinds) == 1 else DEPTH_PER_KIND
+        most = MOST_MEMORIES_SCORED if self.scope.memory.all() else MOST_SCORED
         for number, kind in enumerate(kinds):
             rows = np.flatnonzero(kind & self.inside)
             by_words = rows[np.argsort(-bm25[rows], kind="stable")[:depth]]
@@ -340,7 +342,7 @@ class Pool:
         best = [int(row) for row in fusion.fuse(rankings, weights)[:NEIGHBOURS_OF_BEST]]
         near = [self.beside(row, step) for row in best for step in (-1, 1)]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
-        return [int(row) for row in fusion.fuse(rankings, weights)[:MOST_SCORED]]
+        return [int(row) for row in fusion.fuse(rankings, weights)[:most]]
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         scope = self.scope

@@ -23,8 +23,9 @@ DEPTH_PER_KIND = 64
 MOST_OF_ASKER = 64
 """Hits of the search among what the asker told, for a question about them."""
 MOST_SCORED = 120
-"""Candidates that are scored. With 90, .87 of the answers of `ask-dev` are among them, with 120 .89; 150 rank no
-better."""
+"""Candidates that are scored: .89 of the answers of `ask-dev` are among them, with 90 .87. 150 rank no better."""
+MOST_MEMORIES_SCORED = 90
+"""The same when only memories are searched: 120 find nothing more."""
 MAX_LINKED = 30
 """Memories that the associations of the best hits may add."""
 NEIGHBOURS_OF_BEST = 20
@@ -116,7 +117,8 @@ def fuse(
         )
         hits.rankings["beside"] = beside
         hits.kinds.update((id, "turn") for id in beside)
-    return fusion.fuse(hits.rankings, weights)[: max(MOST_SCORED, request.limit)]
+    most = MOST_MEMORIES_SCORED if list(request.kinds()) == ["memory"] else MOST_SCORED
+    return fusion.fuse(hits.rankings, weights)[: max(most, request.limit)]
 
 
 def _of_memories(
