@@ -28,6 +28,7 @@ from hippocampe.embed.word_space import WordVectors, shipped
 from hippocampe.index.bm25 import sparse_document, sparse_query
 from hippocampe.index.documents import embedding_text
 from hippocampe.language import text, traits
+from hippocampe.language.kin import Kin, kin_asked
 from hippocampe.language.manners import asks_nothing
 from hippocampe.language.person import is_about_speaker, is_first_person, is_to_somebody
 from hippocampe.language.questions import asks, rewrite_idioms
@@ -35,9 +36,17 @@ from hippocampe.language.temporal.window import parse_window
 from hippocampe.language.topics import topics_of
 from hippocampe.language.values import value_words, values_asked
 from hippocampe.retrieval import fusion, signals
-from hippocampe.retrieval.candidates import DEPTH, DEPTH_PER_KIND, NEIGHBOURS_OF_BEST
+from hippocampe.retrieval.candidates import (
+    DEPTH,
+    DEPTH_PER_KIND,
+    MOST_MEMORIES_SCORED,
+    MOST_OF_ASKER,
+    MOST_SCORED,
+    NEIGHBOURS_OF_BEST,
+)
+from hippocampe.retrieval.candidates import WEIGHTS as WEIGHTS_OF_RANKINGS
 from hippocampe.retrieval.late_interaction import Texts
-from hippocampe.retrieval.measured import MAX_CANDIDATES, CandidateFeatures, QueryFeatures
+from hippocampe.retrieval.measured import CandidateFeatures, QueryFeatures
 from hippocampe.retrieval.query import named_in
 
 SIZES: Final = (1, 2, 3, 5, 10, 30)
@@ -77,17 +86,13 @@ class Case:
 
 @dataclass(slots=True)
 class Collection:
-    """Documents and questions, each with its scope; `answers` by question."""
+    """Documents and questions, each with its scope; `answers` and the subject by question."""
 
     name: str
     documents: list[dict[str, Any]]
     questions: list[dict[str, Any]]
     answers: dict[str, set[str]] = field(default_factory=dict)
-
-    @property
-    def mixed(self) -> bool:
-        """Whether it holds memories and talk."""
-        return len({author_of(document) is None for document in self.documents}) > 1
+    about: dict[str, str] = field(default_factory=dict)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -163,9 +168,24 @@ def _read_asked(folder: Path, name: str) -> Collection:
         for row in asked
         if row["kind"] != "open"
     ]
+    subjects = {d["id"]: d["subjects"] for d in documents if d.get("subjects")}
+    users = {row["user"] for row in asked}
     return Collection(
-        name, documents, questions, {r["id"]: {*r["answers"], *r["also"]} for r in asked}
+        name,
+        documents,
+        questions,
+        {r["id"]: {*r["answers"], *r["also"]} for r in asked},
+        {r["id"]: _subject(r, subjects, users) for r in asked},
     )
+
+
+def _subject(row: dict[str, Any], subjects: dict[str, list[str]], users: set[str]) -> str:
+    """What a question is about: what an answer is about besides the users, or else the answer itself."""
+    for id in (*row["answers"], *row["also"], *row["wrong"]):
+        if id in subjects:
+            others = [name for name in subjects[id] if text.fold(name) not in users]
+            return others[0] if others else id
+    return row["id"]
 
 
 def sentences(collection: Collection, limit: int) -> Collection:
@@ -299,21 +319,30 @@ class Pool:
                 scores[row] += weight * rarity * share
         return scores
 
-    def candidates(self, bm25: NDArray[np.float32], dense: NDArray[np.float32]) -> list[int]:
-        """The candidate rows, chosen as in `recall`."""
+    def candidates(
+        self, bm25: NDArray[np.float32], dense: NDArray[np.float32], asker: str | None
+    ) -> list[int]:
+        """The candidate rows, chosen as in `recall`; `asker` asks about themselves."""
         rankings: dict[str, list[str]] = {}
         kinds = [k for k in (self.scope.memory, ~self.scope.memory) if (k & self.inside).any()]
         depth = DEPTH if len(kinds) == 1 else DEPTH_PER_KIND
+        most = MOST_MEMORIES_SCORED if self.scope.memory.all() else MOST_SCORED
         for number, kind in enumerate(kinds):
             rows = np.flatnonzero(kind & self.inside)
             by_words = rows[np.argsort(-bm25[rows], kind="stable")[:depth]]
             by_meaning = rows[np.argsort(-dense[rows], kind="stable")[:depth]]
             rankings[f"words {number}"] = [str(row) for row in by_words if bm25[row] > 0]
             rankings[f"meaning {number}"] = [str(row) for row in by_meaning]
-        best = [int(row) for row in fusion.fuse(rankings, {})[:NEIGHBOURS_OF_BEST]]
+        if asker:
+            told = self.scope.memory & self.inside & (np.array(self.scope.tellers) == asker)
+            own = np.flatnonzero(told)
+            own = own[np.argsort(-dense[own], kind="stable")[:MOST_OF_ASKER]]
+            rankings["own"] = [str(row) for row in own]
+        weights = {"own": WEIGHTS_OF_RANKINGS["own"]}
+        best = [int(row) for row in fusion.fuse(rankings, weights)[:NEIGHBOURS_OF_BEST]]
         near = [self.beside(row, step) for row in best for step in (-1, 1)]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
-        return [int(row) for row in fusion.fuse(rankings, {})[:MAX_CANDIDATES]]
+        return [int(row) for row in fusion.fuse(rankings, weights)[:most]]
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         scope = self.scope
@@ -433,12 +462,10 @@ def cases(
 
 
 def _group(collection: Collection, row: dict[str, Any], scopes: int) -> str:
-    """What a fold keeps together: a conversation, an article, or the questions with one answer."""
+    """What a fold keeps together: a conversation, an article, or the questions about one subject."""
     if scopes > 1:
         return f"{collection.name}/{row['scope']}"
-    answers = sorted(collection.answers.get(row["id"], ()))
-    one = answers[0] if answers and collection.mixed else row.get("type")
-    return f"{collection.name}/{one if answers or not collection.mixed else row['id']}"
+    return f"{collection.name}/{collection.about.get(row['id']) or row.get('type')}"
 
 
 def _foreign(
@@ -529,7 +556,7 @@ def measure(
     scope = pool.scope
     bm25 = pool.bm25(question.text)
     dense = np.where(pool.inside, scope.dense @ vector, -9.0).astype(np.float32)
-    rows = pool.candidates(bm25, dense)
+    rows = pool.candidates(bm25, dense, question.row.get("user") if question.asker else None)
     listed = list(rows)
     near = [[pool.beside(row, step) for step in (-2, -1, 1, 2)] for row in rows]
     listed += sorted({other for four in near for other in four if other >= 0} - set(rows))
@@ -550,6 +577,7 @@ def measure(
         asker=question.asker,
         values=values_asked(question.asked),
         value_words=value_words(question.asked),
+        kin=kin_asked(question.asked),
         nothing=question.nothing,
     )
     same = {known.ids[other]: known.ids[name] for other, name in question.same.items()}
@@ -574,6 +602,7 @@ def measure(
         topics=known.topics[texts.ids],
         values=own >> traits.VALUES,
         names=own >> traits.FIRST_NAME & traits.NAMES,
+        kin=_kin(scope, rows, kin_asked(question.asked)),
         owners=[_owner(scope, row) for row in rows],
     )
     tellers = frozenset(text.fold(scope.tellers[row] or "") for row in rows) - {""}
@@ -598,6 +627,11 @@ def measure(
         ndcg(everything, len(right)),
         ndcg(by_meaning, len(right)),
     )
+
+
+def _kin(scope: Scope, rows: Sequence[int], kin: Kin) -> NDArray[np.bool_] | None:
+    named = [[not scope.sets[row].isdisjoint(names) for names in kin] for row in rows]
+    return np.array(named, bool) if kin else None
 
 
 def _owner(scope: Scope, row: int) -> str | None:

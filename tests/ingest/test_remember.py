@@ -547,3 +547,17 @@ def test_a_user_is_who_they_are_called(hippo: Hippocampe, old: str, new: str) ->
     first = hippo.remember(old, scope=alex).memory
     assert hippo.remember(new, scope=alex).replaced == (first.id,)
     assert hippo.remember("j'habite à Brest", scope=Scope(user="bob")).replaced == ()
+
+
+def test_the_time_of_an_event_is_resolved_when_it_is_told(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock
+) -> None:
+    told = hippo.remember("hier j'ai vu le dentiste", scope=scope).memory
+    assert told.occurred_at is not None
+    assert timedelta(hours=11) < clock() - told.occurred_at < timedelta(hours=37)
+    given = datetime(2026, 1, 2, tzinfo=UTC)
+    kept = hippo.remember("hier j'ai vendu mon vélo", scope=scope, occurred_at=given).memory
+    assert kept.occurred_at == given
+    clock.advance(days=3)
+    found = hippo.recall("qu'est-ce que j'ai fait il y a quatre jours ?", scope=scope)
+    assert found[0].content == "hier j'ai vu le dentiste"

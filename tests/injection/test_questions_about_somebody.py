@@ -57,3 +57,13 @@ def test_small_talk_is_left_out_of_what_was_said(hippo: Hippocampe) -> None:
     hippo.after_turn("bonne nuit", "Bonne nuit !", scope=LEA)
     told = hippo.before_turn("on a parlé de quoi ?", scope=TOM).items
     assert [item.content.splitlines()[0] for item in told] == ["La chaudière fuit depuis mardi"]
+
+
+def test_polite_answers_with_a_name_are_small_talk_too(hippo: Hippocampe) -> None:
+    hippo.update_settings(scope=TOM, recent_hours=0, hook_timeout_ms=10_000)
+    hippo.after_turn("The veranda needs fourteen panes", "Noted.", scope=TOM)
+    hippo.after_turn("hello", "Hi Tom!", scope=TOM)
+    hippo.after_turn("thanks", "Anytime!", scope=TOM)
+    hippo.after_turn("merci", "Avec plaisir Tom !", scope=TOM)
+    told = hippo.before_turn("what did we talk about?", scope=LEA).items
+    assert [item.content.splitlines()[0] for item in told] == ["The veranda needs fourteen panes"]

@@ -49,3 +49,31 @@ def test_the_only_memory_of_a_space_is_injected_for_being_relevant(hippo: Hippoc
     turn = hippo.before_turn(question, scope=scope)
     assert [item.content for item in turn.items] == [fact]
     assert hippo.before_turn(UNRELATED[0], scope=Scope(channel="hall")).items == ()
+
+
+ALONE = {
+    "Le code du portail de l'école est 5172": "c'est quoi le code pour entrer à l'école ?",
+    "ma belle-mère ne mange pas de porc": "qu'est-ce que je ne dois pas cuisiner pour ma belle-mère ?",
+    "Théo a déménagé à Grenoble en mars": "où vit Théo maintenant ?",
+    "mon chat s'appelle Moustique": "comment s'appelle mon chat ?",
+    "La réunion de copropriété est le 12 juin à 18 h 30": "c'est quand la réunion de copro ?",
+    "Le plombier s'appelle M. Ferreira": "qui est notre plombier ?",
+    "The boat is moored at berth 17": "which berth is our boat at?",
+    "Omar drives a red Skoda": "what car does Omar have?",
+    "I'm allergic to penicillin": "which medicine should I avoid?",
+    "Priya's flight to Madrid leaves at 6 am on Friday": "when does Priya leave for Madrid?",
+    "The spare fuse box key is taped under the sink": "where is the key of the fuse box?",
+    "my sister works at the post office in Bath": "what does my sister do for a living?",
+}
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"), ALONE.items(), ids=[str(n) for n in range(len(ALONE))]
+)
+def test_the_one_memory_of_a_space_is_injected_where_it_answers(
+    hippo: Hippocampe, fact: str, question: str
+) -> None:
+    scope = Scope(user="nadia", channel="kitchen")
+    hippo.update_settings(scope=scope, recent_hours=0, hook_timeout_ms=10_000)
+    hippo.remember(fact, scope=scope, importance=0.1)
+    assert [item.content for item in hippo.before_turn(question, scope=scope).items] == [fact]

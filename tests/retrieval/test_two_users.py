@@ -105,3 +105,22 @@ def test_a_task_brings_nothing(hippo: Hippocampe) -> None:
     found = ask(hippo, "traduis « mon chien s'appelle Pistache » en italien", BEA)
     assert found.score < 0.1
     assert reasons(found).endswith("but the message asks nothing of memory (-10.0)")
+
+
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("Nico est du groupe sanguin AB positif", "quel est le groupe sanguin de Samir ?"),
+        ("Paul fête son anniversaire le 23 novembre", "c'est quand l'anniversaire de Zoé ?"),
+        (
+            "l'anniversaire de Samir est le 30 août",
+            "c'est quand l'anniversaire de ma mère ?",
+        ),
+    ],
+)
+def test_the_value_of_somebody_else_is_no_answer(
+    hippo: Hippocampe, fact: str, question: str
+) -> None:
+    hippo.remember(fact, scope=BEA)
+    hippo.remember("Zoé et Samir adorent ma mère", scope=BEA)
+    assert all(item.score < 0.5 for item in hippo.recall(question, scope=BEA))

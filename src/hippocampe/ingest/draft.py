@@ -11,6 +11,7 @@ from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.language.temporal.window import parse_event
 from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
 from hippocampe.validation import (
     check_collection,
@@ -23,6 +24,8 @@ from hippocampe.validation import (
     strip_injection,
 )
 
+MAX_EVENT_CHARACTERS = 500
+"""Of a statement, what is searched for the time of its event. Longer ones tell several things."""
 INHERITED_FIELDS = ("type", "importance", "subjects", "category", "collection")
 """Fields that an update copies from the superseded memory unless the caller gives them."""
 
@@ -107,7 +110,7 @@ def make_draft(
         channel=scope.channel,
         created_at=now,
         updated_at=now,
-        occurred_at=as_utc(occurred_at, name="occurred_at"),
+        occurred_at=as_utc(occurred_at, name="occurred_at") or _event(context, content, scope, now),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence),
         metadata=redact_metadata(
@@ -128,6 +131,12 @@ def make_draft(
         frozenset(given),
         keeps_lifetime=not isinstance(ttl, Unset),
     )
+
+
+def _event(context: Context, content: str, scope: Scope, now: datetime) -> datetime | None:
+    """When what a statement tells happens, if it says so relative to now: "yesterday"."""
+    zone = settings.read(context, scope=scope).timezone
+    return parse_event(content[:MAX_EVENT_CHARACTERS], now=now, timezone=zone)
 
 
 def default_lifetime(

@@ -170,14 +170,16 @@ class ContextReader:
         read = OF_TALK * MAX_TURNS
         turns = conversations.latest(connection, space, limit=read, **where)
         live = conversations.latest_live(connection, space, limit=OF_TALK * limit, **where)
-        found = [results.of_turn(turn) for turn in turns if self._tells(turn.content)][:MAX_TURNS]
-        found += [results.of_live(each) for each in live if self._tells(each.content)][:limit]
-        return sorted(found, key=lambda item: item.at or self.now, reverse=True)
+        told = [item for item in map(results.of_turn, turns) if self.tells(item)][:MAX_TURNS]
+        told += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
+        return sorted(told, key=lambda item: item.at or self.now, reverse=True)
 
-    def _tells(self, content: str) -> bool:
-        """Whether a line of talk is more than small talk; each line may begin with who says it."""
-        said = (_AUTHOR.sub("", line) for line in content.splitlines())
-        return not all(is_small_talk(each, names=self.settings.companion_names) for each in said)
+    def tells(self, item: Recollection) -> bool:
+        """Whether talk is more than small talk; each line may begin with who says it."""
+        users = (name for name in (item.author, self.scope.user) if name)
+        names = (*self.settings.companion_names, *users)
+        said = (_AUTHOR.sub("", line) for line in item.content.splitlines())
+        return not all(is_small_talk(each, names=names) for each in said)
 
     def _known(
         self, connection: Connection, person: str | None, subject: str | None

@@ -35,6 +35,8 @@ SEARCH_LIMIT = 20
 """Search hits that are considered."""
 MIN_SHOWN = 8
 """Hits always kept in the trace, even below the threshold, so that near misses can be inspected."""
+TALK = ("turn", "live")
+"""The kinds of recollections that are talk."""
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
 
 
@@ -148,6 +150,9 @@ class Turn:
             always_on = _of_context(cached or ())
         is_open = question is not None and question.is_open
         is_open = is_open or open_questions.subject_of(self.text) is not None
+        if is_open:
+            # Small talk resembles an open question, and tells nothing.
+            found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 

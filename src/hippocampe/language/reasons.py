@@ -8,8 +8,7 @@ REASONS = {
     "close in meaning": ("dense", "window", "meaning", "meaning_near"),
     "the same words": ("bm25", "exact", "exact_near", "phrase"),
     "about the same topic": ("covered",),
-    "all that was asked for": ("names_met", "met_both", "value_met"),
-    "about the person asked about": ("of_asked",),
+    "all that was asked for": ("met_both",),
     "better than the other candidates": ("ahead", "rivals"),
     "a matching conversation": (
         *("before", "after", "before_2", "after_2", "around", "session", "session_top"),
@@ -35,17 +34,9 @@ CORRECTIONS = frozenset(
     {
         *("length", "length_extreme", "length_if_first_person", "question", "chatter"),
         *("other_named", "date_missing", "number_missing", "place_missing", "says_no_more"),
-        *("best_late", "query_length", "typical_length", "names_missing", "beside_best"),
-        *(
-            "value_missing",
-            "name_missing",
-            "about_other",
-            "met_anywhere",
-            "best_covered",
-            "best_dense",
-            "pool",
-        ),
-        *("personal", "nobody"),
+        *("best_late", "query_length", "typical_length", "beside_best"),
+        *("about_other", "name_missing", "value_missing", "value_of_other"),
+        *("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody"),
     }
 )
 """Signals that are not shown: they calibrate the score, and tell a reader nothing about the text."""

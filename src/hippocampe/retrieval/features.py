@@ -23,6 +23,7 @@ from sqlalchemy import (
 
 from hippocampe.engine.context import Context
 from hippocampe.language import traits as trait
+from hippocampe.language.kin import Kin
 from hippocampe.language.person import is_about_speaker, is_to_somebody
 from hippocampe.language.text import fold
 from hippocampe.language.text import words as spoken_words
@@ -105,7 +106,8 @@ def load(
     words = _texts(texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
-    users = {fold(row.teller) for row in rows if row.teller}
+    tellers = _tellers(rows)
+    users = set(tellers.values())
     said = query.features.names
     asked = query.asker | {user for user in users if said.issuperset(spoken_words(user))}
     features = CandidateFeatures(
@@ -125,12 +127,13 @@ def load(
         at=np.array([row.at / 1e6 for row in rows]),
         importance=_numbers([row.importance for row in rows]),
         uses=_numbers([row.uses for row in rows]),
-        of_other=_of_other(connection, rows, kinds, query.asker) if query.asker else None,
+        of_other=_of_other(connection, rows, kinds, tellers, query.asker) if query.asker else None,
         values=of_rows >> trait.VALUES,
         names=of_rows >> trait.FIRST_NAME & trait.NAMES,
-        owners=_owners(rows, of_rows, kinds),
+        kin=_kin(context, words, query.features.kin, len(rows)),
+        owners=_owners(rows, of_rows, kinds, tellers),
         asked=asked,
-        names_other=_names_other(context, rows, words, asked) if asked else None,
+        names_other=_names_other(context, rows, words, users - asked) if asked else None,
     )
     own_kinds = [kinds[id] for id in listed]
     return LoadedCandidates(listed, own_kinds, vectors[: len(rows)], features)
@@ -205,15 +208,26 @@ _SAID: dict[str, Any] = {
 }
 
 
+def _tellers(rows: Sequence[_Row]) -> dict[str, str]:
+    """The folded name of each teller."""
+    return {name: fold(name) for name in {row.teller for row in rows if row.teller}}
+
+
 def _of_other(
-    connection: Connection, rows: Sequence[_Row], kinds: Mapping[str, str], asker: frozenset[str]
+    connection: Connection,
+    rows: Sequence[_Row],
+    kinds: Mapping[str, str],
+    users: Mapping[str, str],
+    asker: frozenset[str],
 ) -> NDArray[np.bool_]:
     """Shape (candidates,): whether another user says it about themselves alone.
 
     "My dog" of another user is another dog. A text that names the asker or addresses somebody may
     still answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
     """
-    of_others = [row for row in rows if row.teller and fold(row.teller) not in asker]
+    of_others = [row for row in rows if row.teller and users[row.teller] not in asker]
+    if not of_others:
+        return np.zeros(len(rows), bool)
     found: set[str] = set()
     for kind, statement in _SAID.items():
         tellers = {row.id: row.teller for row in of_others if kinds[row.id] == kind}
@@ -230,32 +244,43 @@ def _of_other(
 
 
 def _owners(
-    rows: Sequence[_Row], traits: NDArray[np.int64], kinds: Mapping[str, str]
+    rows: Sequence[_Row],
+    traits: NDArray[np.int64],
+    kinds: Mapping[str, str],
+    users: Mapping[str, str],
 ) -> list[str | None]:
     """The folded name of whom "I" means in each memory in the first person; None for the others.
 
     The words of a turn hold the names of its authors already.
     """
     return [
-        fold(row.teller)
-        if row.teller and bits & trait.FIRST_PERSON and kinds[row.id] == "memory"
-        else None
-        for row, bits in zip(rows, traits, strict=True)
+        users[row.teller] if row.teller and first and kinds[row.id] == "memory" else None
+        for row, first in zip(rows, (traits & trait.FIRST_PERSON > 0).tolist(), strict=True)
     ]
 
 
+def _kin(context: Context, texts: Texts, kin: Kin, rows: int) -> NDArray[np.bool_] | None:
+    """Shape (candidates, relatives): whether each names a relative; None if the query names none."""
+    if not kin:
+        return None
+    return np.stack([_holds(texts, context.vocabulary.ids(sorted(k)), rows) for k in kin], axis=1)
+
+
+def _holds(texts: Texts, ids: NDArray[np.int32], rows: int) -> NDArray[np.bool_]:
+    """Shape (rows,): whether each text has one of these words."""
+    total = np.append(0, np.cumsum(np.isin(texts.ids, ids)))
+    return total[texts.starts[1 : rows + 1]] > total[texts.starts[:rows]]
+
+
 def _names_other(
-    context: Context, rows: Sequence[_Row], texts: Texts, asked: frozenset[str]
+    context: Context, rows: Sequence[_Row], texts: Texts, others: Collection[str]
 ) -> NDArray[np.bool_]:
     """Shape (candidates,): whether it is a memory that names another user than those asked about.
 
-    The other users are those who told or said another candidate.
+    Args:
+        others: The folded names of the other users, who told or said another candidate.
     """
-    others = {fold(row.teller) for row in rows if row.teller} - asked
-    ids = context.vocabulary.ids(sorted(others))
-    named = np.isin(texts.ids, ids)
-    total = np.append(0, np.cumsum(named))
-    in_text = total[texts.starts[1 : len(rows) + 1]] > total[texts.starts[: len(rows)]]
+    in_text = _holds(texts, context.vocabulary.ids(sorted(others)), len(rows))
     # Only memories have an importance: in talk, everybody calls the others by their names.
     return in_text & np.array([row.importance is not None for row in rows], bool)
 

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippocampe.embed.word_space import Floats, Integers, WordVectors
+from hippocampe.language.kin import Kin
 from hippocampe.retrieval.late_interaction import Texts
 
 Flags = NDArray[np.bool_]
 Column = NDArray[Any] | float
 """A signal of all candidates; a number if it is the same for all."""
 
-MAX_CANDIDATES: Final = 90
-"""Candidates that are scored: 120 find nothing more and take a third longer."""
+USUAL_CANDIDATES: Final = 90
+"""Candidates to which the scores of shorter lists are made comparable."""
 NEIGHBOUR_WEIGHTS: Final = (0.35, 0.6, 0.6, 0.35)
 """Weight of a match in the turn two before, just before, just after and two after."""
 
@@ -37,6 +38,7 @@ class QueryFeatures:
         asker: The folded names of the asker, if it is about them alone.
         values: The kinds of value that it asks for, from `values.values_asked`.
         value_words: Its words that name those kinds, from `values.value_words`.
+        kin: The relatives that it names, from `kin.kin_asked`.
         nothing: Whether it asks nothing of memory, from `manners.asks_nothing`.
     """
 
@@ -50,6 +52,7 @@ class QueryFeatures:
     asker: frozenset[str] = frozenset()
     values: int = 0
     value_words: frozenset[str] = frozenset()
+    kin: Kin = ()
     nothing: bool = False
 
 
@@ -81,6 +84,7 @@ class CandidateFeatures:
             about the asker.
         values: Shape (n,): the kinds of value that each states, from `values.values_stated`.
         names: Shape (n,): how many proper names each states, from `traits.names_in`.
+        kin: Shape (n, relatives): whether each names a relative that the query names.
         owners: The folded name of whom "I" means in each memory in the first person.
         asked: The folded names of the users whom the query is about: the asker, or those it names.
         names_other: Shape (n,): whether it is a memory that names another user; None unless the query is
@@ -106,6 +110,7 @@ class CandidateFeatures:
     of_other: Flags | None = None
     values: Integers | None = None
     names: Integers | None = None
+    kin: Flags | None = None
     owners: Sequence[str | None] = ()
     asked: frozenset[str] = frozenset()
     names_other: Flags | None = None

@@ -12,6 +12,7 @@ from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, spoken, text_words
 from hippocampe.index.documents import fold_subjects
 from hippocampe.language import questions
+from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing
 from hippocampe.language.person import is_about_speaker, is_first_person
 from hippocampe.language.temporal.window import TimeWindow, parse_window
@@ -90,6 +91,7 @@ def analyse(
             asker=asker,
             values=values_asked(query),
             value_words=value_words(query),
+            kin=kin_asked(query),
             nothing=asks_nothing(query, names=named, companions=chosen.companion_names),
         ),
         window=window,
@@ -143,6 +145,8 @@ def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> fro
     capital = {fold(word) for word in written[1:] if word != word.lower()}
     if first not in unknown and not questions.opens(first):
         capital.add(first)
+    if capital.isdisjoint(listed):
+        return frozenset()
     names = {word for name in subjects_of(query) for word in words(name)}
     return frozenset(names & capital).intersection(listed)
 

@@ -1,7 +1,7 @@
 """Recall: request → query → candidates → fusion → features → signals → scoring → results.
 
 No model is asked. The query is analysed by rules and embedded once; several searches each give a
-ranking; the rankings are fused; the best candidates, about ninety, are scored by a logistic model.
+ranking; the rankings are fused; the best candidates, at most 120, are scored by a logistic model.
 `hippocampe.retrieval.log` stores what a turn made of the results.
 """
 

@@ -18,8 +18,8 @@ from hippocampe.language.lexicon import words_of
 from hippocampe.language.text import words
 from hippocampe.retrieval.late_interaction import SAME, Matches
 from hippocampe.retrieval.measured import (
-    MAX_CANDIDATES,
     NEIGHBOUR_WEIGHTS,
+    USUAL_CANDIDATES,
     CandidateFeatures,
     Column,
     Flags,
@@ -55,19 +55,17 @@ def fit_signals(
     both = named * _share(near, query.rarity, rest)
     about = bool(query.asker)
     return {
-        "names_met": named * names.any(),
-        "names_missing": 1.0 - named,
         "beside_best": met_all - anywhere,
         "met_both": both,
         "met_anywhere": float(anywhere),
         "best_covered": float(met_all.max()),
         "best_dense": float(candidates.dense.max()),
-        "pool": float(np.log(min(len(near), MAX_CANDIDATES))),
+        "pool": float(np.log(min(len(near), USUAL_CANDIDATES))),
         "personal": float(about),
         "nobody": float(not about and not names.any()),
         "asks_nothing": float(query.nothing),
-        **_value_signals(query, candidates, found),
-        **_owner_signals(query, candidates, same),
+        "about_other": _about_other(query, candidates, same),
+        **_value_signals(query, candidates, found, named),
     }
 
 
@@ -102,42 +100,66 @@ def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
     return met[:, needed] @ rarity[needed] / total
 
 
-def with_values(query: QueryFeatures, candidates: CandidateFeatures, met: Floats) -> Floats:
-    """How well each candidate meets each word, shape (n, words), where a value meets its name:
-    "born on 14 March" meets "birthday"."""
-    if not query.values or candidates.values is None:
-        return met
-    stated = candidates.values & query.values == query.values
-    named = _marks(query, query.value_words)
-    return np.maximum(met, VALUE_MET * stated[:, None] * named)
+def with_meanings(query: QueryFeatures, candidates: CandidateFeatures, met: Floats) -> Floats:
+    """How well each candidate meets each word, shape (n, words), where a value meets its name ("born
+    on 14 March" meets "birthday"), and a relative its other names ("mum" meets "mère")."""
+    if query.values and candidates.values is not None:
+        stated = candidates.values & query.values == query.values
+        named = _marks(query, query.value_words)
+        met = np.maximum(met, VALUE_MET * stated[:, None] * named)
+    if candidates.kin is not None:
+        for column, names in enumerate(query.kin):
+            met = np.maximum(met, candidates.kin[:, column, None] * _marks(query, names))
+    return met
 
 
 def _value_signals(
-    query: QueryFeatures, candidates: CandidateFeatures, found: Matches
+    query: QueryFeatures, candidates: CandidateFeatures, found: Matches, named: Floats
 ) -> dict[str, Column]:
-    signals: dict[str, Column] = {"value_met": 0.0, "value_missing": 0.0, "name_missing": 0.0}
+    """Whether each candidate states the value asked for, and states it of whom it is asked.
+
+    Args:
+        named: Shape (n,): share of the names of the question that each candidate has.
+    """
+    signals: dict[str, Column] = {"value_missing": 0.0, "value_of_other": 0.0, "name_missing": 0.0}
     if query.values and candidates.values is not None:
-        met = candidates.values & query.values == query.values
-        signals |= {"value_met": met, "value_missing": ~met}
+        stated = candidates.values & query.values
+        of_other = named == 0.0
+        if candidates.kin is not None:
+            of_other |= ~candidates.kin.any(axis=1)
+        signals["value_missing"] = stated != query.values
+        signals["value_of_other"] = (stated > 0) & of_other
     if "name" in query.asks and candidates.names is not None:
         # A name that the question gives is not the one that it asks for.
         given = _marks(query, query.names | _words_of(query.asker))
         known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
-        # A statement in the first person has its owner by `owners`, not by a name in it.
-        known[np.array([bool(o) for o in candidates.owners] or [False] * len(known))] = 0
-        signals["name_missing"] = candidates.names <= known
+        signals["name_missing"] = candidates.names <= known - _owners_given(
+            query, candidates, given
+        )
     return signals
 
 
-def _owner_signals(
-    query: QueryFeatures, candidates: CandidateFeatures, same: Floats
-) -> dict[str, Column]:
-    """For a question about a user, whether each candidate is about them, or about another user."""
+def _owners_given(
+    query: QueryFeatures, candidates: CandidateFeatures, given: Flags
+) -> NDArray[np.int64]:
+    """Shape (n,): how many words of the owner's name the question gives. They are no words of the text."""
+    of_owner = {
+        owner: int((given & _marks(query, frozenset(words(owner)))).sum())
+        for owner in set(candidates.owners)
+        if owner
+    }
+    if not of_owner:
+        return np.zeros(len(candidates.dense), np.int64)
+    return np.array([of_owner.get(owner or "", 0) for owner in candidates.owners], np.int64)
+
+
+def _about_other(query: QueryFeatures, candidates: CandidateFeatures, same: Floats) -> Column:
+    """For a question about a user, whether each candidate is about another user; else NaN."""
     asked, other = candidates.asked, candidates.names_other
     if not asked or other is None:
-        return {"of_asked": np.nan, "about_other": np.nan}
+        return np.nan
     named: Flags = np.asarray(same[:, _marks(query, _words_of(asked))].any(axis=1), bool)
     owners = candidates.owners or (None,) * len(same)
     own = np.array([owner in asked for owner in owners], bool)
     of_another = np.array([owner is not None and owner not in asked for owner in owners], bool)
-    return {"of_asked": named | own, "about_other": (other | of_another) & ~named & ~own}
+    return (other | of_another) & ~named & ~own

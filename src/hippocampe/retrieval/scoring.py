@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 
 from hippocampe.embed.word_space import Floats
-from hippocampe.retrieval.measured import MAX_CANDIDATES
+from hippocampe.retrieval.measured import USUAL_CANDIDATES
 from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.types import Signal
 
@@ -55,7 +55,7 @@ class Model:
         weights: Shape (forms, signals, kinds).
         bias: Shape (kinds,): log-odds when every signal is absent.
         rivals: Shape (2, kinds): the factor by which the log-odds of the rivals lower those of a
-            candidate, and the constant that compensates for it, both for `MAX_CANDIDATES`
+            candidate, and the constant that compensates for it, both for `USUAL_CANDIDATES`
             candidates.
     """
 
@@ -154,7 +154,7 @@ def rival_adjustment(weights: Floats, measured: Floats, others: Floats) -> Float
     """
     if not len(measured):
         return others
-    taken, given = weights @ blend(measured).T * min(len(measured) / MAX_CANDIDATES, 1.0)
+    taken, given = weights @ blend(measured).T * min(len(measured) / USUAL_CANDIDATES, 1.0)
     return given - taken * others
 
 
@@ -166,7 +166,7 @@ def intercept(model: Model, measured: Floats) -> Floats:
     """
     if not len(measured):
         return np.zeros(0, np.float32)
-    fewer = float(np.log(MAX_CANDIDATES / np.clip(len(measured), 5, MAX_CANDIDATES)))
+    fewer = float(np.log(USUAL_CANDIDATES / np.clip(len(measured), 5, USUAL_CANDIDATES)))
     return blend(measured) @ model.bias + np.float32(0.5 * fewer)
 
 
@@ -212,7 +212,7 @@ def standardise(measured: Floats, usual: Floats) -> Floats:
     usual_mean, usual_deviation = usual
     scale = usual_deviation + 1e-3
     present = ~np.isnan(measured)
-    absent = max(MAX_CANDIDATES - len(measured), 0)
+    absent = max(USUAL_CANDIDATES - len(measured), 0)
     total = np.maximum(present.sum(axis=0) + absent, 1)
     filled = np.where(present, measured, 0.0)
     mean = (filled.sum(axis=0) + absent * usual_mean) / total

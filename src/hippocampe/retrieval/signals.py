@@ -22,7 +22,7 @@ from hippocampe.retrieval.measured import (
     Column,
     QueryFeatures,
 )
-from hippocampe.retrieval.request_fit import fit_signals, with_values
+from hippocampe.retrieval.request_fit import fit_signals, with_meanings
 
 MIN_DOCUMENTS: Final = 30
 """Lower bound of the number of texts of a space. With one text, a word in it weighs .29 and a word
@@ -46,9 +46,8 @@ SIGNALS: Final = (
     *("length_if_first_person", "question", "answers", "answers_before", "named", "other_named"),
     *("date_asked", "date_missing", "number_asked", "number_missing", "place_asked"),
     *("place_missing", "says_no_more", "chatter", "best_late", "query_length", "typical_length"),
-    *("names_met", "names_missing", "beside_best", "met_both", "value_met", "value_missing"),
-    "name_missing",
-    *("of_asked", "about_other", "met_anywhere", "best_covered", "best_dense", "pool", "personal"),
+    *("beside_best", "met_both", "value_missing", "value_of_other", "name_missing"),
+    *("about_other", "met_anywhere", "best_covered", "best_dense", "pool", "personal"),
     *("nobody", "asks_nothing", "in_window", "importance", "use", "of_other"),
 )
 """The columns of `measure`, in order."""
@@ -78,7 +77,7 @@ def measure(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
     met = _word_signals(query, candidates, found)
     beside = _place_signals(query, candidates, met["near_damped"], found)
     met_words = np.maximum(found.words[:n] ** 3, _met(query, candidates))
-    met_words = with_values(query, candidates, met_words)
+    met_words = with_meanings(query, candidates, met_words)
     measured: dict[str, Column] = {
         **met,
         **beside,
@@ -98,10 +97,12 @@ def _with_owners(query: QueryFeatures, candidates: CandidateFeatures, found: Mat
     if not any(candidates.owners):
         return found
     matched = found.words.copy()
-    for row, owner in enumerate(candidates.owners):
-        if owner:
-            name = words(owner)
-            matched[row, [word in name for word in query.words]] = 1.0
+    for owner in {owner for owner in candidates.owners if owner}:
+        name = words(owner)
+        asked = [place for place, word in enumerate(query.words) if word in name]
+        if asked:
+            rows = [row for row, each in enumerate(candidates.owners) if each == owner]
+            matched[np.ix_(rows, asked)] = 1.0
     return replace(found, words=matched)
 
 

@@ -23,8 +23,8 @@ from sqlalchemy import (
     update,
 )
 
-from hippocampe.store.driver import read_by_ids, write
-from hippocampe.store.schema import Instant, instant, memory
+from hippocampe.store.driver import read, read_by_ids, write
+from hippocampe.store.schema import Instant, instant, memory, microseconds
 from hippocampe.types import Memory
 
 COLUMNS = [column for column in memory.c if column.name != "equality"]
@@ -43,6 +43,17 @@ _TOUCH_BATCH = 500
 _IDS: BindParameter[list[str]] = bindparam("ids", expanding=True)
 # By id alone: given a space too, SQLite would read all rows of the space.
 _GET = select(*COLUMNS).where(memory.c.id.in_(_IDS))
+_HIGHEST = {
+    column.name: select(memory.c.id)
+    .where(
+        *(memory.c.space == bindparam("space"), memory.c.collection == bindparam("collection")),
+        CURRENT,
+        or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
+    )
+    .order_by(column.desc())
+    .limit(bindparam("limit"))
+    for column in (memory.c.created_at, memory.c.importance)
+}
 _INSERT = insert(memory)
 _TOUCH = (
     update(memory)
@@ -168,12 +179,16 @@ def forgotten_since(connection: Connection, space: str, since: datetime) -> list
     return find(connection, memory.c.space == space, memory.c.forgotten_at >= since, limit=100)
 
 
-def ids_by(
-    connection: Connection, order: ColumnElement[Any], limit: int, *conditions: ColumnElement[bool]
+def highest(
+    connection: Connection, by: str, space: str, collection: str, now: datetime, limit: int
 ) -> list[str]:
-    """Ids of the memories that meet all conditions, highest `order` first."""
-    query = select(memory.c.id).where(*conditions).order_by(order.desc())
-    return list(connection.execute(query.limit(limit)).scalars())
+    """Ids of the memories of a collection that recall may return, highest first.
+
+    Args:
+        by: The column to order by: "created_at" or "importance".
+    """
+    values = {"space": space, "collection": collection, "now": microseconds(now), "limit": limit}
+    return [row[0] for row in read(connection, _HIGHEST[by], **values)]
 
 
 def living(space: str, now: datetime) -> ColumnElement[bool]:

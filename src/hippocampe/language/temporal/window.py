@@ -38,6 +38,10 @@ from hippocampe.language.temporal.resolve import RESOLVERS, Groups, Span, Window
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # start of open windows such as "before May"
 
 
+LONGEST_EVENT = timedelta(days=10)
+"""Longer times, such as "last month", do not tell on which day something happened."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
     """A time window named in a sentence.
@@ -98,6 +102,54 @@ def parse_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeW
             window = TimeWindow(start, end, text[slice(*span)], span, kind)
             best = end - start, window
     return best[1] if best else None
+
+
+def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> datetime | None:
+    """Find when what a statement tells happens, if it says so relative to now: "yesterday", "next Tuesday".
+
+    A date without a year may be past or to come, a bare weekday a habit, and the middle of last year is no
+    date: these give None, and so does a statement with several times.
+
+    Args:
+        text: A statement, of any length.
+        now: When it is made; aware.
+        timezone: Zone of the speaker.
+
+    Returns:
+        The middle of the time named, UTC; noon for a day.
+
+    Raises:
+        InvalidInput: `now` has no timezone, or `timezone` is unknown.
+    """
+    here = as_utc(now, name="now").astimezone(as_zone(timezone))
+    folded, places = _folded(text)
+    found = [each for each in _expressions(folded, text, places, here) if each.sure]
+    if len(found) != 1 or not _tells_event(found[0]):
+        return None
+    start, end = _utc(found[0].span)
+    return start + (end - start) / 2
+
+
+def _tells_event(found: _Expression) -> bool:
+    """Whether an expression names a short time by its distance from now."""
+    start, end = found.span
+    if found.link or found.match["portion"] or end - start > LONGEST_EVENT:
+        return False
+    match found.name:
+        case "day" | "ago" | "ago_after" | "later":
+            return True
+        case "part":
+            return "past" in found.groups
+        case "dayname":
+            return "week" in found.groups or _is_other(found)
+        case "period":
+            return _is_other(found)
+        case _:
+            return False
+
+
+def _is_other(found: _Expression) -> bool:
+    return WAYS.get(found.groups.get("way", "")) in ("last", "next")
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:

@@ -1,0 +1,66 @@
+"""Relatives that a question names: "ma mère", "Mum". Each has words in every language. Pure.
+
+The words are data: `kin` in `language/*/reading.toml`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from hippocampe.language.lexicon import languages, load
+from hippocampe.language.text import words
+
+Kin = tuple[frozenset[str], ...]
+"""For each relative, the folded words by which a text may name it."""
+
+_NO_RELATIVES: Final = frozenset(
+    {
+        *("in_law", "former_partner", "team", "friend", "colleague", "boss", "doctor", "landlord"),
+        *("neighbour", "flatmate"),
+    }
+)
+"""Of the words of `kin`, those for people whom one changes, and who are mostly named by other words."""
+_ALSO: Final = {
+    "mother": ("parents",),
+    "father": ("parents",),
+    "parents": ("mother", "father"),
+    "brother": ("siblings",),
+    "sister": ("siblings",),
+    "siblings": ("brother", "sister"),
+    "child": ("son", "daughter"),
+    "son": ("child",),
+    "daughter": ("child",),
+    "partner": ("wife", "husband"),
+    "wife": ("partner",),
+    "husband": ("partner",),
+}
+"""What a relative may be called as well."""
+
+
+def kin_asked(question: str) -> Kin:
+    """Return the words of each relative that a question names, in the order of the question."""
+    named = dict.fromkeys(kin for word in words(question) if (kin := _kin_of().get(word)))
+    return tuple(_words_of()[kin] for kin in named)
+
+
+@cache
+def _kin_of() -> dict[str, str]:
+    return {
+        word: kin
+        for language in languages()
+        for kin, listed in load(language, "reading")["kin"].items()
+        if kin not in _NO_RELATIVES
+        for word in listed.split()
+    }
+
+
+@cache
+def _words_of() -> dict[str, frozenset[str]]:
+    own: dict[str, set[str]] = {}
+    for word, kin in _kin_of().items():
+        own.setdefault(kin, set()).add(word)
+    return {
+        kin: frozenset(words_.union(*(own.get(other, ()) for other in _ALSO.get(kin, ()))))
+        for kin, words_ in own.items()
+    }

@@ -1,0 +1,53 @@
+"""When what a statement tells happens: "yesterday" said on the 5th is the 4th."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from hippocampe.language.temporal.window import parse_event
+
+PARIS = ZoneInfo("Europe/Paris")
+NOW = datetime(2026, 11, 5, 15, 30, tzinfo=PARIS)  # a Thursday
+
+
+@pytest.mark.parametrize(
+    ("statement", "when"),
+    [
+        ("hier j'ai vu Paul", "2026-11-04"),
+        ("avant-hier Léa a eu son permis", "2026-11-03"),
+        ("I saw the dentist yesterday", "2026-11-04"),
+        ("Tom lands tomorrow", "2026-11-06"),
+        ("je passe mon permis après-demain", "2026-11-07"),
+        ("il y a trois jours on a fêté ses 30 ans", "2026-11-02"),
+        ("we moved in two weeks ago", "2026-10-22"),
+        ("la semaine dernière j'étais à Brest", "2026-10-29"),
+        ("the boiler was repaired last Tuesday", "2026-11-03"),
+        ("Ana opère mardi prochain", "2026-11-10"),
+        ("dans trois jours je déménage", "2026-11-08"),
+    ],
+)
+def test_the_time_is_resolved(statement: str, when: str) -> None:
+    found = parse_event(statement, now=NOW, timezone=PARIS)
+    assert found is not None
+    assert found.astimezone(PARIS).date().isoformat() == when
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "j'habite à Nantes",
+        "depuis hier je ne fume plus",
+        "je travaille le mardi",
+        "la réunion est le 12 mars",
+        "Léa est née en 1991",
+        "last year I lived in York",
+        "le mois dernier j'ai changé de travail",
+        "I was ill from yesterday to last Tuesday",
+        "hier j'ai vu Paul, demain je vois Léa",
+        "this week I'm tired",
+        "jusqu'à demain je garde le chat",
+    ],
+)
+def test_what_is_no_single_moment_is_left(statement: str) -> None:
+    assert parse_event(statement, now=NOW, timezone=PARIS) is None
