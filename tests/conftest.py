@@ -105,6 +105,12 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests do not depend on whether the extra `reader` is installed."""
+    monkeypatch.setattr("hippocampe.distillation.local_settlement.installed", lambda: None)
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A scripted model server, found by `openai:…`, `openai-chat:…` and `anthropic:…`."""

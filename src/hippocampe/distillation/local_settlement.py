@@ -1,0 +1,164 @@
+"""Settle pairs that the learnt decision lists for review with the local reader, an optional extra.
+
+It reads both statements together, and is wrong on other pairs than the decision, so the two are joined.
+What no probability may merge (a doubt, another owner) stays listed, and so does every pair of which they
+are not sure; its reason then says what they think, and it is not read again. What surely stays apart is
+taken off the list. `restore` undoes what the reader settled, and then a person decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hippocampe.consolidation.alignment import align
+from hippocampe.consolidation.decide import Decision, Verdict, compare
+from hippocampe.consolidation.evidence import evidence
+from hippocampe.consolidation.joining import joined
+from hippocampe.consolidation.learnt import Floats, Model, model_for
+from hippocampe.consolidation.weighing import conclude
+from hippocampe.distillation.review_pairs import (
+    Decided,
+    Pair,
+    apply,
+    lasting,
+    pairs_waiting,
+    still_waiting,
+)
+from hippocampe.engine.context import Context
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import ModelUnavailable
+from hippocampe.index.documents import memory_embedding_text, memory_text
+from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.reader.base import installed
+from hippocampe.reader.judge import Reader, load_reader
+from hippocampe.reading.statement import read
+from hippocampe.store import associations
+
+BATCH = 16
+"""Pairs per transaction: some 0.6 s of reading, before it begins."""
+MOST = 128
+"""Pairs read in one run; the others wait for the next one."""
+
+
+def is_available(context: Context) -> bool:
+    """Whether the extra is installed, and the learnt decision knows the embedder."""
+    return model_for(context.embedder.model) is not None and installed() is not None
+
+
+def is_due(context: Context, *, space: str) -> bool:
+    """Whether there are pairs that it has not read."""
+    return bool(_unread(context, space))
+
+
+def settle_reviews(context: Context, *, space: str) -> int:
+    """Settle pairs of the review list that the reader has not read yet, the newest first.
+
+    Each batch is applied in one transaction.
+
+    Args:
+        context: The open memory.
+        space: The space.
+
+    Returns:
+        The number of settled pairs; 0 if the reader cannot be loaded, which is logged.
+    """
+    model = model_for(context.embedder.model)
+    unread = _unread(context, space)[:MOST]
+    if model is None or not unread:
+        return 0
+    try:
+        reader = load_reader()
+    except ModelUnavailable as exc:
+        context.outages.failed("local reader", exc)
+        return 0
+    context.outages.works("local reader")
+    settler = _Settler(context, space, reader, model)
+    return sum(
+        settler.settle(unread[start : start + BATCH]) for start in range(0, len(unread), BATCH)
+    )
+
+
+def _unread(context: Context, space: str) -> list[Pair]:
+    return [
+        pair
+        for pair in pairs_waiting(context, space)
+        if not pair.rule.startswith(associations.LEFT_BY_READER)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settler:
+    """Settles pairs of a space."""
+
+    context: Context
+    space: str
+    reader: Reader
+    model: Model
+
+    def settle(self, batch: Sequence[Pair]) -> int:
+        """Read some pairs, and apply what is sure of them; return how many were settled."""
+        decisions = self._decide(batch)
+        done = 0
+        with self.context.change() as change:
+            for pair, decision in zip(batch, decisions, strict=True):
+                if not still_waiting(change, pair):
+                    continue
+                decided = _decided(pair, decision)
+                if decided is not None:
+                    apply(self.context, change, decided)
+                    done += 1
+                else:
+                    reason = f"{associations.LEFT_BY_READER}{decision.reason}"
+                    associations.explain(change.connection, pair.ids, reason, review=True)
+        return done
+
+    def _decide(self, batch: Sequence[Pair]) -> list[Decision]:
+        """What the reader and the learnt decision say together of each pair."""
+        opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
+        both = [memory for pair in batch for memory in (pair.older, pair.newer)]
+        prepared = self.context.prepare(
+            [memory_embedding_text(memory) for memory in both],
+            [memory_text(memory) for memory in both],
+        )
+        names = CanonicalNames(self.context.aliases(self.space))
+        return [
+            self._joint(pair, prepared[2 * row], prepared[2 * row + 1], opinions[row], names)
+            for row, pair in enumerate(batch)
+        ]
+
+    def _joint(
+        self,
+        pair: Pair,
+        older: Prepared,
+        newer: Prepared,
+        opinion: Floats,
+        names: CanonicalNames,
+    ) -> Decision:
+        old, new = read(pair.older.content), read(pair.newer.content)
+        rule = compare(
+            parse(pair.newer.content, subjects=pair.newer.subjects, names=names),
+            parse(pair.older.content, subjects=pair.older.subjects, names=names),
+        )
+        if not pair.as_compared or not old.content or not new.content:
+            return Decision(Verdict.UNSURE, rule.rule, pair.rule)
+        vocabulary = self.context.vocabulary
+        ours = vocabulary.placed(old.words, older.new)
+        theirs = vocabulary.placed(new.words, newer.new)
+        aligned = align(old, new, ours, theirs)
+        told = evidence(aligned, float(older.dense @ newer.dense), ours, theirs)
+        learnt = self.reader.learnt
+        shares = joined(self.model.probabilities(told), opinion, learnt.weight)
+        return conclude(aligned, told, shares, rule, learnt.thresholds)
+
+
+def _decided(pair: Pair, decision: Decision) -> Decided | None:
+    """What to apply; None leaves the pair on the list."""
+    match decision.verdict:
+        case Verdict.UNSURE:
+            return None
+        case Verdict.UPDATED:
+            kept, said = pair.newer, decision.reason
+        case Verdict.REINFORCED:
+            kept, said = lasting(pair), decision.reason
+        case _:
+            kept, said = None, "both stay"
+    return Decided(pair, f"{associations.BY_READER}{said}", kept=kept)
