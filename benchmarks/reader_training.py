@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -185,7 +184,7 @@ def _mean(states: Tensor, rows: Tensor) -> Tensor:
     return (states * weights).sum(1) / weights.sum(1)
 
 
-def learn(
+def fit(
     base: Base,
     text: Text,
     truth: NDArray[np.int64],
@@ -242,15 +241,14 @@ def predict(model: Upper, text: Text, rows: NDArray[np.int64]) -> NDArray[np.flo
     return shares
 
 
-def arrays(model: Upper, about: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """What is stored: the low-rank changes and the head in float16, and how they were learnt."""
-    text = json.dumps(about, ensure_ascii=False).encode()
-    made: dict[str, NDArray[Any]] = {"about": np.frombuffer(text, np.uint8)}
+def arrays(model: Upper) -> dict[str, NDArray[Any]]:
+    """What is stored: the low-rank changes and the head, in float16."""
+    made: dict[str, NDArray[Any]] = {}
     for number, layer in enumerate(model.layers, FROZEN):
         for part in PARTS:
             up, down = (getattr(layer, f"{part}_{n}").detach().numpy() for n in ("up", "down"))
-            made[f"{number}.{part}.up"] = (up * SCALE).astype(np.float16)
-            made[f"{number}.{part}.down"] = down.astype(np.float16)
+            made[f"layer.{number}.{part}.up"] = (up * SCALE).astype(np.float16)
+            made[f"layer.{number}.{part}.down"] = down.astype(np.float16)
     for number, linear in enumerate((model.head[1], model.head[4])):
         made[f"head.{number}"] = linear.weight.detach().numpy().astype(np.float16)
         made[f"head.{number}.bias"] = linear.bias.detach().numpy().astype(np.float16)

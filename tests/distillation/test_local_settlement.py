@@ -1,17 +1,17 @@
 """The local reader settles what the learnt decision lists for review, and a person can undo it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.consolidation.learnt import Floats, load_model
+from hippocampe.consolidation.learnt import OUTCOMES, Floats, load_model
 from hippocampe.distillation import local_settlement
 from hippocampe.errors import ModelUnavailable
-from hippocampe.reader.judge import Learnt
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
@@ -29,6 +29,15 @@ OPEN = (0.10, 0.02, 0.02, 0.26, 0.60)
 APART = (0.0, 0.0, 0.0, 0.0, 1.0)
 
 
+class FromReader:
+    """A joint model that believes the reader."""
+
+    thresholds: Final = SURE
+
+    def probabilities(self, told: Mapping[str, float]) -> Floats:
+        return np.exp(np.array([told[f"read_{name}"] for name in OUTCOMES], np.float32))
+
+
 @dataclass
 class Scripted:
     """A reader that has one opinion of all pairs."""
@@ -36,7 +45,7 @@ class Scripted:
     opinion: Sequence[float]
     read: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     meanwhile: Callable[[], object] = lambda: None
-    learnt = Learnt({}, None, 0.5, SURE)  # pyright: ignore[reportArgumentType]
+    joint: FromReader = field(default_factory=FromReader)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         self.read += pairs

@@ -1,21 +1,27 @@
-"""Join two opinions on a pair of statements: the learnt decision's and the local reader's."""
+"""Join the evidence for a pair of statements with what the local reader says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
-from hippocampe.consolidation.learnt import Floats
+from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats
 
-_LEAST = 1e-6
+_LEAST: Final = 1e-4
+"""Probabilities below this are alike."""
 
 
-def joined(decision: Floats, reader: Floats, weight: float) -> Floats:
-    """The weighted geometric mean of two distributions over `OUTCOMES`, which sums to 1.
+def with_opinion(told: Mapping[str, float], opinion: Floats) -> dict[str, float]:
+    """Evidence with the reader's: the logarithm of each probability, and the log-odds of a merge.
 
     Args:
-        decision: Shape (…, outcomes).
-        reader: Of the same shape.
-        weight: Of the reader, 0 to 1.
+        told: The evidence of the aligned statements.
+        opinion: The probability of each of `OUTCOMES`.
     """
-    logs = (1 - weight) * np.log(np.maximum(decision, _LEAST))
-    logs += weight * np.log(np.maximum(reader, _LEAST))
-    powers = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
+    logs = np.log(np.maximum(opinion, _LEAST))
+    merge, apart = float(opinion[:MERGING].sum()), float(opinion[MERGING:].sum())
+    odds = float(np.log(merge + _LEAST) - np.log(apart + _LEAST))
+    named = {f"read_{name}": float(log) for name, log in zip(OUTCOMES, logs, strict=True)}
+    return {**told, **named, "read_merge": odds}

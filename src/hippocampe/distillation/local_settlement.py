@@ -1,8 +1,8 @@
 """Settle pairs that the learnt decision lists for review with the local reader, an optional extra.
 
-It reads both statements together, and is wrong on other pairs than the decision, so the two are joined.
-What no probability may merge (a doubt, another owner) stays listed, and so does every pair of which they
-are not sure; its reason then says what they think, and it is not read again. What surely stays apart is
+It reads both statements together, and is wrong on other pairs than the evidence of the decision is, so a
+second model weighs that evidence and what the reader says. What no probability may merge (a doubt, another
+owner) stays listed, and so does every pair that is not sure; it is not read again. What surely stays apart is
 taken off the list. `restore` undoes what the reader settled, and then a person decides.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from hippocampe.consolidation.alignment import align
 from hippocampe.consolidation.decide import Decision, Verdict, compare
 from hippocampe.consolidation.evidence import evidence
-from hippocampe.consolidation.joining import joined
-from hippocampe.consolidation.learnt import Floats, Model, model_for
+from hippocampe.consolidation.joining import with_opinion
+from hippocampe.consolidation.learnt import Floats, model_for
 from hippocampe.consolidation.weighing import conclude
 from hippocampe.distillation.review_pairs import (
     Decided,
@@ -61,9 +61,8 @@ def settle_reviews(context: Context, *, space: str) -> int:
     Returns:
         The number of settled pairs; 0 if the reader cannot be loaded, which is logged.
     """
-    model = model_for(context.embedder.model)
     unread = _unread(context, space)[:MOST]
-    if model is None or not unread:
+    if not unread:
         return 0
     try:
         reader = load_reader()
@@ -71,7 +70,7 @@ def settle_reviews(context: Context, *, space: str) -> int:
         context.outages.failed("local reader", exc)
         return 0
     context.outages.works("local reader")
-    settler = _Settler(context, space, reader, model)
+    settler = _Settler(context, space, reader)
     return sum(
         settler.settle(unread[start : start + BATCH]) for start in range(0, len(unread), BATCH)
     )
@@ -92,7 +91,6 @@ class _Settler:
     context: Context
     space: str
     reader: Reader
-    model: Model
 
     def settle(self, batch: Sequence[Pair]) -> int:
         """Read some pairs, and apply what is sure of them; return how many were settled."""
@@ -112,7 +110,7 @@ class _Settler:
         return done
 
     def _decide(self, batch: Sequence[Pair]) -> list[Decision]:
-        """What the reader and the learnt decision say together of each pair."""
+        """What the reader and the evidence say together of each pair."""
         opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
         both = [memory for pair in batch for memory in (pair.older, pair.newer)]
         prepared = self.context.prepare(
@@ -145,9 +143,9 @@ class _Settler:
         theirs = vocabulary.placed(new.words, newer.new)
         aligned = align(old, new, ours, theirs)
         told = evidence(aligned, float(older.dense @ newer.dense), ours, theirs)
-        learnt = self.reader.learnt
-        shares = joined(self.model.probabilities(told), opinion, learnt.weight)
-        return conclude(aligned, told, shares, rule, learnt.thresholds)
+        joint = self.reader.joint
+        shares = joint.probabilities(with_opinion(told, opinion))
+        return conclude(aligned, told, shares, rule, joint.thresholds)
 
 
 def _decided(pair: Pair, decision: Decision) -> Decided | None:

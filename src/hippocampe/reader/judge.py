@@ -19,7 +19,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.consolidation.learnt import OUTCOMES
+from hippocampe.consolidation import learnt
+from hippocampe.consolidation.learnt import OUTCOMES, Model
 from hippocampe.errors import ModelUnavailable
 from hippocampe.reader.base import SHA256, Base, Floats
 from hippocampe.reader.encoder import Encoder, Linear, gelu
@@ -30,6 +31,8 @@ MAX_PIECES: Final = 126
 PREFIX: Final = "query: "
 """What the encoder was taught to expect before a text."""
 BATCH: Final = 16
+JOINT: Final = "joint."
+"""Beginning of the names of the joint model's arrays."""
 _FILE: Final = "reader.npz"
 _loading = Lock()
 
@@ -41,25 +44,28 @@ class Learnt:
     Attributes:
         changes: What is added to matrices of the encoder, by layer and part, shape (out, in).
         head: The two matrices from the states of a pair to its outcomes.
-        weight: Of the reader's opinion where it is joined with the learnt decision's.
-        thresholds: Of the joint opinion, as those of `consolidation.learnt.Model`.
+        joint: The model that weighs the evidence of a pair with what the reader says of it.
     """
 
     changes: Mapping[tuple[int, str], Floats]
     head: tuple[Linear, Linear]
-    weight: float
-    thresholds: Mapping[str, float]
+    joint: Model
 
 
 class Reader:
-    """Reads pairs of statements. Thread-safe."""
+    """Reads pairs of statements. Thread-safe.
 
-    def __init__(self, base: Base, learnt: Learnt) -> None:
+    Attributes:
+        joint: As in `Learnt`.
+    """
+
+    def __init__(self, base: Base, taught: Learnt) -> None:
         begin, self._end, unknown = base.marks
         self._begin = begin
         self._cutter = Cutter(base.pieces, base.characters, unknown)
-        self._encoder = Encoder(base, learnt.changes)
-        self.learnt = learnt
+        self._encoder = Encoder(base, taught.changes)
+        self._head = taught.head
+        self.joint = taught.joint
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """The probability of each of `OUTCOMES`, shape (pairs, outcomes).
@@ -86,7 +92,7 @@ class Reader:
             after[row, len(old) + 2 :] = True
         ours, theirs = _mean(states, real & ~after), _mean(states, real & after)
         both = [states[:, 0], ours, theirs, theirs - ours, theirs * ours]
-        hidden, out = self.learnt.head
+        hidden, out = self._head
         logits = out(gelu(hidden(np.concatenate(both, axis=1))))
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
@@ -132,7 +138,7 @@ def load_learnt() -> Learnt:
 
 
 def from_arrays(held: Mapping[str, NDArray[Any]]) -> Learnt:
-    """What `to_arrays` gave.
+    """What was stored.
 
     Raises:
         ValueError: It was learnt over other weights of the encoder.
@@ -140,13 +146,22 @@ def from_arrays(held: Mapping[str, NDArray[Any]]) -> Learnt:
     about = json.loads(bytes(held["about"]).decode())
     if about["base"] != SHA256:
         raise ValueError("learnt over other weights")
-    single = {name: each.astype(np.float32) for name, each in held.items() if name != "about"}
+    single = {
+        name: each.astype(np.float32)
+        for name, each in held.items()
+        if name.startswith(("layer.", "head."))
+    }
+    places = [name.split(".")[1:3] for name in single if name.endswith(".down")]
     changes = {
-        (int(layer), part): single[f"{layer}.{part}.up"] @ single[f"{layer}.{part}.down"]
-        for layer, part in (name.split(".")[:2] for name in single if name.endswith(".down"))
+        (int(layer), part): single[f"layer.{layer}.{part}.up"]
+        @ single[f"layer.{layer}.{part}.down"]
+        for layer, part in places
     }
     hidden, out = (
         Linear(np.ascontiguousarray(single[f"head.{n}"].T), single[f"head.{n}.bias"])
         for n in (0, 1)
     )
-    return Learnt(changes, (hidden, out), about["weight"], about["thresholds"])
+    joint = {
+        name.removeprefix(JOINT): each for name, each in held.items() if name.startswith(JOINT)
+    }
+    return Learnt(changes, (hidden, out), learnt.from_arrays(joint))
