@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 import common
 from hippocampe.consolidation.decide import Verdict
-from hippocampe.consolidation.joining import with_opinion
+from hippocampe.consolidation.joining import held_back, with_opinion
 from hippocampe.consolidation.learnt import OUTCOMES, Model, load_model, matrix, to_arrays
 from hippocampe.consolidation.weighing import conclude, likeliest
 from hippocampe.reader.base import SHA256, Base
@@ -166,7 +166,7 @@ def compared(
     made = {"decision": alone}
     for way, shares in (("reader", reader), ("joint", joint)):
         made[way] = judged(known, found, shares, REVIEW)[1]
-    shares = in_turn(found, decision, joint, limits)
+    shares = in_turn(found, decision, joint, held_back(limits))
     thresholds, made["settled"] = judged(known, found, shares, DROPPED)
     model = replace(learn(found, both.values, both.names, JOINT), thresholds=thresholds)
     return {way: report(known, each) for way, each in made.items()}, model
@@ -188,7 +188,7 @@ def judged_by_product(
             for pair, each in zip(found, opinions, strict=True)
         ]
     )
-    shares = in_turn(found, decision, joint, model.thresholds)
+    shares = in_turn(found, decision, joint, held_back(model.thresholds))
     return {
         "own, decision": report(own, outcomes(own, found, decision, model.thresholds)),
         "own, settled": report(own, outcomes(own, found, shares, both.thresholds)),

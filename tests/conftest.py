@@ -108,7 +108,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests do not depend on whether the extra `reader` is installed."""
-    monkeypatch.setattr("hippocampe.distillation.local_settlement.installed", lambda: None)
+    for module in ("distillation.local_settlement", "ingest.judgement"):
+        monkeypatch.setattr(f"hippocampe.{module}.installed", lambda: None)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ ALLOWED: dict[str, str] = {
     "model": "errors types protocols system",
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language validation store embed index",
-    "ingest": "errors types config protocols system language reading consolidation validation store index engine",
+    "ingest": "errors types config protocols system language reading consolidation validation store reader index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
     "injection": "errors types config protocols system language consolidation store embed index engine ingest"
     " retrieval",

@@ -9,9 +9,12 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.consolidation.learnt import OUTCOMES, Floats, load_model
+from hippocampe.consolidation import joining
+from hippocampe.consolidation.joining import held_back
+from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats, load_model
 from hippocampe.distillation import local_settlement
 from hippocampe.errors import ModelUnavailable
+from hippocampe.ingest import judgement
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
@@ -22,6 +25,10 @@ CHOIR = ("The choir rehearses at the parish hall", "The choir now rehearses at t
 HAND = ("Octave est gaucher.", "Octave écrit de la main gauche.")
 DOUBT = ("Eudes habite à Toulon", "Il paraît qu'Eudes a quitté Toulon")
 BIKE = ("Camille adore son très vieux vélo rouge", "Camille répare son très vieux vélo rouge")
+PETRA = (
+    "Petra's allotment is next to the canal.",
+    "Petra gave up her allotment and gardens on the balcony now.",
+)
 SURE = {"update": 0.7, "same": 0.7, "detail": 0.7, "long": 0.0, "review": 0.05}
 UPDATE = (0.97, 0.01, 0.01, 0.005, 0.005)
 SAME = (0.01, 0.97, 0.01, 0.005, 0.005)
@@ -257,6 +264,25 @@ def test_a_run_is_bounded(hippo: Hippocampe, read: Read, monkeypatch: pytest.Mon
     for number in (1, 2, 2):
         settle(hippo)
         assert len(reader.read) == number
+
+
+def test_where_it_reads_what_is_listed_less_is_merged_at_once(
+    open_hippo: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "HELD_BACK", 0.2)
+    monkeypatch.setattr(judgement, "installed", lambda: "there")
+    for background in (False, True):
+        space = f"background-{background}"
+        with open_hippo(background=background) as hippo:
+            for each in PETRA:
+                hippo.remember(each, scope=Scope(space=space, user="dev"))
+            assert bool(hippo.reviews(scope=Scope(space=space))) == background
+
+
+def test_only_what_merges_is_held_back() -> None:
+    thresholds = load_model().thresholds
+    changed = {name: value - thresholds[name] for name, value in held_back(thresholds).items()}
+    assert {name for name, by in changed.items() if by > 0} == set(OUTCOMES[:MERGING])
 
 
 def test_the_decision_that_it_is_joined_with_has_thresholds_of_the_same_names() -> None:

