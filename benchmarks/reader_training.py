@@ -55,7 +55,7 @@ class Text:
     @torch.no_grad()
     def _store_states(self, base: Base, path: Path) -> None:
         width = base.shape.width
-        lower = [Layer(base, number, rank=0) for number in range(FROZEN)]
+        lower = [Layer(base, number, rank=0).eval() for number in range(FROZEN)]
         positions = base.plain("emb.pos").reshape(-1, width)
         made = np.zeros((self.start[-1], width), np.float16)
         for rows in self.batches(np.arange(len(self.tokens)), 32):

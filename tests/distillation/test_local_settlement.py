@@ -15,6 +15,7 @@ from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats, load_mode
 from hippocampe.distillation import local_settlement
 from hippocampe.errors import ModelUnavailable
 from hippocampe.ingest import judgement
+from hippocampe.reader import base
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
@@ -29,6 +30,15 @@ PETRA = (
     "Petra's allotment is next to the canal.",
     "Petra gave up her allotment and gardens on the balcony now.",
 )
+SETTLED = [
+    (
+        "La chorale répète dans la salle paroissiale.",
+        "La chorale répète maintenant au conservatoire.",
+    ),
+    ("Anders commutes by car.", "Anders sold the car and cycles to the office."),
+    ("Rafe cannot stand olives.", "Rafe hates olives."),
+]
+OPEN_PAIRS = [DOUBT, BIKE]
 SURE = {"update": 0.7, "same": 0.7, "detail": 0.7, "long": 0.0, "review": 0.05}
 UPDATE = (0.97, 0.01, 0.01, 0.005, 0.005)
 SAME = (0.01, 0.97, 0.01, 0.005, 0.005)
@@ -264,6 +274,23 @@ def test_a_run_is_bounded(hippo: Hippocampe, read: Read, monkeypatch: pytest.Mon
     for number in (1, 2, 2):
         settle(hippo)
         assert len(reader.read) == number
+
+
+@pytest.mark.skipif(base.installed() is None, reason="needs the extra reader")
+def test_the_real_one_settles_real_pairs(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_settlement, "installed", base.installed)
+    pairs = [*SETTLED, *OPEN_PAIRS]
+    for pair in pairs:
+        for each in pair:
+            hippo.remember(each, scope=HERE)
+    assert len(listed(hippo)) == len(pairs)
+    [run] = hippo.run_jobs(scope=HERE)
+    assert run.outcome == f"{len(SETTLED)} settled"
+    assert len(listed(hippo)) == len(OPEN_PAIRS)
+    replaced = {old for old, _ in SETTLED}
+    assert current(hippo) == {each for pair in pairs for each in pair} - replaced
 
 
 def test_where_it_reads_what_is_listed_less_is_merged_at_once(

@@ -109,7 +109,28 @@ def test_the_likeliest_pieces_are_found(word: str) -> None:
     assert sum(SCORES[id] for id in found) == pytest.approx(best(f"▁{word}"))
 
 
-JUDGED: list[tuple[str, str, list[float]]] = []
+JUDGED = [
+    (
+        "Le serveur de test tourne sur Debian 11.",
+        "Serveur de test réinstallé en Debian 13.",
+        [0.2509, 0.0062, 0.0115, 0.0232, 0.7082],
+    ),
+    (
+        "The choir rehearses at the parish hall",
+        "The choir now rehearses at the conservatory",
+        [0.6542, 0.0027, 0.0073, 0.0284, 0.3073],
+    ),
+    (
+        "Octave est gaucher.",
+        "Octave écrit de la main gauche.",
+        [0.5645, 0.2201, 0.0232, 0.152, 0.0403],
+    ),
+    (
+        "Eudes habite à Toulon",
+        "Il paraît qu'Eudes a quitté Toulon",
+        [0.0695, 0.3081, 0.0065, 0.1963, 0.4196],
+    ),
+]
 """Pairs with the probabilities that the program that learnt the weights gives them, in float32."""
 
 
