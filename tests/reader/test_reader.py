@@ -14,7 +14,7 @@ from hippocampe.consolidation.learnt import OUTCOMES, load_model
 from hippocampe.errors import ModelUnavailable
 from hippocampe.reader import base, judge
 from hippocampe.reader.base import SHA256, Base
-from hippocampe.reader.judge import load_reader
+from hippocampe.reader.judge import Reader, load_reader
 from hippocampe.reader.pieces import Cutter
 
 DATA = Path(base.__file__).parents[1] / "data" / "reader.npz"
@@ -69,6 +69,11 @@ def opened() -> Base:
 @pytest.fixture(scope="module")
 def cutter(opened: Base) -> Cutter:
     return Cutter(opened.pieces, opened.characters, opened.marks[2])
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return load_reader()
 
 
 @needs_package
@@ -135,15 +140,14 @@ JUDGED = [
 
 
 @needs_package
-def test_it_computes_what_was_learnt() -> None:
-    told = load_reader().judge([(old, new) for old, new, _ in JUDGED])
+def test_it_computes_what_was_learnt(reader: Reader) -> None:
+    told = reader.judge([(old, new) for old, new, _ in JUDGED])
     assert told.shape == (len(JUDGED), len(OUTCOMES))
     assert np.abs(told - np.array([each for *_, each in JUDGED])).max() < 2e-3
 
 
 @needs_package
-def test_a_pair_is_judged_alike_alone_and_among_others() -> None:
-    reader = load_reader()
+def test_a_pair_is_judged_alike_alone_and_among_others(reader: Reader) -> None:
     told = [(old, new) for old, new, _ in JUDGED] * 6
     together = reader.judge(told)
     for row, pair in enumerate(told[: len(JUDGED)]):
@@ -152,9 +156,14 @@ def test_a_pair_is_judged_alike_alone_and_among_others() -> None:
 
 
 @needs_package
-def test_long_and_strange_statements_are_read() -> None:
-    told = load_reader().judge([("", ""), ("mot " * 2_000, "👍"), ("\ud800", "\x00")])
+def test_long_and_strange_statements_are_read(reader: Reader) -> None:
+    told = reader.judge([("", ""), ("mot " * 2_000, "👍"), ("\ud800", "\x00")])
     assert np.allclose(told.sum(axis=1), 1, atol=1e-4)
+
+
+@needs_package
+def test_it_is_shared_while_it_is_used(reader: Reader) -> None:
+    assert load_reader() is reader
 
 
 def test_the_weights_say_where_they_are_from() -> None:

@@ -14,6 +14,7 @@ from hippocampe.reader.base import Base, Floats
 PARTS: Final = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
 """The matrices of a layer, each with its names in the file: those of the queries, keys and values as
 one, then attention out, feed in, feed out."""
+Changes = Mapping[tuple[int, str], tuple[Floats, Floats]]
 _NORMS: Final = ("aln", "oln")
 
 
@@ -45,10 +46,11 @@ class Encoder:
 
     Args:
         base: The weights.
-        changes: What is added to matrices, by layer and part, shape (out, in).
+        changes: By layer and part, two matrices of shapes (out, rank) and (rank, in): their product is
+            added.
     """
 
-    def __init__(self, base: Base, changes: Mapping[tuple[int, str], Floats]) -> None:
+    def __init__(self, base: Base, changes: Changes) -> None:
         self._base = base
         shape = base.shape
         self._positions = base.plain("emb.pos").reshape(-1, shape.width)
@@ -99,7 +101,7 @@ class Encoder:
         scale = 1 / np.sqrt(spread + np.float32(self._base.shape.epsilon))
         return centred * scale[..., None] * norm[0] + norm[1]
 
-    def _layer(self, number: int, changes: Mapping[tuple[int, str], Floats]) -> Layer:
+    def _layer(self, number: int, changes: Changes) -> Layer:
         base, shape = self._base, self._base.shape
 
         def linear(part: str) -> Linear:
@@ -107,7 +109,8 @@ class Encoder:
             names = PARTS[part]
             matrix = np.concatenate([base.matrix(f"l{number}.{n}.w", columns) for n in names])
             if (number, part) in changes:
-                matrix += changes[number, part]
+                up, down = changes[number, part]
+                matrix += up @ down
             bias = np.concatenate([base.plain(f"l{number}.{n}.b") for n in names])
             return Linear(np.ascontiguousarray(matrix.T), bias)
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module, resources
 from threading import Lock
 from typing import Any, Final
+from weakref import WeakValueDictionary
 from zipfile import BadZipFile
 
 import numpy as np
@@ -23,7 +23,7 @@ from hippocampe.consolidation import learnt
 from hippocampe.consolidation.learnt import OUTCOMES, Model
 from hippocampe.errors import ModelUnavailable
 from hippocampe.reader.base import SHA256, Base, Floats
-from hippocampe.reader.encoder import Encoder, Linear, gelu
+from hippocampe.reader.encoder import Changes, Encoder, Linear, gelu
 from hippocampe.reader.pieces import Cutter
 
 MAX_PIECES: Final = 126
@@ -34,7 +34,6 @@ BATCH: Final = 16
 JOINT: Final = "joint."
 """Beginning of the names of the joint model's arrays."""
 _FILE: Final = "reader.npz"
-_loading = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,12 @@ class Learnt:
     """What was learnt over the encoder.
 
     Attributes:
-        changes: What is added to matrices of the encoder, by layer and part, shape (out, in).
+        changes: What is added to matrices of the encoder, as it takes them.
         head: The two matrices from the states of a pair to its outcomes.
         joint: The model that weighs the evidence of a pair with what the reader says of it.
     """
 
-    changes: Mapping[tuple[int, str], Floats]
+    changes: Changes
     head: tuple[Linear, Linear]
     joint: Model
 
@@ -103,22 +102,23 @@ def _mean(states: Floats, rows: NDArray[np.bool_]) -> Floats:
     return (states * weights).sum(axis=1) / weights.sum(axis=1)
 
 
+_loading: Final = Lock()
+_loaded: Final = WeakValueDictionary[str, Reader]()
+
+
 def load_reader() -> Reader:
-    """The reader, loaded once for the process: 90 MB and half a second.
+    """The reader, shared in the process while it is used: 150 MB, half a second to load.
 
     Raises:
         ModelUnavailable: The extra is not installed, or a file of it is damaged.
     """
-    # The cache alone would load it twice if two threads called at once.
     with _loading:
-        return _load()
-
-
-@cache
-def _load() -> Reader:
-    # Several threads of BLAS spin at a barrier: see `embed.local`.
-    import_module("threadpoolctl").threadpool_limits(limits=1, user_api="blas")
-    return Reader(Base.open(), load_learnt())
+        reader = _loaded.get(_FILE)
+        if reader is None:
+            # Several threads of BLAS spin at a barrier: see `embed.local`.
+            import_module("threadpoolctl").threadpool_limits(limits=1, user_api="blas")
+            _loaded[_FILE] = reader = Reader(Base.open(), load_learnt())
+        return reader
 
 
 def load_learnt() -> Learnt:
@@ -152,9 +152,11 @@ def from_arrays(held: Mapping[str, NDArray[Any]]) -> Learnt:
         if name.startswith(("layer.", "head."))
     }
     places = [name.split(".")[1:3] for name in single if name.endswith(".down")]
-    changes = {
-        (int(layer), part): single[f"layer.{layer}.{part}.up"]
-        @ single[f"layer.{layer}.{part}.down"]
+    changes: Changes = {
+        (int(layer), part): (
+            single[f"layer.{layer}.{part}.up"],
+            single[f"layer.{layer}.{part}.down"],
+        )
         for layer, part in places
     }
     hidden, out = (
