@@ -103,8 +103,9 @@ class Memory:
     """One durable statement with its metadata.
 
     `occurred_at` is when it happened, `created_at` when it was learnt. `superseded_by` is the id of
-    the memory that replaced it, `superseded_at` the time it stopped being true. `metadata` belongs
-    to the caller: a small JSON object without nesting.
+    the memory that replaced it, `superseded_at` the time it stopped being true. A `former` memory was
+    superseded but says something that its successor does not: recall still finds it, below the
+    successor. `metadata` belongs to the caller: a small JSON object without nesting.
     """
 
     id: str
@@ -129,6 +130,7 @@ class Memory:
     forgotten_reason: str | None = None
     superseded_by: str | None = None
     superseded_at: datetime | None = None
+    former: bool = False
     evidence: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict[str, MetadataValue], hash=False)
 

@@ -11,11 +11,12 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.consolidation import joining
 from hippocampe.consolidation.joining import held_back
-from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats, load_model
+from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats, Model, load_model
 from hippocampe.distillation import local_settlement
 from hippocampe.errors import ModelUnavailable
 from hippocampe.ingest import judgement
 from hippocampe.reader import base
+from hippocampe.reader.judge import load_learnt
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
@@ -62,7 +63,7 @@ class Scripted:
     opinion: Sequence[float]
     read: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     meanwhile: Callable[[], object] = lambda: None
-    joint: FromReader = field(default_factory=FromReader)
+    joint: FromReader | Model = field(default_factory=FromReader)
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         self.read += pairs
@@ -118,8 +119,10 @@ def test_what_both_are_sure_of_is_replaced(
     reasons = {edge.kind: edge.reason or "" for edge in history.associations}
     assert reasons["updates"].startswith("settled by the local reader: update, ")
     assert " → " in reasons["updates"]
-    [found] = hippo.recall(pair[1], scope=HERE)
-    assert found.id == newer.id
+    first, *others = hippo.recall(pair[1], scope=HERE)
+    assert first.id == newer.id
+    # What it does not repeat still answers, marked.
+    assert all(each.memory is not None and each.memory.former for each in others)
     assert settle(hippo) == 0
 
 
@@ -140,6 +143,13 @@ def test_what_must_not_be_merged_stays_listed(
     [why] = listed(hippo)
     assert settle(hippo) == 0
     assert (listed(hippo), current(hippo)) == ([f"left by the local reader: {why}"], set(pair))
+
+
+def test_the_shipped_joint_model_reads_the_evidence_there_is(hippo: Hippocampe, read: Read) -> None:
+    read(UPDATE).joint = load_learnt().joint
+    remember(hippo, CHOIR)
+    assert settle(hippo) == 1
+    assert current(hippo) == {CHOIR[1]}
 
 
 def test_what_they_are_not_sure_of_stays_listed_and_is_read_once(

@@ -182,6 +182,7 @@ class TestMetadata:
         old.close()
         with closing(sqlite3.connect(folder / "hippocampe.db")) as connection:
             connection.execute("ALTER TABLE memory DROP COLUMN metadata")
+            connection.execute("ALTER TABLE memory DROP COLUMN former")
             connection.execute("DROP INDEX ix_message_working")
             connection.execute("ALTER TABLE message DROP COLUMN working")
             connection.execute("DROP TABLE reply")

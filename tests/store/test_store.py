@@ -67,10 +67,11 @@ def test_an_upgrade_keeps_a_copy_first(
 ) -> None:
     filled(open_hippo, scope)
     assert not (folder / "backups").exists()
-    monkeypatch.setattr(schema, "REVISION", "0006")
+    later = f"{int(schema.REVISION) + 1:04}"
+    monkeypatch.setattr(schema, "REVISION", later)
     hippo = open_hippo(embedder="hashed:32")
     assert hippo.recent(scope=scope)[0].content == "Camille élève des abeilles"
-    (copy,) = (folder / "backups").glob("before-0006-*.db")
+    (copy,) = (folder / "backups").glob(f"before-{later}-*.db")
     with closing(sqlite3.connect(copy)) as connection:
         kept = connection.execute("SELECT content FROM memory").fetchall()
     assert kept == [("Camille élève des abeilles",)]

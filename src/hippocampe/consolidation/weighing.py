@@ -51,6 +51,26 @@ def weigh(old: Side, new: Side, cosine: float, rule: Decision, model: Model) -> 
     return conclude(aligned, told, model.probabilities(told), rule, model.thresholds)
 
 
+def left_unsaid(old: Side, new: Side) -> list[str]:
+    """The words of an old statement that its update neither says again nor replaces.
+
+    A value gives way to a value of its kind, a word to the one that stands in its place; a verb alone
+    is no fact.
+    """
+    if not old.reading.content or not new.reading.content:
+        return []
+    aligned = align(old.reading, new.reading, old.vectors, new.vectors)
+    replaced = {contrast.old for contrast in aligned.contrasts}
+    kinds = {token.kind for token in new.reading.tokens} - {"word"}
+    found: list[str] = []
+    for row in aligned.open_old:
+        at = old.reading.content[row]
+        token = old.reading.tokens[at]
+        if at not in replaced and token.kind not in kinds and token.stem not in old.reading.verbs:
+            found.append(token.shown)
+    return found
+
+
 def conclude(
     aligned: Alignment,
     told: Mapping[str, float],
@@ -118,9 +138,6 @@ def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str |
         told["contrast_of"] or (told["verbs_differ"] and not told["open_be_old"])
     ):
         return "one word for another"
-    forgets = told["names_gone"] > told["head_name_gone"] and not told["names_came"]
-    if forgets and told["value_conflicts"]:
-        return "in part"
     return None
 
 

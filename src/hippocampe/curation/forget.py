@@ -126,7 +126,7 @@ def _hide(context: Context, found: Collection[ReceiptItem], scope: Scope, reason
     with context.change() as change:
         ids = [item.id for item in found if item.memory is not None]
         for memory in memories.get(change.connection, scope.space, ids).values():
-            if memory.current:
+            if memory.forgotten_at is None:
                 hide(change, memory, now, reason)
         turns = [item.id for item in found if item.kind == "turn"]
         conversations.set_forgotten(change.connection, scope.space, turns, now, reason)

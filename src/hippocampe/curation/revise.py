@@ -187,10 +187,11 @@ def _restore_memory(context: Context, id: str, scope: Scope) -> Memory:
             forgotten_reason=None,
             superseded_by=None,
             superseded_at=None,
+            former=False,
             expires_at=None if expired else memory.expires_at,
             updated_at=now,
         )
-        successor = _successor(change, memory)
+        successor = memories.successor(change.connection, memory)
         _reconcile(context, change, restored, prepared, successor=successor)
         update_memory(change, restored, prepared)
         audit.record(change.connection, context, scope.space, "restore", **audit.ids([id]))
@@ -215,18 +216,6 @@ def _require_current(change: UnitOfWork, id: str, scope: Scope) -> Memory:
     if not memory.current:
         raise NotFound(f"memory {id!r} was changed by someone else meanwhile: look at it again.")
     return memory
-
-
-def _successor(change: UnitOfWork, memory: Memory) -> Memory | None:
-    """The current memory at the end of a chain of updates; None if the chain is broken."""
-    seen: set[str] = set()
-    while memory.superseded_by is not None and memory.superseded_by not in seen:
-        seen.add(memory.superseded_by)
-        found = memories.get(change.connection, memory.space, [memory.superseded_by])
-        if memory.superseded_by not in found:
-            return None
-        memory = found[memory.superseded_by]
-    return memory if seen and memory.current else None
 
 
 def _reconcile(

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hippocampe.consolidation.alignment import align
-from hippocampe.consolidation.decide import Decision, Verdict, compare
+from hippocampe.consolidation.decide import Verdict, compare
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.joining import with_opinion
 from hippocampe.consolidation.learnt import Floats, model_for
-from hippocampe.consolidation.weighing import conclude
+from hippocampe.consolidation.weighing import Side, conclude, left_unsaid
 from hippocampe.distillation.review_pairs import (
     Decided,
     Pair,
@@ -32,6 +32,7 @@ from hippocampe.reader.base import installed
 from hippocampe.reader.judge import Reader, load_reader
 from hippocampe.reading.statement import read
 from hippocampe.store import associations
+from hippocampe.types import Memory
 
 BATCH = 16
 """Pairs per transaction: some 0.6 s of reading, before it begins."""
@@ -94,23 +95,22 @@ class _Settler:
 
     def settle(self, batch: Sequence[Pair]) -> int:
         """Read some pairs, and apply what is sure of them; return how many were settled."""
-        decisions = self._decide(batch)
+        decided = self._decide(batch)
         done = 0
         with self.context.change() as change:
-            for pair, decision in zip(batch, decisions, strict=True):
+            for pair, each in zip(batch, decided, strict=True):
                 if not still_waiting(change, pair):
                     continue
-                decided = _decided(pair, decision)
-                if decided is not None:
-                    apply(self.context, change, decided)
+                if isinstance(each, Decided):
+                    apply(self.context, change, each)
                     done += 1
                 else:
-                    reason = f"{associations.LEFT_BY_READER}{decision.reason}"
+                    reason = f"{associations.LEFT_BY_READER}{each}"
                     associations.explain(change.connection, pair.ids, reason, review=True)
         return done
 
-    def _decide(self, batch: Sequence[Pair]) -> list[Decision]:
-        """What the reader and the evidence say together of each pair."""
+    def _decide(self, batch: Sequence[Pair]) -> list[Decided | str]:
+        """What the reader and the evidence say together of each pair; why, if they leave it."""
         opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
         both = [memory for pair in batch for memory in (pair.older, pair.newer)]
         prepared = self.context.prepare(
@@ -130,33 +130,31 @@ class _Settler:
         newer: Prepared,
         opinion: Floats,
         names: CanonicalNames,
-    ) -> Decision:
-        old, new = read(pair.older.content), read(pair.newer.content)
+    ) -> Decided | str:
+        old, new = self._side(pair.older, older), self._side(pair.newer, newer)
+        if not pair.as_compared or not old.reading.content or not new.reading.content:
+            return pair.rule
         rule = compare(
             parse(pair.newer.content, subjects=pair.newer.subjects, names=names),
             parse(pair.older.content, subjects=pair.older.subjects, names=names),
         )
-        if not pair.as_compared or not old.content or not new.content:
-            return Decision(Verdict.UNSURE, rule.rule, pair.rule)
-        vocabulary = self.context.vocabulary
-        ours = vocabulary.placed(old.words, older.new)
-        theirs = vocabulary.placed(new.words, newer.new)
-        aligned = align(old, new, ours, theirs)
-        told = evidence(aligned, float(older.dense @ newer.dense), ours, theirs)
+        aligned = align(old.reading, new.reading, old.vectors, new.vectors)
+        told = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
         joint = self.reader.joint
         shares = joint.probabilities(with_opinion(told, opinion))
-        return conclude(aligned, told, shares, rule, joint.thresholds)
+        decision = conclude(aligned, told, shares, rule, joint.thresholds)
+        reason = f"{associations.BY_READER}{decision.reason}"
+        match decision.verdict:
+            case Verdict.UNSURE:
+                return decision.reason
+            case Verdict.UPDATED:
+                former = bool(left_unsaid(old, new))
+                return Decided(pair, reason, kept=pair.newer, former=former)
+            case Verdict.REINFORCED:
+                return Decided(pair, reason, kept=lasting(pair))
+            case _:
+                return Decided(pair, f"{associations.BY_READER}both stay")
 
-
-def _decided(pair: Pair, decision: Decision) -> Decided | None:
-    """What to apply; None leaves the pair on the list."""
-    match decision.verdict:
-        case Verdict.UNSURE:
-            return None
-        case Verdict.UPDATED:
-            kept, said = pair.newer, decision.reason
-        case Verdict.REINFORCED:
-            kept, said = lasting(pair), decision.reason
-        case _:
-            kept, said = None, "both stay"
-    return Decided(pair, f"{associations.BY_READER}{said}", kept=kept)
+    def _side(self, memory: Memory, prepared: Prepared) -> Side:
+        reading = read(memory.content)
+        return Side(reading, self.context.vocabulary.placed(reading.words, prepared.new))

@@ -37,12 +37,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A checked verdict: `kept` replaces the other one, `merged` replaces both, or both stay."""
+    """A checked verdict: `kept` replaces the other one, `merged` replaces both, or both stay.
+
+    With `former`, the one that is replaced still answers for what the kept one does not say.
+    """
 
     pair: Pair
     reason: str
     kept: Memory | None = None
     merged: Draft | None = None
+    former: bool = False
 
 
 def pairs_waiting(context: Context, space: str) -> list[Pair]:
@@ -100,7 +104,7 @@ def apply(
         found = memories.get(change.connection, decided.kept.space, pair.ids)
         kept = found.pop(decided.kept.id)
         (lost,) = found.values()
-        associate.replace_by(change, kept, lost, decided.reason, now)
+        associate.replace_by(change, kept, lost, decided.reason, now, former=decided.former)
     elif decided.merged is not None and prepared is not None:
         memory = decide_and_store(context, change, decided.merged, prepared).memory
         for id in pair.ids:

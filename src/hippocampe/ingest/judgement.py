@@ -1,12 +1,13 @@
 """Decide what a new statement is to the current memories. Nothing is written here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare
 from hippocampe.consolidation.joining import held_back
 from hippocampe.consolidation.learnt import Model, model_for
-from hippocampe.consolidation.weighing import NOMINATED, Side, weigh
+from hippocampe.consolidation.weighing import NOMINATED, Side, left_unsaid, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -74,6 +75,7 @@ class Judgement:
     Attributes:
         duplicate: The memory that already states it.
         replaced: The memories that it supersedes.
+        former: The ids of those that say something that it does not.
         related: Similar memories that stay current.
         reason: The rule that decided.
         similarity: The highest cosine of the compared memories; None without any.
@@ -81,6 +83,7 @@ class Judgement:
 
     duplicate: Memory | None = None
     replaced: tuple[Memory, ...] = ()
+    former: frozenset[str] = frozenset()
     related: tuple[Related, ...] = ()
     reason: str = "new"
     similarity: float | None = None
@@ -111,11 +114,25 @@ def judge(
     named = _named_to_replace(change, draft)
     if named:
         same_key = any(old.key == memory.key and memory.key for old in named)
-        return Judgement(replaced=tuple(named), reason="same key" if same_key else "replaced by id")
+        reason = "same key" if same_key else "replaced by id"
+        # What the caller names by id is replaced whole.
+        unnamed = [old for old in named if old.id not in draft.replaces]
+        former = _former(context, memory, unnamed, prepared)
+        return Judgement(replaced=tuple(named), former=former, reason=reason)
     duplicate = find_duplicate(change, memory)
     if duplicate is not None:
         return Judgement(duplicate=duplicate, reason="same statement", similarity=1.0)
     return _judge_by_rule(context, change, draft, prepared, successor)
+
+
+def _former(
+    context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
+) -> frozenset[str]:
+    """The ids of the replaced memories that say something that the new one does not."""
+    new = _side(context, memory.content, prepared)
+    return frozenset(
+        old.id for old in replaced if left_unsaid(_side(context, old.content, prepared), new)
+    )
 
 
 def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
@@ -179,7 +196,8 @@ def _judge_by_rule(
     if updated:
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
-        return Judgement(replaced=replaced, reason=reason, similarity=nearest)
+        former = _former(context, memory, replaced, prepared)
+        return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
     return Judgement(
         related=tuple(related[:MAX_RELATED]),
         reason=related[0].reason if related else "new",

@@ -61,8 +61,10 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
     """Supersede the memories that a stored statement replaces, and link it to similar ones."""
     at = memory.updated_at
     for old in judgement.replaced:
-        memories.supersede(change.connection, old, memory.id, at)
-        change.unindex("memory", old.id, old.space)
+        former = old.id in judgement.former
+        memories.supersede(change.connection, old, memory.id, at, former=former)
+        if not former:
+            change.unindex("memory", old.id, old.space)
     edges = [
         (Association(memory.id, old.id, "updates", judgement.reason, at), False)
         for old in judgement.replaced

@@ -193,6 +193,9 @@ def _write(
     memory = item.memory
     at = item.at if memory is None else memory.occurred_at or memory.created_at
     when = "" if at is None else relative_time(at, now=now, timezone=timezone, language=language)
+    if memory is not None and memory.superseded_at is not None:
+        then = relative_time(memory.superseded_at, now=now, timezone=timezone, language=language)
+        when = translate("{when}, replaced {then}", language).format(when=when, then=then)
     if item.kind in ("turn", "live", "note"):
         names = (item.author, item.channel if item.kind != "live" else None)
         head = ", ".join(filter(None, (quote_label(name) for name in names if name)))

@@ -52,7 +52,32 @@ def load(
         found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
         if len(found) >= request.limit:
             break
+    if any(each.memory is not None and each.memory.former for each in found):
+        found = _below_successors(connection, found, ranked)
     return found[: request.limit]
+
+
+def _below_successors(
+    connection: Connection, found: Sequence[Recollection], ranked: Sequence[tuple[str, str, float]]
+) -> list[Recollection]:
+    """Put former memories below what replaced them.
+
+    A successor among the candidates comes first, with at least the score of the former memory.
+    """
+    scores = {id: score for id, _, score in ranked}
+    placed: dict[str, Recollection] = {}
+    for each in found:
+        newer = _successor(connection, each.memory)
+        if newer is not None and newer.id in scores and newer.id not in placed:
+            placed[newer.id] = of_memory(newer, max(each.score, scores[newer.id]))
+        placed.setdefault(each.id, each)
+    return list(placed.values())
+
+
+def _successor(connection: Connection, memory: Memory | None) -> Memory | None:
+    if memory is None or memory.current:
+        return None
+    return memories.successor(connection, memory)
 
 
 def by_id(
@@ -81,7 +106,7 @@ def _rows(
     rows: dict[str, Recollection] = {}
     if "memory" in of_kind:
         for memory in memories.get(connection, space, of_kind["memory"]).values():
-            if memory.current and (memory.expires_at is None or memory.expires_at > now):
+            if _shown(connection, memory, now):
                 rows[memory.id] = of_memory(memory)
     if "turn" in of_kind:
         external = conversations.external_ids(connection, of_kind["turn"])
@@ -97,6 +122,17 @@ def _rows(
                 piece.id, "note", piece_text(piece), 0.0, at=piece.modified_at
             )
     return rows
+
+
+def _shown(connection: Connection, memory: Memory, now: datetime) -> bool:
+    """Whether a memory is found: it is current, or a former one whose successor is current."""
+    newer = _successor(connection, memory) if memory.former else memory
+    return (
+        memory.forgotten_at is None
+        and newer is not None
+        and newer.current
+        and all(each.expires_at is None or each.expires_at > now for each in (memory, newer))
+    )
 
 
 def of_memory(memory: Memory, score: float = 0.0) -> Recollection:

@@ -30,6 +30,10 @@ from hippocampe.types import Memory
 COLUMNS = [column for column in memory.c if column.name != "equality"]
 """The columns of a `Memory`, in the order that `of_row` expects."""
 CURRENT = and_(memory.c.forgotten_at.is_(None), memory.c.superseded_by.is_(None))
+FOUND = and_(
+    memory.c.forgotten_at.is_(None), or_(memory.c.superseded_by.is_(None), memory.c.former)
+)
+"""What recall finds: the current memories and the former ones."""
 
 _NAMES = [column.name for column in COLUMNS]
 _INSTANTS = [column.name for column in COLUMNS if isinstance(column.type, Instant)]
@@ -93,9 +97,23 @@ def replace_row(connection: Connection, item: Memory, equality: str) -> None:
     _update(connection, item.id, _to_row(item, equality))
 
 
-def supersede(connection: Connection, old: Memory, by: str, at: datetime) -> Memory:
-    """Mark a memory as replaced by another; return it as it is now."""
-    changed: dict[str, Any] = {"superseded_by": by, "superseded_at": at, "updated_at": at}
+def supersede(
+    connection: Connection, old: Memory, by: str, at: datetime, *, former: bool = False
+) -> Memory:
+    """Mark a memory as replaced by another; return it as it is now.
+
+    Args:
+        old: The memory.
+        by: Id of its successor.
+        at: When it was replaced.
+        former: Whether recall still finds it.
+    """
+    changed: dict[str, Any] = {
+        "superseded_by": by,
+        "superseded_at": at,
+        "former": former,
+        "updated_at": at,
+    }
     _update(connection, old.id, changed)
     return replace(old, **changed)
 
@@ -117,6 +135,18 @@ def get(connection: Connection, space: str, ids: Collection[str]) -> dict[str, M
         return {}
     rows = read_by_ids(connection, _GET, list(ids))
     return {row[0]: _of_driver(row) for row in rows if row[1] == space}
+
+
+def successor(connection: Connection, item: Memory) -> Memory | None:
+    """The current memory at the end of a chain of updates; None if the chain is broken."""
+    seen: set[str] = set()
+    while item.superseded_by is not None and item.superseded_by not in seen:
+        seen.add(item.superseded_by)
+        found = get(connection, item.space, [item.superseded_by])
+        if item.superseded_by not in found:
+            return None
+        item = found[item.superseded_by]
+    return item if seen and item.current else None
 
 
 def find(

@@ -29,7 +29,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """The migration that this version of the code needs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -101,6 +101,7 @@ memory = Table(
     Column("forgotten_reason", Text),
     Column("superseded_by", String(36)),
     Column("superseded_at", Instant),
+    Column("former", Boolean, nullable=False, default=False),
     Column("evidence", JSON, nullable=False),
     Column("metadata", JSON, nullable=False, default=dict),
     Column("equality", String(32), nullable=False),  # digest of the spelling of content

@@ -23,7 +23,7 @@ from hippocampe.store.schema import memory, message, note, subject, turn, vector
 
 TABLES = {"memory": memory, "turn": turn, "live": message, "note": note}
 SHOWN: dict[str, ColumnElement[bool]] = {
-    "memory": memories.CURRENT,
+    "memory": memories.FOUND,
     "turn": turn.c.forgotten_at.is_(None),
     "live": message.c.live.is_(True),
     "note": true(),

@@ -229,6 +229,7 @@ def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippo
     page.get_by_role("button", name="FR").click()
     expect(page.locator("html")).to_have_attribute("lang", "fr")
     expect(page.get_by_role("heading", level=1)).to_have_text("Vue d’ensemble")
+    page.wait_for_load_state()
     for theme in ("light", "dark", "system"):
         page.locator("#theme").click()
         expect(page.locator("html")).to_have_attribute("data-theme", theme)
