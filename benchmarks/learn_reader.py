@@ -156,16 +156,17 @@ def compared(
     known: Sequence[Record], found: Sequence[Pair], reader: NDArray[np.float32]
 ) -> tuple[dict[str, dict[str, Any]], Model]:
     """Figures of each way to decide, on topics that it has not seen, and the joint model."""
-    told = Told.of([pair.told for pair in found])
-    decision = unseen(found, told.values, told.names)
-    limits, alone = judged(known, found, decision, REVIEW)
-    both = Told.of(
-        [with_opinion(pair.told, each) for pair, each in zip(found, reader, strict=True)]
-    )
+    made: dict[str, list[Outcome]] = {}
+    told = [with_opinion(pair.told, each) for pair, each in zip(found, reader, strict=True)]
+    both = Told.of(told)
+    evidence = Told.of([pair.told for pair in found])
+    opinion = Told.of([with_opinion({}, each) for each in reader])
+    decision = unseen(found, evidence.values, evidence.names)
     joint = unseen(found, both.values, both.names, JOINT)
-    made = {"decision": alone}
-    for way, shares in (("reader", reader), ("joint", joint)):
-        made[way] = judged(known, found, shares, REVIEW)[1]
+    alone = unseen(found, opinion.values, opinion.names, JOINT)
+    limits, made["decision"] = judged(known, found, decision, REVIEW)
+    made["reader"] = judged(known, found, alone, REVIEW)[1]
+    made["joint"] = judged(known, found, joint, REVIEW)[1]
     shares = in_turn(found, decision, joint, held_back(limits))
     thresholds, made["settled"] = judged(known, found, shares, DROPPED)
     model = replace(learn(found, both.values, both.names, JOINT), thresholds=thresholds)
