@@ -41,8 +41,6 @@ from hippocampe.reader.judge import JOINT as JOINT_ARRAYS
 from hippocampe.reader.judge import Reader, from_arrays
 from learn_decide import (
     FOLDS,
-    RARE,
-    REVIEW,
     WEIGHTS,
     Pair,
     Vectors,
@@ -61,8 +59,8 @@ from updates import Outcome, Record, pairs, printed, records
 
 JOINT: Final = WEIGHTS | {"apart": 2.0}
 """Weight of one pair in the joint model: what it must not do is to merge with an unrelated one."""
-DROPPED: Final = 0.05
-"""Below this joint probability of a merge, a listed pair is taken off the list."""
+RARE: Final = 0.003
+"""Evidence that is the same in all but this share of the pairs is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +136,17 @@ def in_turn(
         if made.verdict is Verdict.UNSURE:
             shares[at] = joint[at]
         elif made.verdict in (Verdict.UPDATED, Verdict.REINFORCED):
-            shares[at, OUTCOMES.index(likeliest(decision[at]))] = 1.0
+            shares[at, OUTCOMES.index(likeliest(decision[at], pair.told))] = 1.0
         else:
             shares[at, -1] = 1.0
     return shares
 
 
 def judged(
-    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32], review: float
+    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32]
 ) -> tuple[dict[str, float], list[Outcome]]:
     """The best thresholds within the budgets, and what becomes of the records by them."""
-    thresholds = thresholds_of(records_, found, shares) | {"review": review}
+    thresholds = thresholds_of(records_, found, shares)
     return thresholds, outcomes(records_, found, shares, thresholds)
 
 
@@ -164,11 +162,11 @@ def compared(
     decision = unseen(found, evidence.values, evidence.names)
     joint = unseen(found, both.values, both.names, JOINT)
     alone = unseen(found, opinion.values, opinion.names, JOINT)
-    limits, made["decision"] = judged(known, found, decision, REVIEW)
-    made["reader"] = judged(known, found, alone, REVIEW)[1]
-    made["joint"] = judged(known, found, joint, REVIEW)[1]
+    limits, made["decision"] = judged(known, found, decision)
+    made["reader"] = judged(known, found, alone)[1]
+    made["joint"] = judged(known, found, joint)[1]
     shares = in_turn(found, decision, joint, held_back(limits))
-    thresholds, made["settled"] = judged(known, found, shares, DROPPED)
+    thresholds, made["settled"] = judged(known, found, shares)
     model = replace(learn(found, both.values, both.names, JOINT), thresholds=thresholds)
     return {way: report(known, each) for way, each in made.items()}, model
 
@@ -181,13 +179,10 @@ def judged_by_product(
     found = pairs_of(own, vectors)
     tell(found, vectors)
     model, both = load_model(), reader.joint
-    decision = np.array([model.probabilities(pair.told) for pair in found])
+    decision = model.probabilities([pair.told for pair in found])
     opinions = reader.judge([(pair.old, pair.new) for pair in found])
-    joint = np.array(
-        [
-            both.probabilities(with_opinion(pair.told, each))
-            for pair, each in zip(found, opinions, strict=True)
-        ]
+    joint = both.probabilities(
+        [with_opinion(pair.told, each) for pair, each in zip(found, opinions, strict=True)]
     )
     shares = in_turn(found, decision, joint, held_back(model.thresholds))
     return {

@@ -12,7 +12,7 @@ from hippocampe.consolidation.alignment import align
 from hippocampe.consolidation.decide import Verdict, decide
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import OUTCOMES, from_arrays, load_model, to_arrays
-from hippocampe.consolidation.weighing import Side, conclude, weigh
+from hippocampe.consolidation.weighing import Side, Weighed, conclude, weigh
 from hippocampe.reading.statement import read
 
 SCOPE = Scope(space="s")
@@ -90,12 +90,13 @@ def test_the_model_is_deterministic_and_survives_storing(tmp_path: Path) -> None
         align(ours.reading, theirs.reading, ours.vectors, theirs.vectors), 0.8,
         ours.vectors, theirs.vectors,
     )  # fmt: skip
-    shares = model.probabilities(told)
-    assert shares.sum() == pytest.approx(1.0, abs=1e-4)
+    shares = model.probabilities([told])
+    assert shares.sum(axis=1) == pytest.approx(1.0, abs=1e-4)
     again = from_arrays(to_arrays(model, {"program": "none"}))
-    assert np.array_equal(shares, again.probabilities(told))
-    first = weigh(ours, theirs, 0.8, rule, model)
-    assert first == weigh(ours, theirs, 0.8, rule, again)
+    assert np.array_equal(shares, again.probabilities([told]))
+    olds = [Weighed(ours, 0.8, rule)] * 2
+    (first, second) = weigh(olds, theirs, model)
+    assert first == second == weigh(olds, theirs, again)[0]
 
 
 def test_the_weights_say_where_they_are_from() -> None:
@@ -140,5 +141,17 @@ def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -
     for each in (bare, "ok", "it is", f"{bare} {bare}", "le la les", bare):
         hippo.remember(each, scope=SCOPE)
     rule = decide("Le marché est le jeudi", bare)
-    assert weigh(side(bare), side("Le marché est le jeudi"), 0.8, rule, load_model()) == rule
-    assert weigh(side("Le marché est le jeudi"), side(bare), 0.8, rule, load_model()) == rule
+    market = side("Le marché est le jeudi")
+    assert weigh([Weighed(side(bare), 0.8, rule)], market, load_model()) == [rule]
+    assert weigh([Weighed(market, 0.8, rule)], side(bare), load_model()) == [rule]
+
+
+def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) -> None:
+    for old in ("Le vol d'Ines part à 8 h de Brest", "Le vol d'Ines part à 9 h de Brest en mai"):
+        hippo.remember(old, scope=SCOPE)
+    before = len(hippo.reviews(scope=SCOPE))
+    new = hippo.remember("Je crois que le vol d'Ines part à 7 h", scope=SCOPE).memory
+    listed = [
+        each for each in hippo.reviews(scope=SCOPE) if new.id in (each.memory.id, each.other.id)
+    ]
+    assert len(listed) == len(hippo.reviews(scope=SCOPE)) - before == 1

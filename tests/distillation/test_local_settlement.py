@@ -33,11 +33,11 @@ PETRA = (
 )
 SETTLED = [
     (
-        "La chorale répète dans la salle paroissiale.",
-        "La chorale répète maintenant au conservatoire.",
+        "Bertille garde ses petits-enfants le mercredi.",
+        "Bertille ne garde plus ses petits-enfants, la nounou s'en occupe.",
     ),
-    ("Anders commutes by car.", "Anders sold the car and cycles to the office."),
-    ("Rafe cannot stand olives.", "Rafe hates olives."),
+    ("Maëlys sort avec Timothée.", "Maëlys et Timothée ont rompu pendant les vacances."),
+    ("Le vélo d'Ambroise est chez le réparateur.", "Ambroise a récupéré son vélo ce matin."),
 ]
 OPEN_PAIRS = [DOUBT, BIKE]
 SURE = {"update": 0.7, "same": 0.7, "detail": 0.7, "long": 0.0, "review": 0.05}
@@ -52,8 +52,9 @@ class FromReader:
 
     thresholds: Final = SURE
 
-    def probabilities(self, told: Mapping[str, float]) -> Floats:
-        return np.exp(np.array([told[f"read_{name}"] for name in OUTCOMES], np.float32))
+    def probabilities(self, evidence: Sequence[Mapping[str, float]]) -> Floats:
+        logs = [[told[f"read_{name}"] for name in OUTCOMES] for told in evidence]
+        return np.exp(np.array(logs, np.float32))
 
 
 @dataclass

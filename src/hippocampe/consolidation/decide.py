@@ -54,6 +54,7 @@ class Decision:
         reason: Explanation to show: "home: ordizan → toulouse".
         relation: Name of the relation both state, if the rule is `relation`.
         change: What the new value of that relation is to the old one.
+        probability: Of a merge, if the learnt model weighed the two.
     """
 
     verdict: Verdict
@@ -61,6 +62,7 @@ class Decision:
     reason: str
     relation: str | None = None
     change: ValueChange | None = None
+    probability: float | None = None
 
     @property
     def names_no_target(self) -> bool:

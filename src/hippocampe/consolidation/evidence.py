@@ -51,11 +51,11 @@ def evidence(alignment: Alignment, cosine: float, old: Floats, new: Floats) -> E
 
 
 def _add_coverage(found: Evidence, aligned: Alignment, old: Floats, new: Floats) -> None:
-    best_old, best_new = aligned.best_old, aligned.best_new
-    found["covered_old"] = float(best_old.mean())
-    found["covered_new"] = float(best_new.mean())
-    found["least_old"] = float(best_old.min())
-    found["least_new"] = float(best_new.min())
+    best_old, best_new = aligned.best_old.tolist(), aligned.best_new.tolist()
+    found["covered_old"] = _mean(best_old)
+    found["covered_new"] = _mean(best_new)
+    found["least_old"] = min(best_old)
+    found["least_new"] = min(best_new)
     found["covered_most"] = max(found["covered_old"], found["covered_new"])
     found["covered_gap"] = found["covered_old"] - found["covered_new"]
     found["open_old"] = len(aligned.open_old)
@@ -69,20 +69,21 @@ def _add_coverage(found: Evidence, aligned: Alignment, old: Floats, new: Floats)
     found["rest_new_old"] = float(rest_new @ all_old)
     found["rest_old_new"] = float(rest_old @ all_new)
     found["bag_cosine"] = float(all_old @ all_new)
-    for side, reading, best in (
-        ("old", aligned.old, best_old),
-        ("new", aligned.new, best_new),
-    ):
-        head = [row for row, at in enumerate(reading.content) if at < reading.verb]
-        tail = [row for row, at in enumerate(reading.content) if at >= reading.verb]
-        found[f"head_{side}"] = float(best[head].mean()) if head else -0.1
-        found[f"tail_{side}"] = float(best[tail].mean()) if tail else -0.1
-        found[f"head_open_{side}"] = float((best[head] < HIT).sum())
-        found[f"tail_open_{side}"] = float((best[tail] < HIT).sum())
-        found[f"head_least_{side}"] = float(best[head].min()) if head else 1.0
-        found[f"tail_least_{side}"] = float(best[tail].min()) if tail else 1.0
-        found[f"first_{side}"] = float(best[0])
-        found[f"last_{side}"] = float(best[-1])
+    for side, reading, best in (("old", aligned.old, best_old), ("new", aligned.new, best_new)):
+        before = sum(at < reading.verb for at in reading.content)
+        head, tail = best[:before], best[before:]
+        found[f"head_{side}"] = _mean(head) if head else -0.1
+        found[f"tail_{side}"] = _mean(tail) if tail else -0.1
+        found[f"head_open_{side}"] = sum(each < HIT for each in head)
+        found[f"tail_open_{side}"] = sum(each < HIT for each in tail)
+        found[f"head_least_{side}"] = min(head, default=1.0)
+        found[f"tail_least_{side}"] = min(tail, default=1.0)
+        found[f"first_{side}"] = best[0]
+        found[f"last_{side}"] = best[-1]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _sum(vectors: Floats, rows: Iterable[int]) -> Floats:
@@ -104,13 +105,11 @@ def _add_order(found: Evidence, aligned: Alignment) -> None:
     found["middle_old"] = min(gone, 8)
     found["middle_new"] = min(came, 8)
     found["one_substituted"] = float(gone == came == 1)
-    found["identical"] = float(gone == came == 0)
     found["only_added"] = float(not gone and came > 0)
     found["only_removed"] = float(gone > 0 and not came)
     old = Counter(aligned.old.tokens[at].stem for at in aligned.old.content)
     new = Counter(aligned.new.tokens[at].stem for at in aligned.new.content)
     found["jaccard"] = (old & new).total() / max((old | new).total(), 1)
-    found["reordered"] = float(old == new and ours != theirs)
     found["long"] = float(min(len(ours), len(theirs)) > _LONG)
     pairs = set(pairwise(ours)) & set(pairwise(theirs))
     found["word_pairs"] = len(pairs) / max(len(ours) - 1, 1)
@@ -153,10 +152,6 @@ def _add_values(found: Evidence, aligned: Alignment) -> None:
     found["values_old"] = sum(token.kind != "word" for token in aligned.old.tokens)
     found["same_unit"] = float(bool((one & other) - {""}))
     found["other_unit"] = float(bool(one) and bool(other) and not one & other)
-    only_old = all(_kind(aligned.old, row) != "word" for row in aligned.open_old)
-    only_new = all(_kind(aligned.new, row) != "word" for row in aligned.open_new)
-    found["only_value_old"] = float(conflicts > 0 and only_old)
-    found["only_value"] = float(conflicts > 0 and only_old and only_new)
 
 
 def _kind(reading: Reading, row: int) -> str:
@@ -262,8 +257,6 @@ def _add_structure(found: Evidence, aligned: Alignment) -> None:
     found["same_verb"] = float(_verb(old) == _verb(new) != "")
     found["verbs_shared"] = float(bool(old.verbs & new.verbs))
     found["verbs_differ"] = float(bool(old.verbs) and bool(new.verbs) and not old.verbs & new.verbs)
-    found["speaker_to_own"] = float(old.subject == "speaker" and new.subject == "own")
-    found["own_to_speaker"] = float(old.subject == "own" and new.subject == "speaker")
     shared: Counter[str] = Counter()
     for row, at in enumerate(old.content):
         if aligned.best_old[row] >= HIT and old.tokens[at].kind == "word":
@@ -284,19 +277,15 @@ def _add_roles(found: Evidence, aligned: Alignment) -> None:
     """Who did what: how the words of both change their place in the sentence."""
     old, new = aligned.old, aligned.new
     moves: Counter[str] = Counter()
-    named: Counter[str] = Counter()
     for row, at in enumerate(old.content):
         if aligned.best_old[row] < HIT:
             continue
         other = new.content[int(aligned.similarity[row].argmax())]
         before, after = _role(old, at), _role(new, other)
         moves[f"{before}_{after}"] += 1
-        if old.tokens[at].name or new.tokens[other].name:
-            named[f"{before}_{after}"] += 1
     for before in _ROLES:
         for after in _ROLES:
             found[f"moved_{before}_{after}"] = moves[f"{before}_{after}"]
-            found[f"name_{before}_{after}"] = float(named[f"{before}_{after}"] > 0)
 
 
 _ROLES: Final = ("head", "owner", "tail")
@@ -330,8 +319,3 @@ def _add_contrasts(found: Evidence, aligned: Alignment) -> None:
     words_new = sum(_kind(new, row) == "word" for row in aligned.open_new)
     found["free_old"] = words_old - count
     found["free_new"] = words_new - count
-    slots = count + found["value_conflicts"]
-    found["slots"] = slots
-    found["one_slot"] = float(slots == 1 and words_old <= count)
-    head = where["head"] + where["of"]
-    found["two_slots"] = float(head > 0 and (found["value_conflicts"] > 0 or where["tail"] > 0))

@@ -49,16 +49,18 @@ class Trees:
     base: Floats
 
     def logits(self, evidence: Floats) -> Floats:
-        """The sums of the leaves that one vector of evidence reaches, shape (outcomes,)."""
-        at = self.roots
+        """The sums of the leaves that evidence of shape (pairs, evidence) reaches, shape (pairs, outcomes)."""
+        pairs = np.arange(len(evidence))[:, None]
+        at = np.broadcast_to(self.roots, (len(evidence), len(self.roots)))
         for _ in range(_DEEPEST):
-            left = (evidence[self.feature[at]] <= self.threshold[at]).astype(np.int8)
+            left = (evidence[pairs, self.feature[at]] <= self.threshold[at]).view(np.int8)
             reached = self.children[left, at]
-            if np.array_equal(reached, at):
+            if (reached == at).all():
                 break
             at = reached
-        added = np.bincount(self.outcomes, self.value[at], len(self.base))
-        return (self.base + added).astype(np.float32)
+        grown = self.value[at]
+        sums = [grown[:, self.outcomes == each].sum(axis=1) for each in range(len(self.base))]
+        return (self.base + np.stack(sums, axis=1)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +88,18 @@ class Model:
     embedder: str
     thresholds: Mapping[str, float]
 
-    def probabilities(self, evidence: Mapping[str, float]) -> Floats:
-        """The probability of each of `OUTCOMES`."""
-        values = np.array([evidence[name] for name in self.names], np.float32)
+    def probabilities(self, evidence: Sequence[Mapping[str, float]]) -> Floats:
+        """The probability of each of `OUTCOMES`, shape (pairs, outcomes), from the evidence of pairs."""
+        values = matrix(evidence, self.names)
         scaled = np.clip((values - self.mean) / self.deviation, -LIMIT, LIMIT)
-        linear = (self.weights @ scaled + self.bias).astype(np.float32)
+        linear = (scaled @ self.weights.T + self.bias).astype(np.float32)
         shares = (_softmax(linear) + _softmax(self.trees.logits(values))) / 2
         return shares.astype(np.float32)
 
 
 def _softmax(logits: Floats) -> Floats:
-    powers = np.exp(logits - logits.max())
-    return (powers / powers.sum()).astype(np.float32)
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
 @functools.cache

@@ -7,7 +7,7 @@ together: nothing is lost by a review.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,8 +19,6 @@ from hippocampe.reading.statement import Reading
 
 NOMINATED: Final = 0.35
 """The least cosine of two statements that the model weighs."""
-SOONER: Final = 3
-"""A pair with a veto is listed for review from this part of the usual probability on."""
 _SHOWN_WORDS: Final = 5
 
 
@@ -31,24 +29,53 @@ class Side:
     reading: Reading
     vectors: Floats
 
+    @property
+    def speaks(self) -> bool:
+        """Whether it has words."""
+        return any(word[0].isalnum() for word in self.reading.words)
 
-def weigh(old: Side, new: Side, cosine: float, rule: Decision, model: Model) -> Decision:
-    """Decide what a new statement is to an old one that no sure rule tells apart.
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """An old statement to weigh a new one against.
+
+    Attributes:
+        side: The old statement.
+        cosine: The cosine of the two.
+        rule: What the rules say: no merge.
+    """
+
+    side: Side
+    cosine: float
+    rule: Decision
+
+
+def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
+    """Decide what a new statement is to old ones that no sure rule tells apart.
 
     A statement without words ("👍") cannot be aligned: what the rules say stands.
 
     Args:
-        old: The old statement.
+        olds: The old statements.
         new: The new one.
-        cosine: The cosine of the two.
-        rule: What the rules say: no merge.
         model: The learnt weights.
     """
-    if not old.reading.content or not new.reading.content:
-        return rule
-    aligned = align(old.reading, new.reading, old.vectors, new.vectors)
-    told = evidence(aligned, cosine, old.vectors, new.vectors)
-    return conclude(aligned, told, model.probabilities(told), rule, model.thresholds)
+    decided = [old.rule for old in olds]
+    read = [at for at, old in enumerate(olds) if new.speaks and old.side.speaks]
+    if not read:
+        return decided
+    aligned = [
+        align(olds[at].side.reading, new.reading, olds[at].side.vectors, new.vectors) for at in read
+    ]
+    told = [
+        evidence(each, olds[at].cosine, olds[at].side.vectors, new.vectors)
+        for at, each in zip(read, aligned, strict=True)
+    ]
+    shares = model.probabilities(told)
+    for row, at in enumerate(read):
+        rule = decided[at]
+        decided[at] = conclude(aligned[row], told[row], shares[row], rule, model.thresholds)
+    return decided
 
 
 def left_unsaid(old: Side, new: Side) -> list[str]:
@@ -57,7 +84,7 @@ def left_unsaid(old: Side, new: Side) -> list[str]:
     A value gives way to a value of its kind, a word to the one that stands in its place; a verb alone
     is no fact.
     """
-    if not old.reading.content or not new.reading.content:
+    if not (old.speaks and new.speaks):
         return []
     aligned = align(old.reading, new.reading, old.vectors, new.vectors)
     replaced = {contrast.old for contrast in aligned.contrasts}
@@ -88,16 +115,17 @@ def conclude(
         thresholds: As in `Model`.
     """
     merge = float(shares[:MERGING].sum())
-    why = veto(aligned, told, rule)
-    # A change that is doubted or partial is worth a question sooner than a mere likeness is.
-    if merge < thresholds["review"] / (SOONER if why else 1):
+    if merge < thresholds["review"]:
         return Decision(_apart(rule), rule.rule, rule.reason)
-    outcome = likeliest(shares)
+    why = veto(aligned, told, rule)
+    outcome = likeliest(shares, told)
     if why is None and merge >= _threshold(outcome, told, thresholds):
         verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
-        return Decision(verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}")
+        return Decision(
+            verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
+        )
     reason = f"{why or f'perhaps {outcome}, {merge:.0%}'}: {contrast_of(aligned)}"
-    return Decision(Verdict.UNSURE, "weighed", reason)
+    return Decision(Verdict.UNSURE, "weighed", reason, probability=merge)
 
 
 def _apart(rule: Decision) -> Verdict:
@@ -105,12 +133,15 @@ def _apart(rule: Decision) -> Verdict:
     return Verdict.RELATED if rule.verdict is Verdict.UNSURE else rule.verdict
 
 
-def likeliest(shares: Floats) -> str:
-    """The likeliest merging outcome; "same" only if it has most of them, because it drops words."""
+def likeliest(shares: Floats, told: Mapping[str, float]) -> str:
+    """The likeliest merging outcome.
+
+    Where a negation comes or goes, nothing is said again; and "same" needs most of the probability,
+    because it drops words.
+    """
     best = int(shares[:MERGING].argmax())
-    if OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2:
-        return "update"
-    return OUTCOMES[best]
+    rare = OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2
+    return "update" if rare or told["other_polarity"] else OUTCOMES[best]
 
 
 def _threshold(outcome: str, told: Mapping[str, float], thresholds: Mapping[str, float]) -> float:

@@ -132,7 +132,7 @@ class _Settler:
         names: CanonicalNames,
     ) -> Decided | str:
         old, new = self._side(pair.older, older), self._side(pair.newer, newer)
-        if not pair.as_compared or not old.reading.content or not new.reading.content:
+        if not (pair.as_compared and old.speaks and new.speaks):
             return pair.rule
         rule = compare(
             parse(pair.newer.content, subjects=pair.newer.subjects, names=names),
@@ -141,7 +141,7 @@ class _Settler:
         aligned = align(old.reading, new.reading, old.vectors, new.vectors)
         told = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
         joint = self.reader.joint
-        shares = joint.probabilities(with_opinion(told, opinion))
+        (shares,) = joint.probabilities([with_opinion(told, opinion)])
         decision = conclude(aligned, told, shares, rule, joint.thresholds)
         reason = f"{associations.BY_READER}{decision.reason}"
         match decision.verdict:

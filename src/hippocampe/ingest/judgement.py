@@ -1,13 +1,13 @@
 """Decide what a new statement is to the current memories. Nothing is written here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare
 from hippocampe.consolidation.joining import held_back
 from hippocampe.consolidation.learnt import Model, model_for
-from hippocampe.consolidation.weighing import NOMINATED, Side, left_unsaid, weigh
+from hippocampe.consolidation.weighing import NOMINATED, Side, Weighed, left_unsaid, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -19,6 +19,7 @@ from hippocampe.language.sentence import CanonicalNames, parse
 from hippocampe.reader.base import installed
 from hippocampe.reading.statement import read
 from hippocampe.store import memories, statements
+from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
 
 MAX_RELATED = 8
@@ -53,12 +54,25 @@ class Weigher:
             model = replace(model, thresholds=held_back(model.thresholds))
         return cls(context, _side(context, content, prepared), prepared, model)
 
-    def decide(self, old: str, cosine: float, rule: Decision) -> Decision:
-        """Weigh the statement against an old one, unless a sure rule has merged them."""
-        sure = rule.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
-        if sure or cosine < NOMINATED:
-            return rule
-        return weigh(_side(self.context, old, self.prepared), self.new, cosine, rule, self.model)
+    def decide(
+        self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
+    ) -> list[Decision]:
+        """Weigh the statement against old ones, unless a sure rule has merged them.
+
+        Args:
+            pairs: Each old statement, its cosine, and what the rules say.
+        """
+        decided = [rule for _, _, rule in pairs]
+        rows: list[int] = []
+        olds: list[Weighed] = []
+        for row, (old, cosine, rule) in enumerate(pairs):
+            sure = rule.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
+            if cosine is not None and cosine >= NOMINATED and not sure:
+                rows.append(row)
+                olds.append(Weighed(_side(self.context, old.content, self.prepared), cosine, rule))
+        for row, decision in zip(rows, weigh(olds, self.new, self.model), strict=True):
+            decided[row] = decision
+        return decided
 
 
 def _side(context: Context, content: str, prepared: Prepared) -> Side:
@@ -125,6 +139,11 @@ def judge(
     return _judge_by_rule(context, change, draft, prepared, successor)
 
 
+def _doubt(decision: Decision) -> float:
+    """The probability by which a weighed pair is worth a review; 0 for all others."""
+    return (decision.probability or 0.0) if decision.verdict is Verdict.UNSURE else 0.0
+
+
 def _former(
     context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
 ) -> frozenset[str]:
@@ -175,10 +194,13 @@ def _judge_by_rule(
     updated: list[str] = []
     reason = "new"
     weigher = Weigher.of(context, memory.content, prepared)
-    for old, cosine in nominated:
-        decision = compare(statement, parse(old.content, subjects=old.subjects, names=names))
-        if weigher is not None and cosine is not None:
-            decision = weigher.decide(old.content, cosine, decision)
+    pairs = [
+        (old, cosine, compare(statement, parse(old.content, subjects=old.subjects, names=names)))
+        for old, cosine in nominated
+    ]
+    decided = [rule for _, _, rule in pairs] if weigher is None else weigher.decide(pairs)
+    listed = max((_doubt(each) for each in decided), default=0.0)
+    for (old, cosine, _), decision in zip(pairs, decided, strict=True):
         verdict = decision.verdict
         near = cosine is None or cosine >= context.embedder.dedup_threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
@@ -191,7 +213,7 @@ def _judge_by_rule(
             updated.append(old.id)
         elif verdict is Verdict.RELATED and near:
             related.append(Related(old.id, decision.reason, review=False))
-        elif verdict is Verdict.UNSURE and cosine is not None:
+        elif verdict is Verdict.UNSURE and cosine is not None and _doubt(decision) in (0, listed):
             related.append(Related(old.id, decision.reason, review=True))
     if updated:
         found = memories.get(connection, memory.space, updated)

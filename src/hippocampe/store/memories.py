@@ -69,6 +69,7 @@ def _of_driver(row: Sequence[Any]) -> Memory:
     values["subjects"] = tuple(json.loads(values["subjects"]))
     values["evidence"] = tuple(json.loads(values["evidence"]))
     values["metadata"] = json.loads(values["metadata"])
+    values["former"] = bool(values["former"])
     return Memory(**values)
 
 
