@@ -531,3 +531,19 @@ def test_associations_are_checked(hippo: Hippocampe, scope: Scope) -> None:
     with pytest.raises(InvalidInput, match="depth"):
         hippo.neighbours(a.id, scope=scope, depth=6)
     assert hippo.neighbours(a.id, scope=scope) == ((a,), ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Alex habite à Nantes", "j'ai déménagé à Lyon"),
+        ("j'habite à Nantes", "Alex a déménagé à Lyon"),
+        ("Lex lives in Leeds", "I moved to York"),
+    ],
+)
+def test_a_user_is_who_they_are_called(hippo: Hippocampe, old: str, new: str) -> None:
+    alex = Scope(user="alex")
+    hippo.remember("Alex = Lex", scope=alex)
+    first = hippo.remember(old, scope=alex).memory
+    assert hippo.remember(new, scope=alex).replaced == (first.id,)
+    assert hippo.remember("j'habite à Brest", scope=Scope(user="bob")).replaced == ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -63,8 +63,10 @@ def _add_coverage(found: Evidence, aligned: Alignment, old: Floats, new: Floats)
     found["length_old"] = min(len(best_old), _MOST)
     found["length_new"] = min(len(best_new), _MOST)
     found["longer"] = math.log((len(best_new) + 1) / (len(best_old) + 1))
-    rest_old, rest_new = _sum(old, aligned.open_old), _sum(new, aligned.open_new)
-    all_old, all_new = _sum(old, range(len(old))), _sum(new, range(len(new)))
+    (all_old, rest_old), (all_new, rest_new) = (
+        _sums(old, aligned.open_old),
+        _sums(new, aligned.open_new),
+    )
     found["rest_cosine"] = float(rest_old @ rest_new)
     found["rest_new_old"] = float(rest_new @ all_old)
     found["rest_old_new"] = float(rest_old @ all_new)
@@ -86,9 +88,13 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _sum(vectors: Floats, rows: Iterable[int]) -> Floats:
-    total = vectors[list(rows)].sum(axis=0)
-    return total / max(float(np.linalg.norm(total)), 1e-6)
+def _sums(vectors: Floats, rows: Sequence[int]) -> Floats:
+    """The directions of all words together, and of some of them, shape (2, width)."""
+    chosen = np.zeros((2, len(vectors)), np.float32)
+    chosen[0] = 1
+    chosen[1, list(rows)] = 1
+    total = chosen @ vectors
+    return total / np.maximum(np.sqrt((total * total).sum(axis=1)), 1e-6)[:, None]
 
 
 def _add_order(found: Evidence, aligned: Alignment) -> None:
@@ -258,31 +264,36 @@ def _add_structure(found: Evidence, aligned: Alignment) -> None:
     found["verbs_shared"] = float(bool(old.verbs & new.verbs))
     found["verbs_differ"] = float(bool(old.verbs) and bool(new.verbs) and not old.verbs & new.verbs)
     shared: Counter[str] = Counter()
-    for row, at in enumerate(old.content):
-        if aligned.best_old[row] >= HIT and old.tokens[at].kind == "word":
-            other = new.content[int(aligned.similarity[row].argmax())]
+    matches = _matches(aligned)
+    for at, other in matches:
+        if old.tokens[at].kind == "word":
             shared[f"new_{new.determiners[other]}"] += 1
             shared[f"old_{old.determiners[at]}"] += 1
     for side in ("old", "new"):
         for determiner in ("definite", "own", "indefinite"):
             found[f"shared_{determiner}_{side}"] = shared[f"{side}_{determiner}"]
-    _add_roles(found, aligned)
+    _add_roles(found, aligned, matches)
     for link in ("of", "be", "at"):
         found[f"open_{link}_old"] = sum(old.links[old.content[r]] == link for r in aligned.open_old)
         found[f"open_{link}_new"] = sum(new.links[new.content[r]] == link for r in aligned.open_new)
     found["last_open"] = float(aligned.open_old == (len(old.content) - 1,))
 
 
-def _add_roles(found: Evidence, aligned: Alignment) -> None:
+def _matches(aligned: Alignment) -> list[tuple[int, int]]:
+    """The places of each old word that is said again and of the new one that says it."""
+    best = aligned.similarity.argmax(axis=1).tolist()
+    return [
+        (at, aligned.new.content[best[row]])
+        for row, at in enumerate(aligned.old.content)
+        if aligned.best_old[row] >= HIT
+    ]
+
+
+def _add_roles(found: Evidence, aligned: Alignment, matches: Sequence[tuple[int, int]]) -> None:
     """Who did what: how the words of both change their place in the sentence."""
-    old, new = aligned.old, aligned.new
-    moves: Counter[str] = Counter()
-    for row, at in enumerate(old.content):
-        if aligned.best_old[row] < HIT:
-            continue
-        other = new.content[int(aligned.similarity[row].argmax())]
-        before, after = _role(old, at), _role(new, other)
-        moves[f"{before}_{after}"] += 1
+    moves = Counter(
+        f"{_role(aligned.old, at)}_{_role(aligned.new, other)}" for at, other in matches
+    )
     for before in _ROLES:
         for after in _ROLES:
             found[f"moved_{before}_{after}"] = moves[f"{before}_{after}"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from typing import NamedTuple
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare
@@ -24,6 +25,10 @@ from hippocampe.types import Memory
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. A person's name alone would relate all."""
+
+MAX_WEIGHED = 3
+"""Nearest memories that the learnt model weighs: of 700, what a statement corrects is among them, or not
+near at all, in 99.5 % of `benchmarks/learn_decide.py`'s records."""
 
 
 class Related(NamedTuple):
@@ -63,14 +68,20 @@ class Weigher:
             pairs: Each old statement, its cosine, and what the rules say.
         """
         decided = [rule for _, _, rule in pairs]
-        rows: list[int] = []
-        olds: list[Weighed] = []
-        for row, (old, cosine, rule) in enumerate(pairs):
-            sure = rule.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
-            if cosine is not None and cosine >= NOMINATED and not sure:
-                rows.append(row)
-                olds.append(Weighed(_side(self.context, old.content, self.prepared), cosine, rule))
-        for row, decision in zip(rows, weigh(olds, self.new, self.model), strict=True):
+        near = [
+            (cosine, row)
+            for row, (_, cosine, rule) in enumerate(pairs)
+            if cosine is not None
+            and cosine >= NOMINATED
+            and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+        ]
+        nearest = nlargest(MAX_WEIGHED, near)
+        olds = [
+            Weighed(_side(self.context, pairs[row][0].content, self.prepared), cosine, decided[row])
+            for cosine, row in nearest
+        ]
+        weighed = weigh(olds, self.new, self.model)
+        for (_, row), decision in zip(nearest, weighed, strict=True):
             decided[row] = decision
         return decided
 
@@ -188,7 +199,7 @@ def _judge_by_rule(
     )
     nominated = nominate(context, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
-    names = CanonicalNames(aliases)
+    names = CanonicalNames(aliases, speaker=memory.user)
     statement = parse(memory.content, subjects=memory.subjects, names=names)
     related: list[Related] = []
     updated: list[str] = []

@@ -87,7 +87,7 @@ def _find(
     found = {old.id: old for old in statements.current(*scope, near)}
     claim = relation_of(memory.content)
     if claim is not None:
-        subjects = {fold(claim.subject), *aliases.get(fold(claim.subject), ())}
+        subjects = _same_person(fold(claim.subject), memory.user, aliases)
         found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}
     terms = set(keywords(memory.content)).difference(*(name.split() for name in names))
     for old in statements.about(*scope, names, MAX_BY_SUBJECT):
@@ -95,6 +95,13 @@ def _find(
         if old.id not in found and not terms.isdisjoint(keywords(old.content)):
             found[old.id] = old
     return found
+
+
+def _same_person(subject: str, user: str | None, aliases: Aliases) -> set[str]:
+    """The names of a subject; "user" and the name of who says "I" are one."""
+    own = {"user", fold(user), *aliases.get(fold(user), ())} if user else {"user"}
+    found = {subject, *aliases.get(subject, ())}
+    return found if found.isdisjoint(own) else found | own
 
 
 def _is_comparable(memory: Memory, old: StoredStatement) -> bool:

@@ -98,13 +98,21 @@ class CanonicalNames:
 
     Args:
         aliases: The other names of each name.
+        speaker: The name of who says "I": it and its aliases become "user".
     """
 
-    def __init__(self, aliases: Mapping[str, frozenset[str]]) -> None:
+    def __init__(
+        self, aliases: Mapping[str, frozenset[str]], *, speaker: str | None = None
+    ) -> None:
         found: dict[tuple[str, ...], str] = {}
         for name, others in aliases.items():
             group = sorted(tuple(w.norm for w in tokenize(n)) for n in {name, *others})
             found |= {member: " ".join(group[0]) for member in group if member}
+        own = tuple(w.norm for w in tokenize(speaker or ""))
+        if own:
+            group = found.get(own, " ".join(own))
+            found |= {member: "user" for member in found if found[member] == group}
+            found[own] = "user"
         self._by_first: Final[dict[str, list[_Renaming]]] = {}
         for renaming in sorted(found.items()):
             self._by_first.setdefault(renaming[0][0], []).append(renaming)

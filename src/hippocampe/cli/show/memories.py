@@ -47,7 +47,7 @@ def recollections(
         why = [text(reasons(item), "italic")] if item.why else []
         rows.add_row(
             f"{item.score:.2f}",
-            item.kind,
+            "former" if item.memory is not None and item.memory.former else item.kind,
             when(item.at, query, timezone),
             entry(spoken(item), item.id, *why),
         )
