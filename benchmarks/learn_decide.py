@@ -226,10 +226,15 @@ def tell(found: Iterable[Pair], vectors: Vectors) -> None:
         pair.rule = decide(pair.new, pair.old)
 
 
-def learn(found: Sequence[Pair], values: NDArray[np.float32], names: Sequence[str]) -> Model:
+def learn(
+    found: Sequence[Pair],
+    values: NDArray[np.float32],
+    names: Sequence[str],
+    weights: Mapping[str, float] = WEIGHTS,
+) -> Model:
     """Fit both models on pairs, whose evidence is `values`, shape (pairs, names)."""
     truth = np.array([OUTCOMES.index(pair.truth) for pair in found])
-    weight = np.array([WEIGHTS[pair.source] for pair in found])
+    weight = np.array([weights[pair.source] for pair in found])
     mean, deviation = values.mean(axis=0), values.std(axis=0) + 1e-3
     scaled = np.clip((values - mean) / deviation, -LIMIT, LIMIT)
     linear = LogisticRegression(C=REGULARISATION, max_iter=300)
@@ -300,16 +305,20 @@ def folds_of(found: Sequence[Pair]) -> NDArray[np.int64]:
 
 
 def unseen(
-    found: Sequence[Pair], values: NDArray[np.float32], names: Sequence[str]
+    found: Sequence[Pair],
+    values: NDArray[np.float32],
+    names: Sequence[str],
+    weights: Mapping[str, float] = WEIGHTS,
 ) -> NDArray[np.float32]:
     """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes)."""
     fold = folds_of(found)
     shares = np.zeros((len(found), len(OUTCOMES)), np.float32)
     for left in range(FOLDS):
         taught = np.flatnonzero(fold != left)
-        model = learn([found[at] for at in taught], values[taught], names)
+        model = learn([found[at] for at in taught], values[taught], names, weights)
         asked = np.flatnonzero(fold == left)
-        shares[asked] = model.probabilities([found[at].told for at in asked])
+        told = [dict(zip(names, values[at].tolist(), strict=True)) for at in asked]
+        shares[asked] = model.probabilities(told)
     return shares
 
 

@@ -105,6 +105,13 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests do not depend on whether the extra `reader` is installed."""
+    for module in ("distillation.local_settlement", "ingest.judgement"):
+        monkeypatch.setattr(f"hippocampe.{module}.installed", lambda: None)
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A scripted model server, found by `openai:…`, `openai-chat:…` and `anthropic:…`."""

@@ -805,6 +805,23 @@ class TestDoctor:
         assert said.startswith("fallback model: the model 'nobody:x' cannot be used")
         assert "secret" not in said
 
+    def test_it_says_whether_the_local_reader_is_there(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def seen() -> tuple[bool, str]:
+            (check,) = [each for each in run("doctor", "--json").json if each["name"] == "reader"]
+            return check["ok"], check["seen"]
+
+        monkeypatch.setattr("hippocampe.reader.base.installed", lambda: None)
+        assert seen()[0]
+        assert seen()[1].startswith("none, which nothing needs")
+        file = tmp_path / "e5-small-q4.bin"
+        file.write_bytes(b"damaged")
+        monkeypatch.setattr("hippocampe.reader.base.installed", lambda: file)
+        ok, said = seen()
+        assert not ok
+        assert "its sha256 is" in said
+
     def test_it_looks_for_every_package_that_is_required(self) -> None:
         project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
         block = project.split("\ndependencies = [")[1].split("\n]")[0]

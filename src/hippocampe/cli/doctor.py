@@ -48,6 +48,7 @@ def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
         ("python", _python),
         ("packages", _packages),
         ("weights", _weights),
+        ("reader", _reader),
         ("full text", _full_text),
         ("configuration", lambda: reach.configuration(loaded)),
         ("language model", lambda: _language_model(config)),
@@ -95,6 +96,20 @@ def _weights() -> tuple[bool, str]:
     except HippocampeError as exc:
         return False, str(exc)
     return True, f"the files of the local embedder match {MODEL}"
+
+
+def _reader() -> tuple[bool, str]:
+    from hippocampe.reader.base import PACKAGE, Base, installed
+    from hippocampe.reader.judge import load_learnt
+
+    if installed() is None:
+        return True, "none, which nothing needs: the extra reader settles pairs for review"
+    try:
+        Base.open()
+        load_learnt()
+    except HippocampeError as exc:
+        return False, str(exc)
+    return True, f"the files of the local reader match {PACKAGE}"
 
 
 def _full_text() -> tuple[bool, str]:

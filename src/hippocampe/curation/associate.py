@@ -110,10 +110,28 @@ def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str 
             replace_by(change, kept, lost, associations.BY_HAND, context.now())
 
 
-def replace_by(change: UnitOfWork, kept: Memory, lost: Memory, reason: str, at: datetime) -> None:
-    """Let one current memory supersede another and take over its key, in a transaction."""
-    memories.supersede(change.connection, lost, kept.id, at)
-    change.unindex("memory", lost.id, lost.space)
+def replace_by(
+    change: UnitOfWork,
+    kept: Memory,
+    lost: Memory,
+    reason: str,
+    at: datetime,
+    *,
+    former: bool = False,
+) -> None:
+    """Let one current memory supersede another and take over its key, in a transaction.
+
+    Args:
+        change: The transaction.
+        kept: The memory that stays.
+        lost: The one that it supersedes.
+        reason: Why.
+        at: The present.
+        former: Whether the superseded one still answers for what the other does not say.
+    """
+    memories.supersede(change.connection, lost, kept.id, at, former=former)
+    if not former:
+        change.unindex("memory", lost.id, lost.space)
     edge = Association(kept.id, lost.id, "updates", reason, at)
     associations.associate(change.connection, kept.space, edge, review=False)
     if lost.key is not None and kept.key is None:

@@ -9,23 +9,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hippocampe.curation import associate
+from hippocampe.distillation.review_pairs import (
+    Decided,
+    Pair,
+    apply,
+    lasting,
+    pairs_waiting,
+    still_waiting,
+)
 from hippocampe.distillation.rewording import Rewordings
 from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
-from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput
-from hippocampe.ingest.draft import Draft, make_draft
-from hippocampe.ingest.remember import decide_and_store, embed_drafts
+from hippocampe.ingest.draft import make_draft
+from hippocampe.ingest.remember import embed_drafts
 from hippocampe.injection.incoming import cut
 from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.prompts import prompt
 from hippocampe.language.secrets import mask
-from hippocampe.store import associations, job_runs, memories
-from hippocampe.types import Association, Memory, Review, Scope, Settings
+from hippocampe.store import associations, job_runs
+from hippocampe.types import Memory, Scope, Settings
 
 BATCH = 20
 """Pairs per call of the model."""
@@ -54,31 +59,9 @@ class Verdicts:
     verdicts: list[Verdict] = field(default_factory=list[Verdict])
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two current memories to settle, the older one first."""
-
-    older: Memory
-    newer: Memory
-    rule: str
-
-    @property
-    def ids(self) -> list[str]:
-        """Both ids."""
-        return [self.older.id, self.newer.id]
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """A checked verdict: `kept` replaces the other one, `merged` replaces both, or both stay."""
-
-    pair: Pair
-    reason: str
-    kept: Memory | None = None
-    merged: Draft | None = None
-
-
-def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -> int:
+def settle_reviews(
+    context: Context, *, space: str, run_id: str | None = None, settled: int = 0
+) -> int:
     """Settle the pairs of the review list that no model has judged yet.
 
     Each batch is applied in one transaction; a failure keeps the batches before it.
@@ -87,16 +70,17 @@ def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -
         context: The open memory.
         space: The space.
         run_id: The run of the ledger to finish with the last batch.
+        settled: Pairs that the run has settled already, counted in its outcome.
 
     Returns:
-        The number of settled pairs. The others stay on the review list for a person.
+        The number of settled pairs of the run. The others stay on the review list for a person.
 
     Raises:
         ModelUnavailable: There are pairs, and no model is configured or none answered.
         InvalidAnswer: An answer does not have the requested form.
         BudgetSpent: The background share of the daily budget is spent.
     """
-    waiting, settled = _pairs(context, space), 0
+    waiting = pairs_waiting(context, space)
     for start in range(0, len(waiting), BATCH):
         batch = waiting[start : start + BATCH]
         settled += _settle_batch(
@@ -104,31 +88,14 @@ def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -
         )
     if not waiting and run_id is not None:
         with context.store.write() as connection:
-            job_runs.finish(connection, run_id, "nothing to settle", context.now())
+            outcome = f"{settled} settled" if settled else "nothing to settle"
+            job_runs.finish(connection, run_id, outcome, context.now())
     return settled
 
 
 def is_due(context: Context, *, space: str) -> bool:
     """Whether there are pairs that no model has judged yet."""
-    return bool(_pairs(context, space))
-
-
-def _pairs(context: Context, space: str) -> list[Pair]:
-    """The pairs to ask about, each once."""
-    reviews = associate.reviews(context, scope=Scope(space))
-    found: dict[frozenset[str], Pair] = {}
-    with context.store.read() as connection:
-        for review in reviews:
-            pair = _pair(review)
-            edges = associations.between(connection, space, *pair.ids)
-            if not any(map(associations.is_for_a_person, edges)):
-                found.setdefault(frozenset(pair.ids), pair)
-    return list(found.values())
-
-
-def _pair(review: Review) -> Pair:
-    both = sorted((review.memory, review.other), key=lambda each: (each.created_at, each.id))
-    return Pair(both[0], both[1], review.reason)
+    return bool(pairs_waiting(context, space))
 
 
 def _settle_batch(
@@ -157,13 +124,13 @@ def _settle_batch(
     with context.change() as change:
         for pair, each in zip(batch, decided, strict=True):
             prepared = next(embedded) if each is not None and each.merged is not None else None
-            if not _still_waiting(change, pair):
+            if not still_waiting(change, pair):
                 continue
             if each is None:
                 reason = f"{associations.LEFT_BY_MODEL}{model.name}: {pair.rule}"
                 associations.explain(change.connection, pair.ids, reason, review=True)
             else:
-                _apply(context, change, each, prepared)
+                apply(context, change, each, prepared)
                 done += 1
         if run_id is not None:
             outcome = f"{settled + done} settled"
@@ -198,7 +165,7 @@ def _decide(
         case "keep_both":
             return Decided(pair, reason)
         case "same":
-            return Decided(pair, reason, kept=_lasting(pair))
+            return Decided(pair, reason, kept=lasting(pair))
         case "replace":
             kept = _kept(number, pair, verdict.keep)
             return None if kept is None else Decided(pair, reason, kept=kept)
@@ -206,14 +173,6 @@ def _decide(
             return _merge(context, pair, verdict.content or "", reason)
         case _:
             return None
-
-
-def _lasting(pair: Pair) -> Memory:
-    """Of two memories that say the same, the one that ends later; of equals the newer one."""
-    older, newer = pair.older.expires_at, pair.newer.expires_at
-    if newer is not None and (older is None or older > newer):
-        return pair.older
-    return pair.newer
 
 
 def _kept(number: int, pair: Pair, id: str | None) -> Memory | None:
@@ -259,32 +218,3 @@ def _merge(context: Context, pair: Pair, content: str, reason: str) -> Decided |
 
 def _remaining(now: datetime, ends: Sequence[datetime]) -> timedelta:
     return max(*(end - now for end in ends), timedelta(seconds=1))
-
-
-def _still_waiting(change: UnitOfWork, pair: Pair) -> bool:
-    """Whether nobody settled or changed the pair while the model was asked."""
-    found = memories.get(change.connection, pair.older.space, pair.ids)
-    for each in (pair.older, pair.newer):
-        now = found.get(each.id)
-        if now is None or not now.current or now.content != each.content:
-            return False
-    listed = associations.to_review(change.connection, pair.older.space)
-    return any({edge.source_id, edge.target_id} == set(pair.ids) for edge in listed)
-
-
-def _apply(
-    context: Context, change: UnitOfWork, decided: Decided, prepared: Prepared | None
-) -> None:
-    pair, now = decided.pair, context.now()
-    associations.explain(change.connection, pair.ids, decided.reason, review=False)
-    if decided.kept is not None:
-        # As they are now: an earlier pair may have given one of them a key.
-        found = memories.get(change.connection, decided.kept.space, pair.ids)
-        kept = found.pop(decided.kept.id)
-        (lost,) = found.values()
-        associate.replace_by(change, kept, lost, decided.reason, now)
-    elif decided.merged is not None and prepared is not None:
-        memory = decide_and_store(context, change, decided.merged, prepared).memory
-        for id in pair.ids:
-            edge = Association(memory.id, id, "updates", decided.reason, now)
-            associations.associate(change.connection, memory.space, edge, review=False)

@@ -1,11 +1,12 @@
 """Decide what a new statement is to the current memories. Nothing is written here."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import NamedTuple
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare
+from hippocampe.consolidation.joining import held_back
 from hippocampe.consolidation.learnt import Model, model_for
 from hippocampe.consolidation.weighing import NOMINATED, Side, Weighed, left_unsaid, weigh
 from hippocampe.engine.context import Context
@@ -16,6 +17,7 @@ from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.nomination import nominate, same_voice
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.reader.base import installed
 from hippocampe.reading.statement import read
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
@@ -52,6 +54,9 @@ class Weigher:
         model = model_for(context.embedder.model)
         if model is None:
             return None
+        if context.config.background and installed() is not None:
+            # The local reader soon reads what is listed: no need to dare as much at once.
+            model = replace(model, thresholds=held_back(model.thresholds))
         return cls(context, _side(context, content, prepared), prepared, model)
 
     def decide(

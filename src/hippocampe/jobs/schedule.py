@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from hippocampe.distillation import settlement
+from hippocampe.distillation import local_settlement, settlement
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
@@ -63,9 +63,11 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
         since = _last(connection, "digest", space, now) or oldest
         if is_digest_due(chosen(space), since=since, now=now, starting=starting):
             yield "digest", space
-    if context.language_model is not None:
-        for space in spaces.to_review(connection):
-            if passed("settle", space, SETTLE_EVERY) and settlement.is_due(context, space=space):
+    asking = context.language_model is not None
+    if asking or local_settlement.is_available(context):
+        settles = settlement if asking else local_settlement
+        for space in spaces.to_review(connection, read=asking):
+            if passed("settle", space, SETTLE_EVERY) and settles.is_due(context, space=space):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):

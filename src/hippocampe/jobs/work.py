@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from hippocampe.curation import forget
-from hippocampe.distillation import compaction, digest, extraction, settlement
+from hippocampe.distillation import compaction, digest, extraction, local_settlement, settlement
 from hippocampe.engine.context import Context
 from hippocampe.jobs import housekeeping
 from hippocampe.types import JobRun
@@ -38,8 +38,13 @@ def _compact(context: Context, run: JobRun) -> None:
     compaction.compact(context, space=run.space, channel=channel, run_id=run.id)
 
 
-def _settle(context: Context, run: JobRun) -> None:
-    settlement.settle_reviews(context, space=run.space, run_id=run.id)
+def _settle(context: Context, run: JobRun) -> str | None:
+    reading = local_settlement.is_available(context)
+    read = local_settlement.settle_reviews(context, space=run.space) if reading else 0
+    if reading and context.language_model is None:
+        return f"{read} settled"
+    settlement.settle_reviews(context, space=run.space, run_id=run.id, settled=read)
+    return None
 
 
 JOBS: dict[str, Handler] = {

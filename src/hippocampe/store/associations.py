@@ -47,6 +47,10 @@ BY_MODEL = "settled by model "
 """The beginning of the reason of an edge that a language model decided."""
 LEFT_BY_MODEL = "left to a person by model "
 """The beginning of the reason of a pair that a language model could not settle."""
+BY_READER = "settled by the local reader: "
+"""The beginning of the reason of an edge that the local reader decided."""
+LEFT_BY_READER = "left by the local reader: "
+"""The beginning of the reason of a pair that the local reader could not settle: others may."""
 RESTORED = "had superseded it"
 """The beginning of the reason of a pair that somebody made undecided by `restore`."""
 
@@ -143,7 +147,8 @@ def to_review(connection: Connection, space: str) -> list[Association]:
 
 def is_for_a_person(edge: Association) -> bool:
     """Whether only a person settles the pair of an edge: a model was asked, a person was, or it was undone."""
-    return (edge.reason or "").startswith((BY_HAND, BY_MODEL, LEFT_BY_MODEL, RESTORED))
+    beginnings = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
+    return (edge.reason or "").startswith(beginnings)
 
 
 def between(connection: Connection, space: str, id: str, other_id: str) -> list[Association]:

@@ -34,7 +34,8 @@ _TO_REVIEW = text("""
         JOIN memory AS target ON target.id = association.target_id
         WHERE association.space = known.space AND review = 1
         AND coalesce(reason, '') NOT LIKE :asked AND coalesce(reason, '') NOT LIKE :left
-        AND coalesce(reason, '') NOT LIKE :restored
+        AND coalesce(reason, '') NOT LIKE :restored AND coalesce(reason, '') NOT LIKE :by_reader
+        AND (:read OR coalesce(reason, '') NOT LIKE :left_by_reader)
         AND source.forgotten_at IS NULL AND source.superseded_by IS NULL
         AND target.forgotten_at IS NULL AND target.superseded_by IS NULL
     )
@@ -42,6 +43,8 @@ _TO_REVIEW = text("""
     asked=f"{associations.BY_MODEL}%",
     left=f"{associations.LEFT_BY_MODEL}%",
     restored=f"{associations.RESTORED}%",
+    by_reader=f"{associations.BY_READER}%",
+    left_by_reader=f"{associations.LEFT_BY_READER}%",
 )
 
 
@@ -50,9 +53,14 @@ def with_live(connection: Connection) -> dict[str, datetime]:
     return {row.space: row.oldest for row in connection.execute(_WITH_LIVE)}
 
 
-def to_review(connection: Connection) -> list[str]:
-    """The spaces with a pair of current memories to review that no model was asked about."""
-    return [row.space for row in connection.execute(_TO_REVIEW)]
+def to_review(connection: Connection, *, read: bool) -> list[str]:
+    """The spaces with a pair of current memories to review that no language model was asked about.
+
+    Args:
+        connection: To the store.
+        read: Whether to include pairs that the local reader has read.
+    """
+    return [row.space for row in connection.execute(_TO_REVIEW, {"read": read})]
 
 
 def with_expired(connection: Connection, now: datetime) -> list[str]:

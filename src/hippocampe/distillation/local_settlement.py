@@ -1,0 +1,160 @@
+"""Settle pairs that the learnt decision lists for review with the local reader, an optional extra.
+
+It reads both statements together, and is wrong on other pairs than the evidence of the decision is, so a
+second model weighs that evidence and what the reader says. What no probability may merge (a doubt, another
+owner) stays listed, and so does every pair that is not sure; it is not read again. What surely stays apart is
+taken off the list. `restore` undoes what the reader settled, and then a person decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hippocampe.consolidation.alignment import align
+from hippocampe.consolidation.decide import Verdict, compare
+from hippocampe.consolidation.evidence import evidence
+from hippocampe.consolidation.joining import with_opinion
+from hippocampe.consolidation.learnt import Floats, model_for
+from hippocampe.consolidation.weighing import Side, conclude, left_unsaid
+from hippocampe.distillation.review_pairs import (
+    Decided,
+    Pair,
+    apply,
+    lasting,
+    pairs_waiting,
+    still_waiting,
+)
+from hippocampe.engine.context import Context
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import ModelUnavailable
+from hippocampe.index.documents import memory_embedding_text, memory_text
+from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.reader.base import installed
+from hippocampe.reader.judge import Reader, load_reader
+from hippocampe.reading.statement import read
+from hippocampe.store import associations
+from hippocampe.types import Memory
+
+BATCH = 16
+"""Pairs per transaction: some 0.6 s of reading, before it begins."""
+MOST = 128
+"""Pairs read in one run; the others wait for the next one."""
+
+
+def is_available(context: Context) -> bool:
+    """Whether the extra is installed, and the learnt decision knows the embedder."""
+    return model_for(context.embedder.model) is not None and installed() is not None
+
+
+def is_due(context: Context, *, space: str) -> bool:
+    """Whether there are pairs that it has not read."""
+    return bool(_unread(context, space))
+
+
+def settle_reviews(context: Context, *, space: str) -> int:
+    """Settle pairs of the review list that the reader has not read yet, the newest first.
+
+    Each batch is applied in one transaction.
+
+    Args:
+        context: The open memory.
+        space: The space.
+
+    Returns:
+        The number of settled pairs; 0 if the reader cannot be loaded, which is logged.
+    """
+    unread = _unread(context, space)[:MOST]
+    if not unread:
+        return 0
+    try:
+        reader = load_reader()
+    except ModelUnavailable as exc:
+        context.outages.failed("local reader", exc)
+        return 0
+    context.outages.works("local reader")
+    settler = _Settler(context, space, reader)
+    return sum(
+        settler.settle(unread[start : start + BATCH]) for start in range(0, len(unread), BATCH)
+    )
+
+
+def _unread(context: Context, space: str) -> list[Pair]:
+    return [
+        pair
+        for pair in pairs_waiting(context, space)
+        if not pair.rule.startswith(associations.LEFT_BY_READER)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settler:
+    """Settles pairs of a space."""
+
+    context: Context
+    space: str
+    reader: Reader
+
+    def settle(self, batch: Sequence[Pair]) -> int:
+        """Read some pairs, and apply what is sure of them; return how many were settled."""
+        decided = self._decide(batch)
+        done = 0
+        with self.context.change() as change:
+            for pair, each in zip(batch, decided, strict=True):
+                if not still_waiting(change, pair):
+                    continue
+                if isinstance(each, Decided):
+                    apply(self.context, change, each)
+                    done += 1
+                else:
+                    reason = f"{associations.LEFT_BY_READER}{each}"
+                    associations.explain(change.connection, pair.ids, reason, review=True)
+        return done
+
+    def _decide(self, batch: Sequence[Pair]) -> list[Decided | str]:
+        """What the reader and the evidence say together of each pair; why, if they leave it."""
+        opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
+        both = [memory for pair in batch for memory in (pair.older, pair.newer)]
+        prepared = self.context.prepare(
+            [memory_embedding_text(memory) for memory in both],
+            [memory_text(memory) for memory in both],
+        )
+        names = CanonicalNames(self.context.aliases(self.space))
+        return [
+            self._joint(pair, prepared[2 * row], prepared[2 * row + 1], opinions[row], names)
+            for row, pair in enumerate(batch)
+        ]
+
+    def _joint(
+        self,
+        pair: Pair,
+        older: Prepared,
+        newer: Prepared,
+        opinion: Floats,
+        names: CanonicalNames,
+    ) -> Decided | str:
+        old, new = self._side(pair.older, older), self._side(pair.newer, newer)
+        if not (pair.as_compared and old.speaks and new.speaks):
+            return pair.rule
+        rule = compare(
+            parse(pair.newer.content, subjects=pair.newer.subjects, names=names),
+            parse(pair.older.content, subjects=pair.older.subjects, names=names),
+        )
+        aligned = align(old.reading, new.reading, old.vectors, new.vectors)
+        told = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
+        joint = self.reader.joint
+        (shares,) = joint.probabilities([with_opinion(told, opinion)])
+        decision = conclude(aligned, told, shares, rule, joint.thresholds)
+        reason = f"{associations.BY_READER}{decision.reason}"
+        match decision.verdict:
+            case Verdict.UNSURE:
+                return decision.reason
+            case Verdict.UPDATED:
+                former = bool(left_unsaid(old, new))
+                return Decided(pair, reason, kept=pair.newer, former=former)
+            case Verdict.REINFORCED:
+                return Decided(pair, reason, kept=lasting(pair))
+            case _:
+                return Decided(pair, f"{associations.BY_READER}both stay")
+
+    def _side(self, memory: Memory, prepared: Prepared) -> Side:
+        reading = read(memory.content)
+        return Side(reading, self.context.vocabulary.placed(reading.words, prepared.new))
