@@ -64,7 +64,7 @@ SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
 """Budgets: the share of pairs to keep that may be merged, by where they are from."""
 NEITHER: Final = 0.12
 """The share of corrections that may be neither merged nor listed for review."""
-REVIEWS: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.05, -0.01), 2))
+REVIEWS: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.015, -0.01), 2))
 MARGINS: Final = (0.0, 0.05, 0.1, 0.15, 0.2)
 """How much surer it must be of two long statements."""
 MERGING_OUTCOMES: Final = OUTCOMES[:MERGING]
@@ -181,6 +181,13 @@ def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
         ]
         made += [Pair(text, record.after, "separate", "apart", record.topic) for text in near]
     return made
+
+
+def texts_of(found: Sequence[Record]) -> list[str]:
+    """Every statement of the pairs, in order."""
+    natural = [(number, record) for number, record in enumerate(found) if _is_natural(record)]
+    texts = {text for record in found for text in (*record.before, record.after)}
+    return sorted(texts.union(*(_retold(record, natural) for _, record in natural)))
 
 
 def _of_user(reading: Reading) -> bool:
@@ -358,9 +365,19 @@ def outcomes(
 
 
 def thresholds_of(
-    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32]
+    records_: Sequence[Record],
+    found: Sequence[Pair],
+    shares: NDArray[np.float32],
+    separate: float = SEPARATE,
 ) -> dict[str, float]:
-    """The thresholds that miss least within the budgets."""
+    """The thresholds that miss least within the budgets.
+
+    Args:
+        records_: The records.
+        found: Their pairs.
+        shares: The probability of each outcome, shape (pairs, outcomes).
+        separate: The budget of natural pairs to keep.
+    """
     left = [
         at
         for at, pair in enumerate(found)
@@ -374,7 +391,7 @@ def thresholds_of(
     merging = np.array([found[at].truth in MERGING_OUTCOMES for at in left])
     wanted = np.array([found[at].truth for at in left])
     natural = np.array([found[at].source == "natural" for at in left])
-    budgets = _budgets(records_, found, left)
+    budgets = _budgets(records_, found, left, separate)
     best, chosen = float("inf"), None
     for update, same, detail, margin in product(CHOICES, CHOICES, CHOICES, MARGINS):
         limits = np.array([update, same, detail])[kinds] + margin * long
@@ -410,13 +427,13 @@ def _review(
 
 
 def _budgets(
-    records_: Sequence[Record], found: Sequence[Pair], left: Sequence[int]
+    records_: Sequence[Record], found: Sequence[Pair], left: Sequence[int], separate: float
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], float]]:
     """Per source: rows among `left` to keep, the record of each, and how many may be merged."""
     made: list[tuple[NDArray[np.int64], NDArray[np.int64], float]] = []
     kept = {number for number, record in enumerate(records_) if record.label == "separate"}
     development = {number for number in kept if records_[number].file in DEVELOPMENT}
-    for source, share in (("natural", SEPARATE), ("minimal", MINIMAL), ("sentences", SENTENCES)):
+    for source, share in (("natural", separate), ("minimal", MINIMAL), ("sentences", SENTENCES)):
         of_source = {pair.record for pair in found if pair.source == source} & kept
         for records_of in (of_source, of_source & development):
             rows = [row for row, at in enumerate(left) if found[at].record in records_of]
@@ -457,10 +474,7 @@ def main() -> None:
     options = parser.parse_args()
     known = [record for path in options.files for record in records(path)]
     known += pairs(options.pairs)[::2]
-    natural = [(number, record) for number, record in enumerate(known) if _is_natural(record)]
-    texts = {text for record in known for text in (*record.before, record.after)}
-    texts |= {text for _, record in natural for text in _retold(record, natural)}
-    vectors = Vectors(sorted(texts), options.cache)
+    vectors = Vectors(texts_of(known), options.cache)
     found = pairs_of(known, vectors) + pairs_apart(known, vectors)
     tell(found, vectors)
     names = list(found[0].told)
