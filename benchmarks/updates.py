@@ -230,7 +230,10 @@ def main() -> None:
     found = [record for path in options.files for record in records(path)]
     if options.pairs:
         found += pairs(options.pairs)
-    with tempfile.TemporaryDirectory() as folder, Hippocampe.open(Config(Path(folder))) as hippo:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Hippocampe.open(Config(Path(folder), background=False)) as hippo,
+    ):
         memory = Memory(hippo)
         outcomes = alone(memory, found)
         results: dict[str, Any] = {"groups": groups(found, outcomes)}

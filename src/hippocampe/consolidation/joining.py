@@ -9,7 +9,7 @@ import numpy as np
 
 from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats
 
-HELD_BACK: Final = 0.04
+HELD_BACK: Final = 0.1
 """How much surer the decision must be to merge at once where the reader reads what it lists: what both
 merge wrongly then stays within the budgets of the decision alone."""
 _LEAST: Final = 1e-4

@@ -16,6 +16,8 @@ from hippocampe.types import Scope, Settings
 CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start (seed 001)."""
 SETTLE_EVERY = timedelta(minutes=10)
+READ_EVERY = timedelta(minutes=1)
+"""With the local reader alone, which costs nothing to ask."""
 EXPIRE_EVERY = timedelta(hours=1)
 """Recall leaves out what has expired already; this takes it out of the index."""
 DAILY = timedelta(days=1)
@@ -65,9 +67,9 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
             yield "digest", space
     asking = context.language_model is not None
     if asking or local_settlement.is_available(context):
-        settles = settlement if asking else local_settlement
+        settles, every = (settlement, SETTLE_EVERY) if asking else (local_settlement, READ_EVERY)
         for space in spaces.to_review(connection, read=asking):
-            if passed("settle", space, SETTLE_EVERY) and settles.is_due(context, space=space):
+            if passed("settle", space, every) and settles.is_due(context, space=space):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):
