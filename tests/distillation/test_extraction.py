@@ -194,6 +194,18 @@ def test_an_exchange_of_yesterday_is_dated_yesterday(
     assert lifetime(memory) == timedelta(days=7)
 
 
+def test_what_happened_the_day_before_is_dated_then(
+    server: ModelServer, hippo: Hippocampe, clock: FakeClock
+) -> None:
+    turn = hippo.after_turn("J'ai vu Nina hier", "Bien !", scope=HERE)
+    clock.advance(days=2)
+    propose(server, statement("dev a vu Nina hier"))
+    [stored] = hippo.extract(turn, scope=HERE).remembered
+    happened = stored.memory.occurred_at
+    assert happened is not None
+    assert happened.date() == (hippo.messages(scope=HERE)[0].at - timedelta(days=1)).date()
+
+
 def test_the_memories_on_the_speaker_are_counted(server: ModelServer, hippo: Hippocampe) -> None:
     hippo.remember("dev a un vélo rouge", scope=HERE, subjects=["dev"])
     turn = hippo.after_turn("J'habite à Pau", "Belle ville.", scope=HERE)

@@ -13,7 +13,7 @@ from typing import Final
 from hippocampe.consolidation.difference import proper_names
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
-from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.draft import Draft, event_time, make_draft
 from hippocampe.ingest.nomination import same_voice
 from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.sentence import parse
@@ -98,7 +98,8 @@ def draft_of(
 ) -> Draft | None:
     """A statement ready to be stored, with odd values repaired.
 
-    Its time is that of the last message it rests on; a passing state began then, too.
+    Its time is that of the last message it rests on, or what it says relative to that ("yesterday"); a
+    passing state began with the message.
 
     Args:
         context: The open memory.
@@ -114,16 +115,17 @@ def draft_of(
         return None
     type = (proposed.type or "").strip().lower()
     said_at = max(message.at for message in evidence)
+    scope = Scope(evidence[0].space, user, evidence[0].channel or None)
     try:
         return make_draft(
             context,
             proposed.content,
-            scope=Scope(evidence[0].space, user, evidence[0].channel or None),
+            scope=scope,
             type=type if type in DEFAULT_IMPORTANCE else None,
             subjects=read_subjects(proposed.subjects),
             importance=read_importance(proposed.importance),
             ttl=_remaining(read_lifetime(proposed.ttl), context.now() - said_at),
-            occurred_at=said_at,
+            occurred_at=event_time(context, proposed.content, scope, said_at) or said_at,
             source=source,
             evidence=list(dict.fromkeys(message.id for message in evidence)),
         )

@@ -110,7 +110,8 @@ def make_draft(
         channel=scope.channel,
         created_at=now,
         updated_at=now,
-        occurred_at=as_utc(occurred_at, name="occurred_at") or _event(context, content, scope, now),
+        occurred_at=as_utc(occurred_at, name="occurred_at")
+        or event_time(context, content, scope, now),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence),
         metadata=redact_metadata(
@@ -133,7 +134,7 @@ def make_draft(
     )
 
 
-def _event(context: Context, content: str, scope: Scope, now: datetime) -> datetime | None:
+def event_time(context: Context, content: str, scope: Scope, now: datetime) -> datetime | None:
     """When what a statement tells happens, if it says so relative to now: "yesterday"."""
     zone = settings.read(context, scope=scope).timezone
     return parse_event(content[:MAX_EVENT_CHARACTERS], now=now, timezone=zone)
