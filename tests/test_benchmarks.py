@@ -155,8 +155,8 @@ def test_overload(results: Path) -> None:
 
 
 def test_server_load(results: Path) -> None:
-    small = ("--size", 300, "--turns", 60, "--seconds", 0.2, "--overload-seconds", 1)
-    patient = ("--start", 200, "--limit", 250, "--deadline", 5_000)
+    small = ("--size", 80, "--turns", 20, "--seconds", 0.1, "--overload-seconds", 1)
+    patient = ("--start", 100, "--limit", 100, "--deadline", 5_000)
     pages = ("--pages", "/memory,/api/memory/stats")
     out = results / "server_load.json"
     figures = run("server_load", out, *small, *patient, *pages)["results"]
