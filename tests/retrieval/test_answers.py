@@ -98,3 +98,18 @@ def test_nothing_is_likely_where_nothing_is_asked(
 
 def test_who_is_in_no_memory_may_speak_of_oneself(told: Hippocampe) -> None:
     assert told.recall("where do I live?", scope=Scope("en", user="nobody-known"))
+
+
+def test_the_home_of_another_is_no_answer(tmp_path: Path) -> None:
+    with Hippocampe.open(Config(tmp_path / "data", background=False)) as hippo:
+        scope = Scope(user="camille")
+        for statement in (
+            "Élise habite à Rennes",
+            "Owen lives in Nantes, in a studio",
+            "Owen has lived in France since 2019",
+            "Owen goes bouldering on Tuesdays",
+        ):
+            hippo.remember(statement, scope=scope)
+        best, *others = hippo.recall("où habite Owen ?", scope=scope)
+        assert best.content.startswith("Owen")
+        assert all(each.score < 0.5 for each in others if "Élise" in each.content)

@@ -121,14 +121,17 @@ def _value_signals(
     Args:
         named: Shape (n,): share of the names of the question that each candidate has.
     """
-    signals: dict[str, Column] = {"value_missing": 0.0, "value_of_other": 0.0, "name_missing": 0.0}
+    another = _names_another(query, candidates, named)
+    signals: dict[str, Column] = {
+        "value_missing": 0.0, "value_of_other": another, "name_missing": 0.0,
+    }  # fmt: skip
     if query.values and candidates.values is not None:
         stated = candidates.values & query.values
         of_other = named == 0.0
         if candidates.kin is not None:
             of_other |= ~candidates.kin.any(axis=1)
         signals["value_missing"] = stated != query.values
-        signals["value_of_other"] = (stated > 0) & of_other
+        signals["value_of_other"] = another | ((stated > 0) & of_other)
     if "name" in query.asks and candidates.names is not None:
         # A name that the question gives is not the one that it asks for.
         given = _marks(query, query.names | _words_of(query.asker))
@@ -137,6 +140,21 @@ def _value_signals(
             query, candidates, given
         )
     return signals
+
+
+def _names_another(query: QueryFeatures, candidates: CandidateFeatures, named: Floats) -> Flags:
+    """Whether each memory names somebody else, while another candidate names whom the question does.
+
+    Unless it is nearer to the question than all of those: the answer may leave out the name.
+    """
+    if candidates.names is None or query.kin or not query.names or not named.any():
+        return np.zeros(len(named), bool)
+    other = (named == 0.0) & (candidates.names > 0)
+    # What a person tells, or writes in a message, names them elsewhere.
+    for tellers in (candidates.owners, candidates.authors):
+        if tellers:
+            other &= np.array([not teller for teller in tellers])
+    return other & (candidates.dense < candidates.dense[named > 0.0].max())
 
 
 def _owners_given(
