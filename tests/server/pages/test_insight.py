@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
@@ -75,9 +76,9 @@ def test_a_digest_by_hand_shows_what_it_made(reader: Reader, lived: Hippocampe) 
     page.get_by_role("button", name="Digest now").click()
     page.locator("#toasts", has_text="2 messages digested.").wait_for()
     page.locator("#made", has_text="It stated nothing.").wait_for()
-    assert "0 messages" in page.locator("#rooms").inner_text()
-    assert page.locator(".digest button").is_disabled()
-    assert "2 exchanges" in page.locator("#digest").inner_text()
+    expect(page.locator("#rooms")).to_contain_text("0 messages")
+    expect(page.locator(".digest button")).to_be_disabled()
+    expect(page.locator("#digest")).to_contain_text("2 exchanges")
     page.locator("#rooms-title ~ button").click()
     check_accessible(page)
     looked_at(reader, "/live", "live", whole=False)
