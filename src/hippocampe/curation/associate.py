@@ -8,7 +8,7 @@ from hippocampe.curation.revise import MAX_REASON_CHARACTERS
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.ingest.memory_writes import update_memory
+from hippocampe.ingest.memory_writes import supersede, update_memory
 from hippocampe.store import associations, memories
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
 from hippocampe.validation import check_choice, check_id, check_text, clean_text
@@ -129,9 +129,7 @@ def replace_by(
         at: The present.
         former: Whether the superseded one still answers for what the other does not say.
     """
-    memories.supersede(change.connection, lost, kept.id, at, former=former)
-    if not former:
-        change.unindex("memory", lost.id, lost.space)
+    supersede(change, lost, kept.id, at, former=former)
     edge = Association(kept.id, lost.id, "updates", reason, at)
     associations.associate(change.connection, kept.space, edge, review=False)
     if lost.key is not None and kept.key is None:

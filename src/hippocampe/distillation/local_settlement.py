@@ -14,7 +14,7 @@ from hippocampe.consolidation.decide import Verdict, compare
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.joining import with_opinion
 from hippocampe.consolidation.learnt import Floats, model_for
-from hippocampe.consolidation.weighing import Side, conclude, left_unsaid
+from hippocampe.consolidation.weighing import conclude, left_unsaid
 from hippocampe.distillation.review_pairs import (
     Decided,
     Pair,
@@ -27,12 +27,11 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable
 from hippocampe.index.documents import memory_embedding_text, memory_text
+from hippocampe.ingest.judgement import side_of
 from hippocampe.language.sentence import CanonicalNames, parse
 from hippocampe.reader.base import installed
 from hippocampe.reader.judge import Reader, load_reader
-from hippocampe.reading.statement import read
 from hippocampe.store import associations
-from hippocampe.types import Memory
 
 BATCH = 16
 """Pairs per transaction: some 0.6 s of reading, before it begins."""
@@ -131,7 +130,8 @@ class _Settler:
         opinion: Floats,
         names: CanonicalNames,
     ) -> Decided | str:
-        old, new = self._side(pair.older, older), self._side(pair.newer, newer)
+        old = side_of(self.context, pair.older.content, older)
+        new = side_of(self.context, pair.newer.content, newer)
         if not (pair.as_compared and old.speaks and new.speaks):
             return pair.rule
         rule = compare(
@@ -154,7 +154,3 @@ class _Settler:
                 return Decided(pair, reason, kept=lasting(pair))
             case _:
                 return Decided(pair, f"{associations.BY_READER}both stay")
-
-    def _side(self, memory: Memory, prepared: Prepared) -> Side:
-        reading = read(memory.content)
-        return Side(reading, self.context.vocabulary.placed(reading.words, prepared.new))

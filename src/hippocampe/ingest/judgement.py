@@ -57,7 +57,7 @@ class Weigher:
         if context.config.background and installed() is not None:
             # The local reader soon reads what is listed: no need to dare as much at once.
             model = replace(model, thresholds=held_back(model.thresholds))
-        return cls(context, _side(context, content, prepared), prepared, model)
+        return cls(context, side_of(context, content, prepared), prepared, model)
 
     def decide(
         self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
@@ -77,7 +77,9 @@ class Weigher:
         ]
         nearest = nlargest(MAX_WEIGHED, near)
         olds = [
-            Weighed(_side(self.context, pairs[row][0].content, self.prepared), cosine, decided[row])
+            Weighed(
+                side_of(self.context, pairs[row][0].content, self.prepared), cosine, decided[row]
+            )
             for cosine, row in nearest
         ]
         weighed = weigh(olds, self.new, self.model)
@@ -86,7 +88,8 @@ class Weigher:
         return decided
 
 
-def _side(context: Context, content: str, prepared: Prepared) -> Side:
+def side_of(context: Context, content: str, prepared: Prepared) -> Side:
+    """A statement to weigh; words that are not stored yet are found in `prepared`."""
     reading = read(content)
     return Side(reading, context.vocabulary.placed(reading.words, prepared.new))
 
@@ -159,9 +162,9 @@ def _former(
     context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
 ) -> frozenset[str]:
     """The ids of the replaced memories that say something that the new one does not."""
-    new = _side(context, memory.content, prepared)
+    new = side_of(context, memory.content, prepared)
     return frozenset(
-        old.id for old in replaced if left_unsaid(_side(context, old.content, prepared), new)
+        old.id for old in replaced if left_unsaid(side_of(context, old.content, prepared), new)
     )
 
 

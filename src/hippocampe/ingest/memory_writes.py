@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
 from hippocampe.consolidation.decide import relation_of, subjects_of
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -57,14 +58,26 @@ def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None 
         change.index("memory", memory_point(memory, dense, names))
 
 
+def supersede(change: UnitOfWork, old: Memory, by: str, at: datetime, *, former: bool) -> None:
+    """Mark a memory as replaced; a former one stays in the index.
+
+    Args:
+        change: The transaction.
+        old: The memory.
+        by: Id of its successor.
+        at: When it was replaced.
+        former: Whether recall still finds it.
+    """
+    memories.supersede(change.connection, old, by, at, former=former)
+    if not former:
+        change.unindex("memory", old.id, old.space)
+
+
 def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement) -> None:
     """Supersede the memories that a stored statement replaces, and link it to similar ones."""
     at = memory.updated_at
     for old in judgement.replaced:
-        former = old.id in judgement.former
-        memories.supersede(change.connection, old, memory.id, at, former=former)
-        if not former:
-            change.unindex("memory", old.id, old.space)
+        supersede(change, old, memory.id, at, former=old.id in judgement.former)
     edges = [
         (Association(memory.id, old.id, "updates", judgement.reason, at), False)
         for old in judgement.replaced
