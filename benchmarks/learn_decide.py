@@ -36,6 +36,7 @@ from hippocampe.consolidation.alignment import Alignment, align
 from hippocampe.consolidation.decide import Decision, Verdict, decide
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import (
+    LEAVES,
     LIMIT,
     MERGING,
     OUTCOMES,
@@ -72,7 +73,7 @@ DEVELOPMENT: Final = ("fr", "en", "cross")
 CHOICES: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.93, 0.04), 2))
 REGULARISATION: Final = 0.003
 TREES: Final = {
-    "max_iter": 120, "learning_rate": 0.07, "max_leaf_nodes": 8, "min_samples_leaf": 15,
+    "max_iter": 120, "learning_rate": 0.07, "max_leaf_nodes": LEAVES, "min_samples_leaf": 15,
     "l2_regularization": 5, "max_features": 0.3, "max_bins": 96, "early_stopping": False,
     "random_state": 0,
 }  # fmt: skip
@@ -270,35 +271,43 @@ def _telling(found: Sequence[Pair], values: NDArray[np.float32]) -> NDArray[np.i
 
 
 def _trees(boosted: HistGradientBoostingClassifier) -> Trees:
-    """The nodes of all trees in one table."""
-    nodes: list[tuple[int, float, int, int, float]] = []
-    roots: list[tuple[int, int]] = []
-    for step in boosted._predictors:
-        for outcome, tree in enumerate(step):
-            first = len(nodes)
-            roots.append((first, outcome))
-            for at, node in enumerate(tree.nodes):
-                leaf = bool(node["is_leaf"])
-                children = (at, at) if leaf else (int(node["left"]), int(node["right"]))
-                nodes.append(
-                    (
-                        0 if leaf else int(node["feature_idx"]),
-                        float("inf") if leaf else float(node["num_threshold"]),
-                        first + children[0],
-                        first + children[1],
-                        float(node["value"]) if leaf else 0.0,
-                    )
-                )
-    feature, threshold, left, right, value = zip(*nodes, strict=True)
+    """The inner nodes and the leaves of all trees."""
+    nodes: list[tuple[int, float, int]] = []
+    first: list[int] = []
+    leaves: list[list[float]] = []
+    for tree in (tree for step in boosted._predictors for tree in step):
+        first.append(len(nodes))
+        leaves.append([])
+        _walk(tree.nodes, 0, nodes, leaves[-1])
+        if len(nodes) == first[-1]:
+            # One leaf: a node that always sends to it.
+            nodes.append((0, float("inf"), 1))
+    feature, threshold, right = zip(*nodes, strict=True)
     return Trees(
-        feature=np.array(feature, np.int16),
+        feature=np.array(feature, np.int64),
         threshold=np.array(threshold, np.float32),
-        children=np.array([right, left], np.int32),
-        value=np.array(value, np.float32),
-        roots=np.array([first for first, _ in roots], np.int32),
-        outcomes=np.array([outcome for _, outcome in roots], np.int8),
+        right=np.array(right, np.uint8),
+        first=np.array(first, np.int64),
+        leaves=np.array([each + [0.0] * (LEAVES - len(each)) for each in leaves], np.float32),
         base=np.ravel(boosted._baseline_prediction).astype(np.float32),
     )
+
+
+def _walk(
+    tree: NDArray[Any], at: int, nodes: list[tuple[int, float, int]], leaves: list[float]
+) -> int:
+    """Add what is below a node; return its leaves, one bit each."""
+    node = tree[at]
+    if node["is_leaf"]:
+        leaves.append(float(node["value"]))
+        return 1 << len(leaves) - 1
+    place = len(nodes)
+    nodes.append((0, 0.0, 0))
+    left = _walk(tree, int(node["left"]), nodes, leaves)
+    right = _walk(tree, int(node["right"]), nodes, leaves)
+    remaining = (1 << LEAVES) - 1 & ~left
+    nodes[place] = int(node["feature_idx"]), float(node["num_threshold"]), remaining
+    return left | right
 
 
 def folds_of(found: Sequence[Pair]) -> NDArray[np.int64]:

@@ -1,11 +1,13 @@
 """What becomes of an older statement when a new one arrives, on files of labelled records.
 
-    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--out results.json] [--show 10]
+    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--read] [--out results.json] [--show 10]
 
 Each line of a file is ``{"before": [...], "after", "label", "supersedes", "style", "topic"}``; the labels
 are those of ``benchmarks/data/updates/README.md``. Each record has a space of its own: its older statements
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
 in one space with the older statements of all records, where it must not merge with one of another record.
+With ``--read``, every new statement is also remembered in the space of its record, and the local reader settles
+what is listed for review, as it does in the background when the extra `reader` is installed.
 ``--pairs`` is a file of ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
 - ``missed``: an update, a repetition or a detail that does not take the place of the older statement
@@ -26,6 +28,7 @@ from typing import Any, Final
 
 import common
 from hippocampe import Config, Hippocampe
+from hippocampe.distillation.local_settlement import settle_reviews
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.judgement import judge
 from hippocampe.ingest.memory_writes import insert_memory
@@ -95,6 +98,7 @@ class Memory:
     """A memory that holds the older statements of records and judges new ones."""
 
     def __init__(self, hippo: Hippocampe) -> None:
+        self.hippo = hippo
         self.context = hippo._context
         self.ids: dict[str, tuple[str, int]] = {}
 
@@ -140,6 +144,31 @@ def alone(memory: Memory, found: Sequence[Record]) -> list[Outcome]:
         Outcome(*(frozenset(memory.ids[id][1] for id in ids) for ids in made[:3]), made[3])
         for made in memory.judge(new)
     ]
+
+
+def after_reading(memory: Memory, found: Sequence[Record]) -> list[Outcome]:
+    """The outcome of each record once the local reader has settled what is listed for review."""
+    outcomes: list[Outcome] = []
+    for number, record in enumerate(found):
+        scope = Scope(space=f"read{number}")
+        memory.store((scope.space, text, at) for at, text in enumerate(record.before))
+        made = memory.hippo.remember(record.after, scope=scope)
+        settle_reviews(memory.context, space=scope.space)
+        known = [id for id, (space, _) in memory.ids.items() if space == scope.space]
+        repeated = {memory.ids[made.memory.id][1]} if made.memory.id in known else set[int]()
+        gone = {memory.ids[id][1] for id in known if not memory.hippo.get(id, scope=scope).current}
+        listed = {
+            memory.ids[each.id][1]
+            for review in memory.hippo.reviews(scope=scope)
+            for each in (review.memory, review.other)
+            if each.id in known
+        }
+        outcomes.append(
+            Outcome(frozenset(gone), frozenset(repeated), frozenset(listed), made.reason)
+        )
+        for id in known:
+            del memory.ids[id]
+    return outcomes
 
 
 def together(memory: Memory, found: Sequence[Record], show: int) -> dict[str, Any]:
@@ -225,6 +254,9 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--pairs", type=Path, help="pairs of sentences with or without one meaning")
     parser.add_argument("--store", action="store_true", help="also judge in a store of all records")
+    parser.add_argument(
+        "--read", action="store_true", help="also let the local reader settle what is listed"
+    )
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print")
     options = parser.parse_args()
     found = [record for path in options.files for record in records(path)]
@@ -240,9 +272,14 @@ def main() -> None:
         if options.store:
             natural = [record for record in found if record.topic and "minimal" not in record.file]
             results["store"] = together(memory, natural, options.show)
+        if options.read:
+            read = after_reading(memory, found)
+            results["read"] = groups(found, read)
     common.save(options.out, "updates", results)
     for title, measured in results["groups"].items():
         printed(title, measured)
+    for title, measured in results.get("read", {}).items():
+        printed(f"with the local reader: {title}", measured)
     print(results.get("store", ""))
     for record, outcome in zip(found, outcomes, strict=True):
         wrong = outcome.merged - {record.target} if record.label in MERGING else outcome.merged
