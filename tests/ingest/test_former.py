@@ -71,6 +71,19 @@ def test_what_is_named_by_id_is_replaced_whole(hippo: Hippocampe) -> None:
     assert recalled(hippo, WITH_WHOM) == [NEW]
 
 
+@pytest.mark.parametrize(("keep", "former"), [("newer", True), ("older", False)])
+def test_a_person_settles_a_listed_pair(
+    hippo: Hippocampe, clock: FakeClock, keep: str, former: bool
+) -> None:
+    older = hippo.remember("La réunion du comité est à 10h avec Marc", scope=PAUL).memory
+    clock.advance(days=1)
+    newer = hippo.remember("La réunion du comité est à 11h", scope=PAUL).memory
+    assert len(hippo.reviews(scope=PAUL)) == 1
+    kept, lost = (newer, older) if keep == "newer" else (older, newer)
+    hippo.settle(newer.id, older.id, scope=PAUL, keep=kept.id)
+    assert hippo.get(lost.id, scope=PAUL).former == former
+
+
 def test_it_is_hidden_with_its_successor(moved: Hippocampe) -> None:
     (found,) = [each for each in moved.recent(scope=PAUL) if each.content == NEW]
     moved.delete(found.id, scope=PAUL, reason="faux")

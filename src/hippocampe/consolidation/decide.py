@@ -14,7 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hippocampe.consolidation.difference import difference, proper_names, shared_words
+from hippocampe.consolidation.difference import SWAPPED, difference, proper_names, shared_words
 from hippocampe.consolidation.elaboration import additions, is_detail, is_moved
 from hippocampe.consolidation.negation import ends, is_negation
 from hippocampe.consolidation.relations import Relation, relation_of, relations
@@ -199,7 +199,7 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
             and _mentions(new, then)
         )
         if crossed:
-            reason = f"roles swapped: {now.value} / {then.value}"
+            reason = f"{SWAPPED}: {now.value} / {then.value}"
             return Decision(Verdict.RELATED, "relation", reason, now.name)
         change = value_change(now, then)
         if change == "known" and _other_trade(new, old):

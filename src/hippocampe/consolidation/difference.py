@@ -16,6 +16,8 @@ _UNNAMED: Final = words_of("unnamed")
 _ARTICLES: Final = words_of("articles")
 _NUMBER_WORDS: Final = words_of("numerals")
 
+SWAPPED: Final = "roles swapped"
+
 
 def difference(new: Statement, old: Statement) -> str | None:
     """Return what distinguishes two statements with shared words, as text to show; None if unknown."""
@@ -31,7 +33,7 @@ def difference(new: Statement, old: Statement) -> str | None:
         if left and right:
             return f"different {kind}: {' '.join(right)} / {' '.join(left)}"
     if not only_new and not only_old and len(new.words) == len(old.words):
-        return "roles swapped"
+        return SWAPPED
     return None
 
 

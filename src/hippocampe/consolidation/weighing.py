@@ -13,6 +13,7 @@ from typing import Final
 
 from hippocampe.consolidation.alignment import Alignment, Floats, align
 from hippocampe.consolidation.decide import Decision, Verdict
+from hippocampe.consolidation.difference import SWAPPED
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Model
 from hippocampe.reading.statement import Reading
@@ -150,8 +151,8 @@ def _threshold(outcome: str, told: Mapping[str, float], thresholds: Mapping[str,
 
 def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str | None:
     """Why two statements must not be merged, or None."""
-    if rule.reason.startswith("roles swapped"):
-        return "roles swapped"
+    if rule.reason.startswith(SWAPPED):
+        return SWAPPED
     if rule.change == "perhaps":
         return rule.reason
     if told["asked"] and not aligned.old.question:

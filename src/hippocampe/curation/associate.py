@@ -8,6 +8,7 @@ from hippocampe.curation.revise import MAX_REASON_CHARACTERS
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.ingest.judgement import stays_former
 from hippocampe.ingest.memory_writes import supersede, update_memory
 from hippocampe.store import associations, memories
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
@@ -87,7 +88,8 @@ def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str 
         id: One memory of the pair.
         other_id: The other one.
         scope: The space.
-        keep: The memory that supersedes the other one and takes over its key; None keeps both.
+        keep: The memory that supersedes the other one and takes over its key; None keeps both. An older
+            one still answers for what the newer one does not say.
 
     Raises:
         NotFound: The space lacks one of the memories, or `keep` is given and one is not current.
@@ -107,7 +109,8 @@ def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str 
             kept, lost = found[keep], found[other_id if keep == id else id]
             if not (kept.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
-            replace_by(change, kept, lost, associations.BY_HAND, context.now())
+            former = stays_former(context, lost, kept)
+            replace_by(change, kept, lost, associations.BY_HAND, context.now(), former=former)
 
 
 def replace_by(

@@ -14,7 +14,7 @@ from hippocampe.consolidation.decide import Verdict, compare
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.joining import with_opinion
 from hippocampe.consolidation.learnt import Floats, model_for
-from hippocampe.consolidation.weighing import conclude, left_unsaid
+from hippocampe.consolidation.weighing import conclude
 from hippocampe.distillation.review_pairs import (
     Decided,
     Pair,
@@ -27,7 +27,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable
 from hippocampe.index.documents import memory_embedding_text, memory_text
-from hippocampe.ingest.judgement import side_of
+from hippocampe.ingest.judgement import side_of, stays_former
 from hippocampe.language.sentence import CanonicalNames, parse
 from hippocampe.reader.base import installed
 from hippocampe.reader.judge import Reader, load_reader
@@ -148,7 +148,7 @@ class _Settler:
             case Verdict.UNSURE:
                 return decision.reason
             case Verdict.UPDATED:
-                former = bool(left_unsaid(old, new))
+                former = stays_former(self.context, pair.older, pair.newer)
                 return Decided(pair, reason, kept=pair.newer, former=former)
             case Verdict.REINFORCED:
                 return Decided(pair, reason, kept=lasting(pair))

@@ -22,6 +22,7 @@ from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import make_draft
+from hippocampe.ingest.judgement import stays_former
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.injection.incoming import cut
 from hippocampe.injection.sanitize import quote, quote_label
@@ -168,7 +169,10 @@ def _decide(
             return Decided(pair, reason, kept=lasting(pair))
         case "replace":
             kept = _kept(number, pair, verdict.keep)
-            return None if kept is None else Decided(pair, reason, kept=kept)
+            if kept is None:
+                return None
+            former = kept is pair.newer and stays_former(context, pair.older, kept)
+            return Decided(pair, reason, kept=kept, former=former)
         case "merge":
             return _merge(context, pair, verdict.content or "", reason)
         case _:

@@ -88,10 +88,21 @@ class Weigher:
         return decided
 
 
-def side_of(context: Context, content: str, prepared: Prepared) -> Side:
+def side_of(context: Context, content: str, prepared: Prepared | None = None) -> Side:
     """A statement to weigh; words that are not stored yet are found in `prepared`."""
-    reading = read(content)
-    return Side(reading, context.vocabulary.placed(reading.words, prepared.new))
+    reading, new = read(content), prepared.new if prepared else None
+    return Side(reading, context.vocabulary.placed(reading.words, new))
+
+
+def stays_former(context: Context, lost: Memory, kept: Memory) -> bool:
+    """Whether a stored memory that another one supersedes still answers.
+
+    It does if it is the older one, and says something that the other one does not.
+    """
+    older = (lost.created_at, lost.id) < (kept.created_at, kept.id)
+    return older and bool(
+        left_unsaid(side_of(context, lost.content), side_of(context, kept.content))
+    )
 
 
 @dataclass(frozen=True, slots=True)
