@@ -325,12 +325,17 @@ def unseen(
     values: NDArray[np.float32],
     names: Sequence[str],
     weights: Mapping[str, float] = WEIGHTS,
+    share: float = 1.0,
 ) -> NDArray[np.float32]:
-    """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes)."""
+    """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes).
+
+    With a share, only as many of the other pairs are learnt from, those of a new statement together.
+    """
     fold = folds_of(found)
+    drawn = np.array([random.Random(pair.new).random() < share for pair in found])
     shares = np.zeros((len(found), len(OUTCOMES)), np.float32)
     for left in range(FOLDS):
-        taught = np.flatnonzero(fold != left)
+        taught = np.flatnonzero((fold != left) & drawn)
         model = learn([found[at] for at in taught], values[taught], names, weights)
         asked = np.flatnonzero(fold == left)
         told = [dict(zip(names, values[at].tolist(), strict=True)) for at in asked]
@@ -480,6 +485,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        help="learn from this share of the statements, only to print the figures",
+    )
     options = parser.parse_args()
     known = [record for path in options.files for record in records(path)]
     known += pairs(options.pairs)[::2]
@@ -490,6 +501,12 @@ def main() -> None:
     values = matrix([pair.told for pair in found], names)
     kept = _telling(found, values)
     names, values = [names[at] for at in kept], values[:, kept]
+    if options.share < 1:
+        some = unseen(found, values, names, share=options.share)
+        limits = thresholds_of(known, found, some)
+        for title, each in report(known, outcomes(known, found, some, limits)).items():
+            printed(f"learnt from a share of {options.share:g}: {title}", each)
+        return
     shares = unseen(found, values, names)
     thresholds = thresholds_of(known, found, shares)
     measured = report(known, outcomes(known, found, shares, thresholds))

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import numpy as np
@@ -186,17 +187,19 @@ class Unseen:
 
 
 def unseen(
-    collections: dict[str, list[Case]], folds: int, frozen: Frozen
+    collections: dict[str, list[Case]], folds: int, frozen: Frozen, share: float = 1.0
 ) -> dict[str, list[Unseen]]:
-    """The questions of each collection, scored by weights learnt on the other folds."""
+    """The questions of each collection, scored by weights learnt on this share of the other folds."""
     groups = sorted({case.group for questions in collections.values() for case in questions})
     order = np.random.default_rng(7).permutation(len(groups))
     fold = {group: int(place) % folds for group, place in zip(groups, order, strict=True)}
     found: dict[str, list[Unseen]] = {name: [] for name in collections}
     for left in range(folds):
-        model = learn(
-            [[c for c in q if fold[c.group] != left] for q in collections.values()], frozen
-        )
+        taught = [
+            [c for c in q if fold[c.group] != left and Random(c.text).random() < share]
+            for q in collections.values()
+        ]
+        model = learn(taught, frozen)
         for name, questions in collections.items():
             mine = [case for case in questions if fold[case.group] == left]
             found[name] += [Unseen(left, case, own_log_odds(model, case.measured)) for case in mine]
@@ -496,6 +499,12 @@ def main() -> None:
         default=0.42,
         help="with --frozen: share of the unanswerable questions of people that may bring something",
     )
+    parser.add_argument(
+        "--share",
+        type=float,
+        default=1.0,
+        help="learn from this share of the questions, only to print the figures",
+    )
     parser.add_argument("--folds", type=int, default=2)
     parser.add_argument(
         "--licence", action="append", default=[], help="NAME=LICENCE of a collection"
@@ -505,7 +514,7 @@ def main() -> None:
     learnable = {n: [c for c in q if not c.held_out] for n, q in everything.items()}
     collections = {n: q for n, q in learnable.items() if q}
     frozen = freeze([c.measured for q in collections.values() for c in q], wanted.frozen)
-    seen = unseen(collections, wanted.folds, frozen)
+    seen = unseen(collections, wanted.folds, frozen, wanted.share)
     more = 0.0
     if wanted.frozen:
         more = as_quiet(seen, frozen, wanted.something)
@@ -516,6 +525,8 @@ def main() -> None:
     kept_rivals = frozen.model if wanted.frozen else None
     measured = cross_validated(seen, kept_rivals)
     print(json.dumps(measured, indent=1), flush=True)
+    if wanted.share < 1:
+        return
     model = learn(list(collections.values()), frozen)
     if wanted.frozen:
         model = raised(model, more)

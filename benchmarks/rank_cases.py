@@ -43,6 +43,7 @@ from hippocampe.retrieval.candidates import (
     MOST_OF_ASKER,
     MOST_SCORED,
     NEIGHBOURS_OF_BEST,
+    REACH,
 )
 from hippocampe.retrieval.candidates import WEIGHTS as WEIGHTS_OF_RANKINGS
 from hippocampe.retrieval.late_interaction import Texts
@@ -340,7 +341,12 @@ class Pool:
             rankings["own"] = [str(row) for row in own]
         weights = {"own": WEIGHTS_OF_RANKINGS["own"]}
         best = [int(row) for row in fusion.fuse(rankings, weights)[:NEIGHBOURS_OF_BEST]]
-        near = [self.beside(row, step) for row in best for step in (-1, 1)]
+        near = [
+            self.beside(row, step * away)
+            for row in best
+            for step in (-1, 1)
+            for away in range(1, REACH + 1)
+        ]
         rankings["beside"] = [str(row) for row in dict.fromkeys(near) if row >= 0]
         return [int(row) for row in fusion.fuse(rankings, weights)[:most]]
 

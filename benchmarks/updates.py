@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -130,6 +131,16 @@ class Memory:
                     [old.id for old in made.related if old.review],
                     made.reason,
                 )
+
+
+@contextmanager
+def opened(*, background: bool) -> Generator[Memory]:
+    """An empty memory."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Hippocampe.open(Config(Path(folder), background=background)) as hippo,
+    ):
+        yield Memory(hippo)
 
 
 def alone(memory: Memory, found: Sequence[Record]) -> list[Outcome]:
@@ -262,19 +273,16 @@ def main() -> None:
     found = [record for path in options.files for record in records(path)]
     if options.pairs:
         found += pairs(options.pairs)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Hippocampe.open(Config(Path(folder), background=False)) as hippo,
-    ):
-        memory = Memory(hippo)
+    with opened(background=False) as memory:
         outcomes = alone(memory, found)
         results: dict[str, Any] = {"groups": groups(found, outcomes)}
         if options.store:
             natural = [record for record in found if record.topic and "minimal" not in record.file]
             results["store"] = together(memory, natural, options.show)
-        if options.read:
-            read = after_reading(memory, found)
-            results["read"] = groups(found, read)
+    if options.read:
+        # With background work: what the reader will read is not merged at once.
+        with opened(background=True) as memory:
+            results["read"] = groups(found, after_reading(memory, found))
     common.save(options.out, "updates", results)
     for title, measured in results["groups"].items():
         printed(title, measured)

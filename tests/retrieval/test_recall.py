@@ -263,6 +263,34 @@ def test_what_happened_then_is_among_the_candidates(
     assert ("then",) in {item.external_ids for item in found}
 
 
+def test_what_is_said_two_turns_later_is_among_the_candidates(
+    hippo: Hippocampe, scope: Scope, clock: FakeClock, tmp_path: Path
+) -> None:
+    """None of its words or meaning would bring it there: 150 others are nearer."""
+    talk = [
+        {"author": "dev", "content": f"on a mangé le plat numéro {number}", "channel": f"c{number}"}
+        for number in range(150)
+    ]
+    talk += [
+        {"author": "nina", "content": "ah bon", "channel": "c7"},
+        {
+            "author": "dev",
+            "content": "Zoé repeint le garage",
+            "channel": "c7",
+            "external_id": "late",
+        },
+    ]
+    start = clock.now - timedelta(days=2)
+    for number, line in enumerate(talk):
+        line["at"] = (start + timedelta(seconds=number)).isoformat()
+    (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, talk)))
+    hippo.import_from(tmp_path / "talk.jsonl", scope=scope)
+    found = hippo.recall(
+        "a-t-on mangé le plat numéro 7 ?", scope=scope, limit=120, collections=["turn"]
+    )
+    assert ("late",) in {item.external_ids for item in found}
+
+
 def test_a_time_in_the_query_leaves_nothing_out(told: Hippocampe, scope: Scope) -> None:
     found = told.recall("Camille et ses abeilles, hier", scope=scope)
     assert "Owen sailed to the Azores" in texts(found)

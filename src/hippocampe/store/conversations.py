@@ -327,21 +327,43 @@ def beside(
     connection: Connection,
     ids: Sequence[str],
     *,
+    reach: int = 1,
     author: str | None = None,
     channel: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[str]:
-    """The direct neighbours of turns that pass the filters and are not forgotten, in order."""
-    rows = {row[0]: row[1:] for row in read_by_ids(connection, _BESIDE, ids)}
-    ends = (end for id in ids if id in rows for end in rows[id])
-    wanted = list(dict.fromkeys(end for end in ends if end is not None))
-    if not wanted:
-        return []
+    """The neighbours of turns that pass the filters and are not forgotten, those of each turn in a row.
+
+    Args:
+        connection: A transaction.
+        ids: The turns.
+        reach: How many turns away a neighbour may be.
+        author: Only turns of this author.
+        channel: Only turns of this channel.
+        since: Only turns from then on.
+        until: Only turns before then.
+    """
+    before: dict[str, str | None] = {}
+    after: dict[str, str | None] = {}
+    asked = list(ids)
+    for _ in range(reach):
+        for id, previous, following in read_by_ids(connection, _BESIDE, asked):
+            before[id], after[id] = previous, following
+        ends = {end for id in asked for end in (before.get(id), after.get(id))}
+        asked = [end for end in ends if end is not None and end not in before]
+    wanted: dict[str, None] = {}
+    for id in ids:
+        for side in (before, after):
+            end: str | None = id
+            for _ in range(reach):
+                end = side.get(end) if end is not None else None
+                if end is not None:
+                    wanted[end] = None
     first, last = since and microseconds(since), until and microseconds(until)
     shown = {
         id
-        for id, at, by, there in read_by_ids(connection, _SPOKEN, wanted)
+        for id, at, by, there in read_by_ids(connection, _SPOKEN, list(wanted))
         if (first is None or at >= first)
         and (last is None or at < last)
         and author in (None, by)
