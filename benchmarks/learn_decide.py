@@ -66,16 +66,15 @@ SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
 NEITHER: Final = 0.12
 """The share of corrections that may be neither merged nor listed for review."""
 REVIEWS: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.015, -0.01), 2))
-MARGINS: Final = (0.0, 0.05, 0.1, 0.15, 0.2)
+MARGINS: Final = (0.0, 0.1, 0.2)
 """How much surer it must be of two long statements."""
 MERGING_OUTCOMES: Final = OUTCOMES[:MERGING]
 DEVELOPMENT: Final = ("fr", "en", "cross")
-CHOICES: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.93, 0.04), 2))
+CHOICES: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.95, 0.02), 2))
 REGULARISATION: Final = 0.003
 TREES: Final = {
     "max_iter": 120, "learning_rate": 0.07, "max_leaf_nodes": LEAVES, "min_samples_leaf": 15,
     "l2_regularization": 5, "max_features": 0.3, "max_bins": 96, "early_stopping": False,
-    "random_state": 0,
 }  # fmt: skip
 KEPT: Final = 140
 """How much of the evidence is used: with more of it nothing gets better, with 100 kinds it gets worse."""
@@ -239,16 +238,21 @@ def learn(
     values: NDArray[np.float32],
     names: Sequence[str],
     weights: Mapping[str, float] = WEIGHTS,
+    runs: int = 1,
 ) -> Model:
-    """Fit both models on pairs, whose evidence is `values`, shape (pairs, names)."""
+    """Fit both models on pairs, whose evidence is `values`, shape (pairs, names).
+
+    The trees are the mean of several runs, which draw other evidence for each split.
+    """
     truth = np.array([OUTCOMES.index(pair.truth) for pair in found])
     weight = np.array([weights[pair.source] for pair in found])
     mean, deviation = values.mean(axis=0), values.std(axis=0) + 1e-3
     scaled = np.clip((values - mean) / deviation, -LIMIT, LIMIT)
     linear = LogisticRegression(C=REGULARISATION, max_iter=300)
     linear.fit(scaled, truth, sample_weight=weight)
-    boosted = HistGradientBoostingClassifier(**TREES)
-    boosted.fit(values, truth, sample_weight=weight)
+    boosted = [HistGradientBoostingClassifier(**TREES, random_state=run) for run in range(runs)]
+    for each in boosted:
+        each.fit(values, truth, sample_weight=weight)
     return Model(
         names=tuple(names),
         mean=mean.astype(np.float32),
@@ -270,12 +274,12 @@ def _telling(found: Sequence[Pair], values: NDArray[np.float32]) -> NDArray[np.i
     return np.sort(np.argsort(ranks, kind="stable")[:KEPT])
 
 
-def _trees(boosted: HistGradientBoostingClassifier) -> Trees:
-    """The inner nodes and the leaves of all trees."""
+def _trees(boosted: Sequence[HistGradientBoostingClassifier]) -> Trees:
+    """The inner nodes and the leaves of all trees; their mean over the runs."""
     nodes: list[tuple[int, float, int]] = []
     first: list[int] = []
     leaves: list[list[float]] = []
-    for tree in (tree for step in boosted._predictors for tree in step):
+    for tree in (tree for run in boosted for step in run._predictors for tree in step):
         first.append(len(nodes))
         leaves.append([])
         _walk(tree.nodes, 0, nodes, leaves[-1])
@@ -288,8 +292,9 @@ def _trees(boosted: HistGradientBoostingClassifier) -> Trees:
         threshold=np.array(threshold, np.float32),
         right=np.array(right, np.uint8),
         first=np.array(first, np.int64),
-        leaves=np.array([each + [0.0] * (LEAVES - len(each)) for each in leaves], np.float32),
-        base=np.ravel(boosted._baseline_prediction).astype(np.float32),
+        leaves=np.array([each + [0.0] * (LEAVES - len(each)) for each in leaves], np.float32)
+        / len(boosted),
+        base=np.ravel(boosted[0]._baseline_prediction).astype(np.float32),
     )
 
 
@@ -326,6 +331,7 @@ def unseen(
     names: Sequence[str],
     weights: Mapping[str, float] = WEIGHTS,
     share: float = 1.0,
+    runs: int = 1,
 ) -> NDArray[np.float32]:
     """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes).
 
@@ -336,7 +342,7 @@ def unseen(
     shares = np.zeros((len(found), len(OUTCOMES)), np.float32)
     for left in range(FOLDS):
         taught = np.flatnonzero((fold != left) & drawn)
-        model = learn([found[at] for at in taught], values[taught], names, weights)
+        model = learn([found[at] for at in taught], values[taught], names, weights, runs)
         asked = np.flatnonzero(fold == left)
         told = [dict(zip(names, values[at].tolist(), strict=True)) for at in asked]
         shares[asked] = model.probabilities(told)
@@ -379,10 +385,7 @@ def outcomes(
 
 
 def thresholds_of(
-    records_: Sequence[Record],
-    found: Sequence[Pair],
-    shares: NDArray[np.float32],
-    separate: float = SEPARATE,
+    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32]
 ) -> dict[str, float]:
     """The thresholds that miss least within the budgets.
 
@@ -390,7 +393,6 @@ def thresholds_of(
         records_: The records.
         found: Their pairs.
         shares: The probability of each outcome, shape (pairs, outcomes).
-        separate: The budget of natural pairs to keep.
     """
     left = [
         at
@@ -405,7 +407,7 @@ def thresholds_of(
     merging = np.array([found[at].truth in MERGING_OUTCOMES for at in left])
     wanted = np.array([found[at].truth for at in left])
     natural = np.array([found[at].source == "natural" for at in left])
-    budgets = _budgets(records_, found, left, separate)
+    budgets = _budgets(records_, found, left)
     best, chosen = float("inf"), None
     for update, same, detail, margin in product(CHOICES, CHOICES, CHOICES, MARGINS):
         limits = np.array([update, same, detail])[kinds] + margin * long
@@ -441,13 +443,13 @@ def _review(
 
 
 def _budgets(
-    records_: Sequence[Record], found: Sequence[Pair], left: Sequence[int], separate: float
+    records_: Sequence[Record], found: Sequence[Pair], left: Sequence[int]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], float]]:
     """Per source: rows among `left` to keep, the record of each, and how many may be merged."""
     made: list[tuple[NDArray[np.int64], NDArray[np.int64], float]] = []
     kept = {number for number, record in enumerate(records_) if record.label == "separate"}
     development = {number for number in kept if records_[number].file in DEVELOPMENT}
-    for source, share in (("natural", separate), ("minimal", MINIMAL), ("sentences", SENTENCES)):
+    for source, share in (("natural", SEPARATE), ("minimal", MINIMAL), ("sentences", SENTENCES)):
         of_source = {pair.record for pair in found if pair.source == source} & kept
         for records_of in (of_source, of_source & development):
             rows = [row for row, at in enumerate(left) if found[at].record in records_of]

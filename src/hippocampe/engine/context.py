@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
+from sqlalchemy import Connection
+
 from hippocampe.config import Config
 from hippocampe.engine.caches import AccessCounts, AliasCache, Aliases, Revision, SettingsCache
 from hippocampe.engine.index_state import GraphBuilder, IndexPosition
@@ -129,15 +131,21 @@ class Context:
             for number, words in enumerate(word_lists)
         ]
 
-    def aliases(self, space: str) -> Aliases:
+    def aliases(self, space: str, connection: Connection | None = None) -> Aliases:
         """The other names of each name of a space, as `statements.aliases` gives them.
 
         Read again only once this process, which owns the database, has changed memories.
+
+        Args:
+            space: The space.
+            connection: A transaction that has written no memory, to read them in.
         """
 
         def load() -> Aliases:
-            with self.store.read() as connection:
+            if connection is not None:
                 return statements.aliases(connection, space)
+            with self.store.read() as own:
+                return statements.aliases(own, space)
 
         return self.alias_cache.get(space, load)
 

@@ -209,7 +209,9 @@ def _judge_by_rule(
     # Only the transaction's connection sees what the transaction wrote.
     written = bool(change.kinds())
     aliases = (
-        statements.aliases(connection, memory.space) if written else context.aliases(memory.space)
+        statements.aliases(connection, memory.space)
+        if written
+        else context.aliases(memory.space, connection)
     )
     nominated = nominate(context, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
