@@ -36,7 +36,7 @@ SETTLED = [
         "Bertille garde ses petits-enfants le mercredi.",
         "Bertille ne garde plus ses petits-enfants, la nounou s'en occupe.",
     ),
-    ("Maëlys sort avec Timothée.", "Maëlys et Timothée ont rompu pendant les vacances."),
+    ("Idris is waiting for his visa.", "Idris has his visa at last."),
     ("Le vélo d'Ambroise est chez le réparateur.", "Ambroise a récupéré son vélo ce matin."),
 ]
 OPEN_PAIRS = [DOUBT, BIKE]

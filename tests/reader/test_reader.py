@@ -118,22 +118,22 @@ JUDGED = [
     (
         "Le serveur de test tourne sur Debian 11.",
         "Serveur de test réinstallé en Debian 13.",
-        [0.2509, 0.0062, 0.0115, 0.0232, 0.7082],
+        [0.7578, 0.0031, 0.0056, 0.0335, 0.2001],
     ),
     (
         "The choir rehearses at the parish hall",
         "The choir now rehearses at the conservatory",
-        [0.6542, 0.0027, 0.0073, 0.0284, 0.3073],
+        [0.8254, 0.0058, 0.0056, 0.0404, 0.1228],
     ),
     (
         "Octave est gaucher.",
         "Octave écrit de la main gauche.",
-        [0.5645, 0.2201, 0.0232, 0.152, 0.0403],
+        [0.325, 0.0525, 0.0236, 0.2004, 0.3985],
     ),
     (
         "Eudes habite à Toulon",
         "Il paraît qu'Eudes a quitté Toulon",
-        [0.0695, 0.3081, 0.0065, 0.1963, 0.4196],
+        [0.009, 0.0523, 0.0081, 0.2522, 0.6784],
     ),
 ]
 """Pairs with the probabilities that the program that learnt the weights gives them, in float32."""
