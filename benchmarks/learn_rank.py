@@ -512,7 +512,7 @@ def main() -> None:
     wanted = parser.parse_args()
     everything = collected(wanted)
     learnable = {n: [c for c in q if not c.held_out] for n, q in everything.items()}
-    collections = {n: q for n, q in learnable.items() if q}
+    collections = {n: q for n, q in learnable.items() if any(c.variant == "full" for c in q)}
     frozen = freeze([c.measured for q in collections.values() for c in q], wanted.frozen)
     seen = unseen(collections, wanted.folds, frozen, wanted.share)
     more = 0.0

@@ -146,6 +146,15 @@ def test_a_statement_without_words_stops_nothing(hippo: Hippocampe, bare: str) -
     assert weigh([Weighed(market, 0.8, rule)], side(bare), load_model()) == [rule]
 
 
+@pytest.mark.parametrize("other", ["Camille a 34 ans", "Camille joue du violoncelle"])
+def test_two_names_for_one_person_ask_nothing_about_her(hippo: Hippocampe, other: str) -> None:
+    rule = decide(other, "cam = Camille")
+    assert weigh([Weighed(side("cam = Camille"), 0.8, rule)], side(other), load_model()) == [rule]
+    for each in ("cam = Camille", other, "Camille se fait appeler cam"):
+        hippo.remember(each, scope=SCOPE)
+    assert hippo.reviews(scope=SCOPE) == []
+
+
 def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) -> None:
     for old in ("Le vol d'Ines part à 8 h de Brest", "Le vol d'Ines part à 9 h de Brest en mai"):
         hippo.remember(old, scope=SCOPE)

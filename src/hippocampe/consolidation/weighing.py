@@ -16,6 +16,7 @@ from hippocampe.consolidation.decide import Decision, Verdict
 from hippocampe.consolidation.difference import SWAPPED
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Model
+from hippocampe.language.equated import equated_names
 from hippocampe.reading.statement import Reading
 
 NOMINATED: Final = 0.35
@@ -32,8 +33,9 @@ class Side:
 
     @property
     def speaks(self) -> bool:
-        """Whether it has words."""
-        return any(word[0].isalnum() for word in self.reading.words)
+        """Whether there is something to weigh: it has words, and does more than equate two names."""
+        words = any(word[0].isalnum() for word in self.reading.words)
+        return words and equated_names(self.reading.text) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Weighed:
 def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
     """Decide what a new statement is to old ones that no sure rule tells apart.
 
-    A statement without words ("👍") cannot be aligned: what the rules say stands.
+    A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille")
+    tells nothing of either: what the rules say stands.
 
     Args:
         olds: The old statements.

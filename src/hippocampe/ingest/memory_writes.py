@@ -1,6 +1,5 @@
 """Write memories in a transaction: the row, what is derived from the statement, and the index."""
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -10,16 +9,10 @@ from hippocampe.engine.vocabulary import Prepared
 from hippocampe.index.documents import fold_subjects, memory_point
 from hippocampe.ingest.judgement import Judgement
 from hippocampe.language.equality import equality_digest
-from hippocampe.language.lexicon import load_all
+from hippocampe.language.equated import equated_names
 from hippocampe.language.text import fold
 from hippocampe.store import associations, embeddings, memories, statements
 from hippocampe.types import Association, Memory
-
-_NAME = r"[\w.@-]+(?: [\w.-]+){0,2}?"
-_ALIAS = re.compile(
-    rf"^\s*(?P<name>{_NAME})\s*(?:=|{'|'.join(load_all('words')['alias'])})\s*(?P<other>{_NAME})\s*[.!]?\s*$",
-    re.IGNORECASE,
-)
 
 
 def insert_memory(
@@ -102,13 +95,5 @@ def parse_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:
         memory.space,
         fold_subjects((*memory.subjects, *names)),
         (claim.name, fold(claim.subject)) if claim else None,
-        _alias(memory),
+        equated_names(memory.content) if memory.collection == "memory" else None,
     )
-
-
-def _alias(memory: Memory) -> tuple[str, str] | None:
-    found = _ALIAS.match(memory.content) if memory.collection == "memory" else None
-    if found is None:
-        return None
-    name, other = fold(found["name"]).strip(), fold(found["other"]).strip()
-    return (name, other) if name != other else None
