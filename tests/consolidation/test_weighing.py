@@ -155,6 +155,24 @@ def test_two_names_for_one_person_ask_nothing_about_her(hippo: Hippocampe, other
     assert hippo.reviews(scope=SCOPE) == []
 
 
+def test_a_new_statement_asks_about_one_old_one_at_most(hippo: Hippocampe) -> None:
+    """Many are alike, because they are about the same people; the model weighs the nearest only."""
+    for each in (
+        "Camille prête son hachoir à manivelle à Owen",
+        "Owen garde Pistache pendant les vacances de Camille",
+        "Camille et Owen dînent au Phare Noir avec Margaret",
+        "Owen a rendu le hachoir de Camille",
+        "Margaret a oublié son écharpe verte chez Camille",
+        "Camille garde les clés de la cave d'Owen",
+        "Camille prend sa douche chez Owen",
+    ):
+        new = hippo.remember(each, scope=SCOPE).memory
+        asked = [
+            pair for pair in hippo.reviews(scope=SCOPE) if new.id in (pair.memory.id, pair.other.id)
+        ]
+        assert len(asked) <= 1
+
+
 def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) -> None:
     for old in ("Le vol d'Ines part à 8 h de Brest", "Le vol d'Ines part à 9 h de Brest en mai"):
         hippo.remember(old, scope=SCOPE)

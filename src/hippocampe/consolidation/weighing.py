@@ -8,7 +8,7 @@ together: nothing is lost by a review.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hippocampe.consolidation.alignment import Alignment, Floats, align
@@ -120,7 +120,7 @@ def conclude(
     """
     merge = float(shares[:MERGING].sum())
     if merge < thresholds["review"]:
-        return Decision(_apart(rule), rule.rule, rule.reason)
+        return apart(rule)
     why = veto(aligned, told, rule)
     outcome = likeliest(shares, told)
     if why is None and merge >= _threshold(outcome, told, thresholds):
@@ -132,9 +132,9 @@ def conclude(
     return Decision(Verdict.UNSURE, "weighed", reason, probability=merge)
 
 
-def _apart(rule: Decision) -> Verdict:
-    """What remains of the rules' verdict when the model sees no merge: alike is not enough to ask."""
-    return Verdict.RELATED if rule.verdict is Verdict.UNSURE else rule.verdict
+def apart(rule: Decision) -> Decision:
+    """What remains of what the rules say when the model sees no merge: alike is not enough to ask."""
+    return replace(rule, verdict=Verdict.RELATED) if rule.verdict is Verdict.UNSURE else rule
 
 
 def likeliest(shares: Floats, told: Mapping[str, float]) -> str:

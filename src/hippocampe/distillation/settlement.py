@@ -171,7 +171,7 @@ def _decide(
             kept = _kept(number, pair, verdict.keep)
             if kept is None:
                 return None
-            former = kept is pair.newer and stays_former(context, pair.older, kept)
+            former = stays_former(context, pair.older, kept)
             return Decided(pair, reason, kept=kept, former=former)
         case "merge":
             return _merge(context, pair, verdict.content or "", reason)

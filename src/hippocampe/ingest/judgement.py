@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hippocampe.consolidation.decide import Decision, Verdict, compare
 from hippocampe.consolidation.joining import held_back
 from hippocampe.consolidation.learnt import Model, model_for
-from hippocampe.consolidation.weighing import NOMINATED, Side, Weighed, left_unsaid, weigh
+from hippocampe.consolidation.weighing import NOMINATED, Side, Weighed, apart, left_unsaid, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -62,7 +62,9 @@ class Weigher:
     def decide(
         self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
     ) -> list[Decision]:
-        """Weigh the statement against old ones, unless a sure rule has merged them.
+        """Weigh the statement against the nearest old ones, unless a sure rule has merged them.
+
+        Of those farther away, only another value of a relation is worth a review.
 
         Args:
             pairs: Each old statement, its cosine, and what the rules say.
@@ -85,6 +87,10 @@ class Weigher:
         weighed = weigh(olds, self.new, self.model)
         for (_, row), decision in zip(nearest, weighed, strict=True):
             decided[row] = decision
+        farther = {row for _, row in near}.difference(row for _, row in nearest)
+        for row in farther:
+            if decided[row].change is None:
+                decided[row] = apart(decided[row])
         return decided
 
 
