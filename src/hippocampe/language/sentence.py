@@ -85,7 +85,7 @@ class Statement:
     @property
     def language(self) -> str:
         """The guessed language, English by default."""
-        return _language(self.text)
+        return language_of(self.text)
 
     @property
     def lowercase(self) -> bool:
@@ -171,13 +171,14 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
 
 
 @lru_cache(maxsize=1024)
-def _language(text: str) -> str:
+def language_of(text: str) -> str:
+    """The guessed language of a statement, English by default; results are cached."""
     return guess_language(text, default="en")
 
 
 def _is_negation(norm: str, text: str) -> bool:
     """Whether a determiner such as "no" negates, which depends on the language."""
-    return norm in words_of("negation.determiner", language=_language(text))
+    return norm in words_of("negation.determiner", language=language_of(text))
 
 
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
@@ -277,7 +278,7 @@ def spelling(text: str) -> str:
 
 def clear_caches() -> None:
     """Drop cached texts, so that erased text does not stay in memory."""
-    for cached in (tokenize, _parse, _language, spelling):
+    for cached in (tokenize, _parse, language_of, spelling):
         cached.cache_clear()
 
 

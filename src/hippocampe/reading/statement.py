@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.questions import is_question
-from hippocampe.language.sentence import parse
+from hippocampe.language.sentence import language_of
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize
 from hippocampe.reading.lexis import Lexis, lexis, plain_stem
@@ -136,7 +136,7 @@ class Reading:
 @lru_cache(maxsize=2048)
 def read(text: str) -> Reading:
     """Read a statement; results are cached."""
-    language = parse(text).language
+    language = language_of(text)
     known = lexis(language)
     tokens = tuple(_tokens(text, known))
     norms = [token.norm for token in tokens]
