@@ -109,3 +109,20 @@ def test_counts_of_spaces_are_apart_and_gone_after_an_erasure(
         served.release()
 
     asyncio.run(ask())
+
+
+def test_a_digest_makes_counts_anew(memory: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "EXPENSIVE_SECONDS", 0.0)
+    monkeypatch.setattr(kept, "SHARE", 1e-6)
+    here = Scope(user="nina", channel="lobby")
+
+    async def ask() -> list[int]:
+        served = ServedMemory(memory)
+        await served.observe("Quelqu'un a vu mes clés ?", scope=here)
+        before = await served.stats(scope=here)
+        await served.digest(scope=here)
+        after = await served.stats(scope=here)
+        served.release()
+        return [before.live, after.live]
+
+    assert asyncio.run(ask()) == [1, 0]

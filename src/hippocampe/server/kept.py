@@ -66,6 +66,6 @@ class Kept:
         return value
 
     def clear(self) -> None:
-        """Forget all counts, also those being made: something was erased."""
+        """Forget all counts, also those being made: something was erased or digested."""
         # Those being made write to the old table.
         self._counts = OrderedDict()

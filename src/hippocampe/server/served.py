@@ -27,6 +27,8 @@ LANES = {
 }
 COUNTS = frozenset({"stats", "spaces", "users", "subjects", "activity"})
 """Verbs that count a whole space, which takes long if it is large."""
+RECOUNTED = frozenset({"erase", "digest"})
+"""Verbs after which counts are made anew: who called them looks at the counts next."""
 
 
 class ServedMemory(AsyncHippocampe):
@@ -48,7 +50,7 @@ class ServedMemory(AsyncHippocampe):
         run = super()._run
         if call.__name__ not in COUNTS:
             done = await run(kind, call, *args, **kwargs)
-            if call.__name__ == "erase":
+            if call.__name__ in RECOUNTED:
                 self._kept.clear()
             return done
         scope: Scope | None = kwargs.get("scope")
