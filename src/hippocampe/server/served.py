@@ -28,7 +28,7 @@ LANES = {
 COUNTS = frozenset({"stats", "spaces", "users", "subjects", "activity"})
 """Verbs that count a whole space, which takes long if it is large."""
 RECOUNTED = frozenset({"erase", "digest"})
-"""Verbs after which counts are made anew: who called them looks at the counts next."""
+"""Verbs after which no kept count is shown."""
 
 
 class ServedMemory(AsyncHippocampe):
