@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from heapq import nlargest
 from typing import NamedTuple
 
 from hippocampe.consolidation.decide import Decision, Verdict, compare
@@ -77,7 +76,8 @@ class Weigher:
             and cosine >= NOMINATED
             and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
         ]
-        nearest = nlargest(MAX_WEIGHED, near)
+        near.sort(reverse=True)
+        nearest, farther = near[:MAX_WEIGHED], near[MAX_WEIGHED:]
         olds = [
             Weighed(
                 side_of(self.context, pairs[row][0].content, self.prepared), cosine, decided[row]
@@ -87,8 +87,7 @@ class Weigher:
         weighed = weigh(olds, self.new, self.model)
         for (_, row), decision in zip(nearest, weighed, strict=True):
             decided[row] = decision
-        farther = {row for _, row in near}.difference(row for _, row in nearest)
-        for row in farther:
+        for _, row in farther:
             if decided[row].change is None:
                 decided[row] = apart(decided[row])
         return decided
