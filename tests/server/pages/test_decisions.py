@@ -160,11 +160,27 @@ def test_pairs_are_decided_by_button_and_key(
     page.locator("#toasts .toast").last.get_by_role("button", name="Undo").click()
     page.locator("[data-review]").nth(1).wait_for()
     assert current(1) == [True, True]
-    for _ in range(2):
+    for left in (1, 0):
         page.locator("[data-review]").first.focus()
         page.keyboard.press("1")
-        page.locator("[data-review]").nth(1).wait_for(state="detached")
+        page.locator("[data-review]").nth(left).wait_for(state="detached")
     page.locator("#pairs", has_text="Nothing waits for you.").wait_for()
+
+
+def test_a_pair_is_decided_as_soon_as_it_shows(reader: Reader, pair: Pair) -> None:
+    pair("Ana préfère le thé vert", "Ana aime mieux le thé noir")
+    pair("Owen a un voilier", "Owen possède une petite barque")
+    page = reader.open("/reviews", role="write")
+    page.evaluate(
+        """() => {
+            const pairs = document.querySelector("#pairs");
+            new MutationObserver(() => pairs.querySelector("[data-digit='1']")?.click())
+                .observe(pairs, {childList: true});
+        }"""
+    )
+    page.locator("[data-digit='1']").first.click()
+    page.locator("#pairs", has_text="Nothing waits for you.").wait_for()
+    assert page.url.endswith("/reviews")
 
 
 def test_a_pair_is_merged_into_one_text(reader: Reader, memory: Hippocampe, pair: Pair) -> None:
