@@ -45,10 +45,17 @@ from hippocampe.consolidation.learnt import (
     matrix,
     to_arrays,
 )  # fmt: skip
-from hippocampe.consolidation.weighing import NOMINATED, conclude, likeliest, veto
+from hippocampe.consolidation.weighing import (
+    LEAST_COSINE,
+    conclude,
+    likeliest,
+    veto,
+    worth_weighing,
+)
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.embed.word_space import WordVectors, is_literal, shipped, signature
 from hippocampe.engine.vocabulary import text_words
+from hippocampe.language.text import keywords
 from hippocampe.reading.statement import Reading, read
 from updates import Outcome, Record, figures, pairs, printed, records
 
@@ -63,7 +70,7 @@ ALIKE: Final = 0.93
 """Statements of two records that are nearer than this may be one statement."""
 SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
 """Budgets: the share of pairs to keep that may be merged, by where they are from."""
-NEITHER: Final = 0.12
+NEITHER: Final = 0.09
 """The share of corrections that may be neither merged nor listed for review."""
 REVIEWS: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.015, -0.01), 2))
 MARGINS: Final = (0.0, 0.1, 0.2)
@@ -94,6 +101,11 @@ class Pair:
     aligned: Alignment = field(init=False)
     told: dict[str, float] = field(init=False)
     rule: Decision = field(init=False)
+
+    @property
+    def nominated(self) -> bool:
+        """Whether the product weighs it."""
+        return worth_weighing(self.old, set(keywords(self.new)), self.told["cosine"])
 
 
 class Vectors:
@@ -162,12 +174,13 @@ def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
     dense = np.array([vectors.dense[text] for _, text, _ in old])
     made: list[Pair] = []
     for _, record in natural:
-        new = read(record.after)
+        new, terms = read(record.after), set(keywords(record.after))
         cosines = dense @ vectors.dense[record.after]
         near = [
             old[row][1]
             for row in np.argsort(-cosines, kind="stable")
-            if NOMINATED <= cosines[row] <= ALIKE
+            if LEAST_COSINE <= cosines[row] <= ALIKE
+            and worth_weighing(old[row][1], terms, float(cosines[row]))
             and old[row][0] != record.topic
             and old[row][2].language == new.language
             and not (_of_user(new) and _of_user(old[row][2]))
@@ -177,7 +190,9 @@ def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
             for text in _retold(record, natural)
         ]
         near += [
-            text for cosine, text in sorted(retold, reverse=True)[:APART] if cosine >= NOMINATED
+            text
+            for cosine, text in sorted(retold, reverse=True)[:APART]
+            if worth_weighing(text, terms, cosine)
         ]
         made += [Pair(text, record.after, "separate", "apart", record.topic) for text in near]
     return made
@@ -363,7 +378,7 @@ def outcomes(
             continue
         decision = pair.rule
         if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
-            if pair.told["cosine"] < NOMINATED:
+            if not pair.nominated:
                 continue
             decision = conclude(pair.aligned, pair.told, share, decision, thresholds)
         replaced, stated, doubtful = made[pair.record]
@@ -398,7 +413,7 @@ def thresholds_of(
         at
         for at, pair in enumerate(found)
         if pair.rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
-        and pair.told["cosine"] >= NOMINATED
+        and pair.nominated
         and veto(pair.aligned, pair.told, pair.rule) is None
     ]
     kinds = np.array([MERGING_OUTCOMES.index(likeliest(shares[at], found[at].told)) for at in left])

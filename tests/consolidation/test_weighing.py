@@ -12,7 +12,7 @@ from hippocampe.consolidation.alignment import align
 from hippocampe.consolidation.decide import Verdict, decide
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import OUTCOMES, from_arrays, load_model, to_arrays
-from hippocampe.consolidation.weighing import Side, Weighed, conclude, weigh
+from hippocampe.consolidation.weighing import Side, Weighed, conclude, weigh, worth_weighing
 from hippocampe.reading.statement import read
 
 SCOPE = Scope(space="s")
@@ -134,6 +134,24 @@ def test_a_correction_in_the_other_language_counts(hippo: Hippocampe) -> None:
     listed = [{each.memory.id, each.other.id} for each in hippo.reviews(scope=SCOPE)]
     asked = {first.memory.id, second.memory.id} in listed
     assert second.replaced == (first.memory.id,) or asked
+
+
+def test_statements_that_are_far_are_weighed_only_with_a_common_keyword() -> None:
+    new = {"covid", "fini", "test"}
+    assert worth_weighing("g le covid", new, 0.3)
+    assert worth_weighing("on part en Grèce", new, 0.4)
+    assert not worth_weighing("on part en Grèce", new, 0.3)
+    assert not worth_weighing("g le covid", new, 0.2)
+
+
+def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) -> None:
+    old, new = "g le covid", "test négatif, c fini le covid pour moi"
+    first, second = hippo._context.embedder.embed([old, new])
+    assert first @ second < 0.35
+    stored = hippo.remember(old, scope=SCOPE).memory
+    corrected = hippo.remember(new, scope=SCOPE)
+    pending = [review.other.id for review in hippo.reviews(scope=SCOPE)]
+    assert stored.id in (*corrected.replaced, *pending)
 
 
 @pytest.mark.parametrize("bare", ["👍", "::", "...", "?"])

@@ -7,7 +7,7 @@ together: nothing is lost by a review.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,10 +17,13 @@ from hippocampe.consolidation.difference import SWAPPED
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Model
 from hippocampe.language.equated import equated_names
+from hippocampe.language.text import keywords
 from hippocampe.reading.statement import Reading
 
-NOMINATED: Final = 0.35
-"""The least cosine of two statements that the model weighs."""
+LEAST_COSINE: Final = 0.25
+"""Two statements that share a keyword are weighed from this cosine on."""
+_NEAR: Final = 0.35
+"""All others are weighed from this cosine on."""
 _SHOWN_WORDS: Final = 5
 
 
@@ -51,6 +54,13 @@ class Weighed:
     side: Side
     cosine: float
     rule: Decision
+
+
+def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
+    """Whether two statements are near enough for the model to weigh them."""
+    if cosine >= _NEAR:
+        return True
+    return cosine >= LEAST_COSINE and not keywords_of_new.isdisjoint(keywords(old))
 
 
 def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:

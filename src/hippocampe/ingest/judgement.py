@@ -7,7 +7,13 @@ from typing import NamedTuple
 from hippocampe.consolidation.decide import Decision, Verdict, compare
 from hippocampe.consolidation.joining import held_back
 from hippocampe.consolidation.learnt import Model, model_for
-from hippocampe.consolidation.weighing import NOMINATED, Side, Weighed, apart, left_unsaid, weigh
+from hippocampe.consolidation.weighing import (
+    Side,
+    Weighed,
+    apart,
+    left_unsaid,
+    weigh,
+)
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -72,9 +78,7 @@ class Weigher:
         near = [
             (cosine, row)
             for row, (_, cosine, rule) in enumerate(pairs)
-            if cosine is not None
-            and cosine >= NOMINATED
-            and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+            if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
         ]
         near.sort(reverse=True)
         nearest, farther = near[:MAX_WEIGHED], near[MAX_WEIGHED:]

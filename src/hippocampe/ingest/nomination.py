@@ -5,7 +5,7 @@ from heapq import nlargest
 
 from hippocampe.consolidation.decide import relation_of
 from hippocampe.consolidation.learnt import model_for
-from hippocampe.consolidation.weighing import NOMINATED
+from hippocampe.consolidation.weighing import LEAST_COSINE, worth_weighing
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
@@ -36,7 +36,7 @@ def nominate(
     """
     memory = draft.memory
     cosines = _nearest(context, change, memory, prepared)
-    found = _find(change, draft, list(cosines), aliases)
+    found = _find(change, draft, cosines, aliases)
     comparable = [old for old in found.values() if _is_comparable(memory, old)]
     comparable.sort(key=lambda old: (-cosines.get(old.id, -1.0), old.id))
     return [(old, cosines.get(old.id)) for old in comparable]
@@ -71,25 +71,30 @@ def _nearest(
         context.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
     learnt = model_for(context.embedder.model)
-    threshold = context.embedder.dedup_threshold if learnt is None else NOMINATED
+    threshold = context.embedder.dedup_threshold if learnt is None else LEAST_COSINE
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 
 
 def _find(
-    change: UnitOfWork, draft: Draft, near: list[str], aliases: Aliases
+    change: UnitOfWork, draft: Draft, cosines: Mapping[str, float], aliases: Aliases
 ) -> dict[str, StoredStatement]:
     """Load the nominated memories, by id."""
     memory = draft.memory
     scope = (change.connection, memory.space, memory.collection)
     names = set(fold_subjects((*memory.subjects, *draft.names)))
     names |= {other for name in names for other in aliases.get(name, ())}
-    found = {old.id: old for old in statements.current(*scope, near)}
+    terms = set(keywords(memory.content))
+    found = {
+        old.id: old
+        for old in statements.current(*scope, list(cosines))
+        if worth_weighing(old.content, terms, cosines[old.id])
+    }
     claim = relation_of(memory.content)
     if claim is not None:
         subjects = _same_person(fold(claim.subject), memory.user, aliases)
         found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}
-    terms = set(keywords(memory.content)).difference(*(name.split() for name in names))
+    terms.difference_update(*(name.split() for name in names))
     for old in statements.about(*scope, names, MAX_BY_SUBJECT):
         # No rule can match two statements that share only a name.
         if old.id not in found and not terms.isdisjoint(keywords(old.content)):
