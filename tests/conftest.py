@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import pytest
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.config import MODELS, UPSTREAM_KEY, UPSTREAM_URL
+from hippocampe.engine import settings
 from hippocampe.testing import ModelServer
 
 if TYPE_CHECKING:
@@ -110,6 +112,15 @@ def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests do not depend on whether the extra `reader` is installed."""
     for module in ("distillation.local_settlement", "ingest.judgement"):
         monkeypatch.setattr(f"hippocampe.{module}.installed", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def patient_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a turn takes longer than its default deadline. Tests of deadlines set their own."""
+    defaults = settings.defaults
+    monkeypatch.setattr(
+        settings, "defaults", lambda config: replace(defaults(config), hook_timeout_ms=10_000)
+    )
 
 
 @pytest.fixture

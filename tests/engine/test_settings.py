@@ -63,6 +63,11 @@ KEPT: dict[str, Any] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def patient_turns() -> None:
+    """Here the default deadline of a turn is tested too."""
+
+
 @pytest.fixture
 def hippo(open_hippo: Opener, hashed: None) -> Hippocampe:
     return open_hippo(embedder="hashed:32")

@@ -712,6 +712,10 @@ def anew(hippo: Hippocampe) -> Injection:
 
 
 class TestFaults:
+    @pytest.fixture(autouse=True)
+    def patient_turns(self) -> None:
+        """Here deadlines are as short as they are by default."""
+
     def test_an_index_that_is_down(
         self,
         hippo: Hippocampe,
