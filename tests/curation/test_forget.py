@@ -365,12 +365,12 @@ def fill(hippo: Hippocampe, scope: Scope, clock: FakeClock) -> None:
 
 
 def bytes_hold(folder: Path, forms: tuple[str, ...]) -> list[str]:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return [
         f"{path.relative_to(folder)}: {form}"
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        for path, content in ((path, path.read_bytes()) for path in files)
         for form in forms
-        if form.encode() in path.read_bytes()
+        if form.encode() in content
     ]
 
 

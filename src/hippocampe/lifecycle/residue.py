@@ -8,10 +8,14 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from hippocampe.errors import StoreError
 from hippocampe.language.text import fold
 from hippocampe.system import worker
+
+_EMPTY: Final = bytes(1 << 20)
+"""An empty block of a file, of the size that is read at once."""
 
 
 def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -42,24 +46,37 @@ def _needles(text: str) -> set[bytes]:
     return {form.encode() for form in forms | {json.dumps(form)[1:-1] for form in forms}}
 
 
-def _files_with(folder: Path, text: str) -> list[str]:
-    needles = _needles(text)
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [str(path.relative_to(folder)) for path in files if _holds(path, needles)]
+def _search(folder: Path, texts: Sequence[str]) -> dict[str, list[str]]:
+    needles = {text: _needles(text) for text in texts}
+    found: dict[str, list[str]] = {text: [] for text in texts}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            for text in _held(path, needles):
+                found[text].append(str(path.relative_to(folder)))
+    return found
 
 
-def _holds(path: Path, needles: set[bytes]) -> bool:
-    overlap = max(map(len, needles)) - 1
+def _held(path: Path, needles: Mapping[str, set[bytes]]) -> set[str]:
+    """The texts that a file contains."""
+    overlap = max(len(needle) for of_text in needles.values() for needle in of_text) - 1
+    found: set[str] = set()
+    tail = b""
     with path.open("rb") as file:
-        tail = b""
-        while block := file.read(1 << 20):
+        while len(found) < len(needles) and (block := file.read(len(_EMPTY))):
+            if block == _EMPTY:
+                # The index preallocates its files: most of a small folder is empty.
+                tail = b""
+                continue
             window = tail + block
-            if any(needle in window for needle in needles):
-                return True
+            found |= {
+                text
+                for text, of_text in needles.items()
+                if text not in found and any(needle in window for needle in of_text)
+            }
             tail = window[-overlap:] if overlap else b""
-    return False
+    return found
 
 
 if __name__ == "__main__":
     folder, *texts = json.load(sys.stdin)
-    print(json.dumps({text: _files_with(Path(folder), text) for text in texts}))
+    print(json.dumps(_search(Path(folder), texts)))
