@@ -7,7 +7,11 @@ import pytest
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
+from hippocampe.consolidation.decide import decide
+from hippocampe.language.lexicon import relation_schema
+from hippocampe.server.pages.decision_reasons import RELATIONS, translated
 from hippocampe.server.pages.reviews import pair_of
+from hippocampe.server.pages.wording import Wording
 from hippocampe.store import associations
 from hippocampe.types import Association, Memory, Review
 
@@ -105,7 +109,7 @@ def pair(memory: Hippocampe, clock: FakeClock) -> Pair:
         first = memory.remember(older, scope=HERE).memory
         clock.advance(minutes=5)
         second = memory.remember(newer, scope=HERE).memory
-        edge = Association(second.id, first.id, "related_to", "no rule is sure", clock())
+        edge = Association(second.id, first.id, "related_to", "alike, and no rule is sure", clock())
         context = memory._context  # pyright: ignore[reportPrivateUsage]
         with context.store.write() as connection:
             associations.associate(connection, "default", edge, review=True)
@@ -183,6 +187,61 @@ def test_a_pair_is_decided_as_soon_as_it_shows(reader: Reader, pair: Pair) -> No
     assert page.url.endswith("/reviews")
 
 
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("perhaps update, 62%: 22 → 29", "peut-être mise à jour, 62 % : 22 → 29"),
+        ("same, 91%: – → –", "répétition, 91 % : – → –"),
+        ("a doubt: lundi → mardi", "un doute : lundi → mardi"),
+        ("birth date: 3 mai → 4 mai", "date de naissance : 3 mai → 4 mai"),
+        (
+            "left by the local reader: perhaps home: gand → lille",
+            "laissé par le lecteur local : peut-être domicile : gand → lille",
+        ),
+        ("had superseded it", "l’avait remplacé"),
+        ("settled by model m:1: keep both", "settled by model m:1: keep both"),
+        ("what a person wrote: {all}", "what a person wrote: {all}"),
+    ],
+)
+def test_the_reason_of_a_decision_is_told_in_the_language_of_the_reader(
+    stored: str, shown: str
+) -> None:
+    assert translated(stored, Wording("fr").say) == shown
+    assert translated(stored, Wording("en").say) == stored
+
+
+def test_what_the_rules_and_the_weights_say_is_translated(hippo: Hippocampe) -> None:
+    told = [
+        decide(new, old).reason
+        for old, new in (
+            ("Ana habite à Gand", "Ana habite à Lille"),
+            ("Ana habite à Gand", "Ana n'habite plus à Gand"),
+            ("Ana fume", "Ana ne fume plus"),
+            ("Ana a une voiture", "Ana a une voiture rouge"),
+            ("Ana aime Paul", "Paul aime Ana"),
+            ("Le train part à 8 h", "Le train part à 9 h"),
+        )
+    ]
+    for old, new in (
+        ("Le club se réunit le lundi", "Je crois que le club se réunit le mardi"),
+        ("La piscine ferme à 19 h", "Désormais la piscine ferme plus tard, à 21 h"),
+    ):
+        hippo.remember(old, scope=HERE)
+        told.append(hippo.remember(new, scope=HERE).reason)
+    for reason in told:
+        assert translated(reason, Wording("fr").say) != reason, reason
+
+
+def test_every_relation_has_a_name_on_the_pages() -> None:
+    schema = relation_schema()
+    names = {
+        entry.get("name", key.replace("_", " "))
+        for table in ("relations", "attributes")
+        for key, entry in schema[table].items()
+    }
+    assert names <= RELATIONS
+
+
 def test_a_pair_is_merged_into_one_text(reader: Reader, memory: Hippocampe, pair: Pair) -> None:
     older, newer = pair("Ana préfère le thé vert", "Ana boit un thé chaque matin")
     page = reader.open("/reviews", role="write")
@@ -205,5 +264,6 @@ def test_a_reader_decides_nothing(reader: Reader, pair: Pair) -> None:
     check_accessible(page)
     check_fits(page)
     assert page.locator("[data-review]").count() == 1
+    assert "proches, et aucune règle n’est sûre" in page.locator("[data-review] .foot").inner_text()
     assert page.locator("[data-digit]").count() == 0
     shoot(page, "reviews-fr-dark-phone")

@@ -19,6 +19,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput
 from hippocampe.server.access import ROLES, STALE_PAGE, session_of
 from hippocampe.server.pages import formats
+from hippocampe.server.pages.decision_reasons import translated
 from hippocampe.server.pages.templates import template_named
 from hippocampe.server.pages.wording import LANGUAGES, Language, Wording
 from hippocampe.server.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions, new_id
@@ -89,6 +90,10 @@ class Visit:
     def say(self, text: str, **values: Any) -> str:
         """Translate a text of the catalogue."""
         return Wording(self.language).say(text, **values)
+
+    def reason(self, text: str) -> str:
+        """The reason of a decision, as stored, in the language of the reader."""
+        return translated(text, self.say)
 
     def count(self, one: str, many: str, number: int, **values: Any) -> str:
         """Translate the text for a number, which fills the placeholder `number`."""
