@@ -60,7 +60,7 @@ from hippocampe.reading.statement import Reading, read
 from updates import Outcome, Record, figures, pairs, printed, records
 
 FOLDS: Final = 5
-WEIGHTS: Final = {"natural": 1.0, "minimal": 0.4, "sentences": 0.12, "apart": 1.0}
+WEIGHTS: Final = {"natural": 1.0, "minimal": 0.4, "sentences": 0.12, "apart": 1.0, "mixed": 1.0}
 """Weight of one pair by where it is from."""
 APART: Final = 5
 """Pairs with statements of other topics, for each new statement, and as many about the same person."""
@@ -68,7 +68,7 @@ SAMPLED: Final = 60
 """Records of which older statements about people are told of another person."""
 ALIKE: Final = 0.93
 """Statements of two records that are nearer than this may be one statement."""
-SEPARATE, MINIMAL, SENTENCES, IN_STORE = 0.02, 0.03, 0.01, 0.005
+SEPARATE, MINIMAL, SENTENCES, IN_STORE, MIXED = 0.02, 0.03, 0.01, 0.005, 0.01
 """Budgets: the share of pairs to keep that may be merged, by where they are from."""
 NEITHER: Final = 0.09
 """The share of corrections that may be neither merged nor listed for review."""
@@ -167,7 +167,8 @@ def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
     """New statements with the nearest older ones of other topics, which stay beside them.
 
     A store tells much of the same few people. So the older statements of a person are also told of the
-    person whom the new one is about. Two statements of the user are left out: they may conflict.
+    person whom the new one is about. Two statements of the user, or in two languages, are a source of
+    their own, "mixed": a few of them may conflict.
     """
     natural = [(n, r) for n, r in enumerate(found) if _is_natural(r)]
     old = [(record.topic, text, read(text)) for _, record in natural for text in record.before]
@@ -176,25 +177,30 @@ def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
     for _, record in natural:
         new, terms = read(record.after), set(keywords(record.after))
         cosines = dense @ vectors.dense[record.after]
-        near = [
-            old[row][1]
-            for row in np.argsort(-cosines, kind="stable")
-            if LEAST_COSINE <= cosines[row] <= ALIKE
-            and worth_weighing(old[row][1], terms, float(cosines[row]))
-            and old[row][0] != record.topic
-            and old[row][2].language == new.language
-            and not (_of_user(new) and _of_user(old[row][2]))
-        ][:APART]
+        near: dict[str, list[str]] = {"apart": [], "mixed": []}
+        for row in np.argsort(-cosines, kind="stable"):
+            topic, text, reading = old[row]
+            if cosines[row] < LEAST_COSINE or min(map(len, near.values())) >= APART:
+                break
+            alone = reading.language == new.language and not (_of_user(new) and _of_user(reading))
+            listed = near["apart" if alone else "mixed"]
+            fits = cosines[row] <= ALIKE and topic != record.topic and len(listed) < APART
+            if fits and worth_weighing(text, terms, float(cosines[row])):
+                listed.append(text)
         retold = [
             (float(vectors.dense[text] @ vectors.dense[record.after]), text)
             for text in _retold(record, natural)
         ]
-        near += [
+        near["apart"] += [
             text
             for cosine, text in sorted(retold, reverse=True)[:APART]
             if worth_weighing(text, terms, cosine)
         ]
-        made += [Pair(text, record.after, "separate", "apart", record.topic) for text in near]
+        made += [
+            Pair(text, record.after, "separate", source, record.topic)
+            for source, texts in near.items()
+            for text in texts
+        ]
     return made
 
 
@@ -332,7 +338,7 @@ def _walk(
 
 def folds_of(found: Sequence[Pair]) -> NDArray[np.int64]:
     """The fold of each pair: folds share no topic and are of like size."""
-    sizes = Counter(pair.topic for pair in found if pair.source != "apart")
+    sizes = Counter(pair.topic for pair in found if pair.record >= 0)
     filled, fold = [0] * FOLDS, dict[str, int]()
     for topic, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
         fold[topic] = filled.index(min(filled))
@@ -470,12 +476,12 @@ def _budgets(
             rows = [row for row, at in enumerate(left) if found[at].record in records_of]
             owner = np.array([found[left[row]].record for row in rows], np.int64)
             made.append((np.array(rows, np.int64), owner, share * len(records_of)))
-    rows = [row for row, at in enumerate(left) if found[at].source == "apart"]
-    texts = {
-        text: n for n, text in enumerate({pair.new for pair in found if pair.source == "apart"})
-    }
-    owner = np.array([texts[found[left[row]].new] for row in rows], np.int64)
-    made.append((np.array(rows, np.int64), owner, IN_STORE * len(texts)))
+    for source, share in (("apart", IN_STORE), ("mixed", MIXED)):
+        rows = [row for row, at in enumerate(left) if found[at].source == source]
+        new = dict.fromkeys(pair.new for pair in found if pair.source == source)
+        numbers = {text: number for number, text in enumerate(new)}
+        owner = np.array([numbers[found[left[row]].new] for row in rows], np.int64)
+        made.append((np.array(rows, np.int64), owner, share * len(new)))
     return made
 
 

@@ -31,9 +31,11 @@ EPOCHS: Final = 3
 BATCH: Final = 16
 RATE: Final = 1e-3
 SMOOTHING: Final = 0.05
-WEIGHTS: Final = {"natural": 1.0, "minimal": 0.6, "apart": 0.8, "sentences": 0.5, "swapped": 0.7}
+WEIGHTS: Final = {
+    "natural": 1.0, "minimal": 0.6, "apart": 0.8, "mixed": 0.8, "sentences": 0.5, "swapped": 0.7,
+}  # fmt: skip
 """Weight of one pair by where it is from."""
-DRAWN: Final = {"apart": 1400, "sentences": 500}
+DRAWN: Final = {"apart": 1400, "mixed": 900, "sentences": 500}
 """Pairs drawn for each epoch, of those that are many."""
 
 
