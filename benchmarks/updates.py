@@ -7,7 +7,8 @@ are those of ``benchmarks/data/updates/README.md``. Each record has a space of i
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
 in one space with the older statements of all records, where it must not merge with one of another record.
 With ``--read``, every new statement is also remembered in the space of its record, and the local reader settles
-what is listed for review, as it does in the background when the extra `reader` is installed.
+what is listed for review, as it does in the background when the extra `reader` is installed; with both, in the one
+space too, statement after statement.
 ``--pairs`` is a file of ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
 - ``missed``: an update, a repetition or a detail that does not take the place of the older statement
@@ -213,6 +214,39 @@ def together(memory: Memory, found: Sequence[Record], show: int) -> dict[str, An
     }
 
 
+def told_in_turn(memory: Memory, found: Sequence[Record]) -> dict[str, Any]:
+    """The same where every new statement is remembered, and the local reader settles what is listed."""
+    scope = Scope(space="turns")
+    owners: dict[str, set[int]] = defaultdict(set)
+    for number, record in enumerate(found):
+        for text in (*record.before, record.after):
+            owners[text].add(number)
+    memory.store(
+        (scope.space, text, 0) for text in dict.fromkeys(t for each in found for t in each.before)
+    )
+    merging = wrong = 0
+    for number, record in enumerate(found):
+        made = memory.hippo.remember(record.after, scope=scope)
+        merged = {made.memory.id, *made.replaced}
+        listed = {
+            each.id
+            for review in memory.hippo.reviews(scope=scope)
+            for each in (review.memory, review.other)
+            if made.memory.id in (review.memory.id, review.other.id)
+        }
+        settle_reviews(memory.context, space=scope.space)
+        ends = {id: memory.hippo.get(id, scope=scope) for id in merged | listed}
+        if any(not ends[id].current for id in listed):
+            merged |= listed
+        merging += len(merged) > 1 or made.action == "reinforced"
+        wrong += any(number not in owners[ends[id].content] for id in merged)
+    return {
+        "new": len(found),
+        "merged": merging,
+        "merged_with_another_record": {"count": wrong, "share": round(wrong / len(found), 4)},
+    }
+
+
 def figures(found: Sequence[Record], outcomes: Sequence[Outcome]) -> dict[str, dict[str, Any]]:
     """Counts and shares by label."""
     totals: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -273,22 +307,25 @@ def main() -> None:
     found = [record for path in options.files for record in records(path)]
     if options.pairs:
         found += pairs(options.pairs)
+    natural = [record for record in found if record.topic and "minimal" not in record.file]
     with opened(background=False) as memory:
         outcomes = alone(memory, found)
         results: dict[str, Any] = {"groups": groups(found, outcomes)}
         if options.store:
-            natural = [record for record in found if record.topic and "minimal" not in record.file]
             results["store"] = together(memory, natural, options.show)
     if options.read:
         # With background work: what the reader will read is not merged at once.
         with opened(background=True) as memory:
             results["read"] = groups(found, after_reading(memory, found))
+            if options.store:
+                results["store_read"] = told_in_turn(memory, natural)
     common.save(options.out, "updates", results)
     for title, measured in results["groups"].items():
         printed(title, measured)
     for title, measured in results.get("read", {}).items():
         printed(f"with the local reader: {title}", measured)
-    print(results.get("store", ""))
+    for name in ("store", "store_read"):
+        print(results.get(name, ""))
     for record, outcome in zip(found, outcomes, strict=True):
         wrong = outcome.merged - {record.target} if record.label in MERGING else outcome.merged
         if wrong and options.show > 0:

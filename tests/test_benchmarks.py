@@ -185,6 +185,21 @@ def test_bulk(results: Path) -> None:
     assert "per second" in run("report", None, results / "bulk.json")["printed"]
 
 
+def test_updates(tmp_path: Path, results: Path) -> None:
+    file = tmp_path / "natural.jsonl"
+    kept = {"style": "user", "topic": "home", "supersedes": None}
+    rows = [
+        {"before": ["Owen habite à Gand."], "after": "Owen habite à Lille.", "label": "update"},
+        {"before": ["Owen a un voilier."], "after": "Maud a un vélo.", "label": "separate"},
+    ]
+    file.write_text("".join(json.dumps(kept | row) + "\n" for row in rows), encoding="utf-8")
+    found = run("updates", results / "updates.json", file, "--store")["results"]
+    assert found["groups"]["all"]["update"]["missed"]["count"] == 0
+    assert found["groups"]["all"]["separate"]["wrong"]["count"] == 0
+    assert found["store"]["statements"] == found["store"]["new"] == 2
+    assert found["store"]["merged_with_another_record"]["count"] == 0
+
+
 def test_pairs(tmp_path: Path, results: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     lines = [
