@@ -454,13 +454,16 @@ def _review(
     shares: NDArray[np.float32],
     thresholds: Mapping[str, float],
 ) -> float:
-    """The highest probability from which on enough of the missed corrections are listed for review."""
+    """The highest probability from which on enough of the missed corrections are listed for review.
+
+    The least of `REVIEWS` if none lists enough.
+    """
     name = "+".join(DEVELOPMENT)
     for review in REVIEWS:
         made = outcomes(records_, found, shares, {**thresholds, "review": review})
         if report(records_, made)[name]["update"]["neither"]["share"] <= NEITHER:
-            return review
-    raise SystemExit(f"no threshold lists enough: {NEITHER:.0%} of corrections may be left.")
+            break
+    return review
 
 
 def _budgets(

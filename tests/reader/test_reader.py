@@ -118,22 +118,22 @@ JUDGED = [
     (
         "Le serveur de test tourne sur Debian 11.",
         "Serveur de test réinstallé en Debian 13.",
-        [0.7578, 0.0031, 0.0056, 0.0335, 0.2001],
+        [0.4579, 0.0032, 0.0056, 0.0366, 0.4967],
     ),
     (
         "The choir rehearses at the parish hall",
         "The choir now rehearses at the conservatory",
-        [0.8254, 0.0058, 0.0056, 0.0404, 0.1228],
+        [0.9277, 0.0013, 0.0032, 0.0143, 0.0534],
     ),
     (
         "Octave est gaucher.",
         "Octave écrit de la main gauche.",
-        [0.325, 0.0525, 0.0236, 0.2004, 0.3985],
+        [0.1793, 0.4718, 0.0199, 0.1567, 0.1723],
     ),
     (
         "Eudes habite à Toulon",
         "Il paraît qu'Eudes a quitté Toulon",
-        [0.009, 0.0523, 0.0081, 0.2522, 0.6784],
+        [0.0559, 0.0685, 0.0109, 0.5579, 0.3068],
     ),
 ]
 """Pairs with the probabilities that the program that learnt the weights gives them, in float32."""
