@@ -66,10 +66,16 @@ class LoopThread:
 
 
 async def _end(last: Callable[[], Awaitable[Any]] | None) -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await _cancel_all()
     if last is not None:
         await last()
     await asyncio.get_running_loop().shutdown_asyncgens()
+    await _cancel_all()
+
+
+async def _cancel_all() -> None:
+    # A task may start others while it is cancelled.
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
