@@ -1,6 +1,5 @@
 """The chat as a real process: over pipes, and in a terminal."""
 
-import asyncio
 import codecs
 import fcntl
 import os
@@ -22,7 +21,6 @@ import pytest
 
 import hippocampe
 from hippocampe import Config, Hippocampe, Injection, Recollection, Scope
-from hippocampe.cli import chat
 from hippocampe.cli.show import chat as show
 from hippocampe.cli.terminal import out
 from hippocampe.companion import Reply, Usage
@@ -366,30 +364,3 @@ class TestTerminal:
         terminal.until("dev › ")
         terminal.type("/quit")
         assert terminal.exit() == 0
-
-
-def test_work_that_swallows_a_cancellation_is_cancelled_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(chat, "CANCEL_SECONDS", 0.01)
-    cancelled = 0
-
-    async def stubborn() -> None:
-        nonlocal cancelled
-        while True:
-            try:
-                await asyncio.sleep(PATIENCE)
-            except asyncio.CancelledError:
-                cancelled += 1
-                if cancelled == 2:
-                    raise
-
-    async def main() -> None:
-        task = asyncio.create_task(chat._cancellable(stubborn()))
-        await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
-    assert cancelled == 2

@@ -2,10 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING
 
 from hippocampe.cli import terminal
 from hippocampe.cli.screen import Screen
@@ -26,9 +26,6 @@ LISTED = 10
 """Memories that `/memories` shows."""
 LISTED_SCORE = 0.1
 """Relevance that a memory needs for it. Lower than for an injection: a person chooses."""
-CANCEL_SECONDS: Final = 1.0
-"""Until work that goes on after a cancellation is cancelled again."""
-T = TypeVar("T")
 
 
 class Chat:
@@ -103,31 +100,28 @@ class Chat:
 
     async def _answer(self, message: str) -> None:
         self._answering = True
+        scope = self._scope
+        events = self._companion.stream(
+            message, user=scope.user, channel=scope.channel, space=scope.space
+        )
         try:
-            await _cancellable(self._follow(message))
+            with self._screen.waiting(translate("thinking…", self._language)) as begun:
+                async with aclosing(events):
+                    async for event in events:
+                        if isinstance(event, TextStreamed):
+                            begun()
+                            self._screen.stream(self._speaker, event.text, event.restart)
+                        elif isinstance(event, ToolCalled):
+                            self._screen.above(show.tool(event))
+                        elif isinstance(event, Reply):
+                            begun()
+                            self._close(event)
         except asyncio.CancelledError:
             self._screen.end()
             self._screen.dim(translate("Cancelled; your message is kept.", self._language))
             raise
         finally:
             self._answering = False
-
-    async def _follow(self, message: str) -> None:
-        scope = self._scope
-        events = self._companion.stream(
-            message, user=scope.user, channel=scope.channel, space=scope.space
-        )
-        with self._screen.waiting(translate("thinking…", self._language)) as begun:
-            async with aclosing(events):
-                async for event in events:
-                    if isinstance(event, TextStreamed):
-                        begun()
-                        self._screen.stream(self._speaker, event.text, event.restart)
-                    elif isinstance(event, ToolCalled):
-                        self._screen.above(show.tool(event))
-                    elif isinstance(event, Reply):
-                        begun()
-                        self._close(event)
 
     @property
     def _speaker(self) -> str:
@@ -182,10 +176,8 @@ class Chat:
         scope = self._scope
         try:
             with self._screen.waiting(translate("searching…", self._language)):
-                return await _cancellable(
-                    self._companion.deep_recall(
-                        question, user=scope.user, channel=scope.channel, space=scope.space
-                    )
+                return await self._companion.deep_recall(
+                    question, user=scope.user, channel=scope.channel, space=scope.space
                 )
         finally:
             self._answering = False
@@ -224,21 +216,6 @@ class Chat:
     def _self(self, _: str) -> None:
         statements = own_statements(self._hippo, space=self._scope.space)
         self._screen.print(show.own(by_category(statements), self._language))
-
-
-async def _cancellable(work: Coroutine[Any, Any, T]) -> T:
-    """Await work. If a layer below swallows a cancellation, work is cancelled again."""
-    task = asyncio.create_task(work)
-    try:
-        await asyncio.wait([task])
-    except asyncio.CancelledError:
-        while not task.done():
-            task.cancel()
-            await asyncio.wait([task], timeout=CANCEL_SECONDS)
-        if not task.cancelled():
-            task.exception()
-        raise
-    return task.result()
 
 
 def _prepare_input() -> None:
