@@ -1,6 +1,7 @@
 """The command line."""
 
 import sys
+import warnings
 
 __all__ = ["main"]
 
@@ -13,6 +14,8 @@ def main() -> None:
 
         if run(sys.argv[2:]):
             return
+    # Leaving cancels background calls of a model; the agent library drops coroutines that it has not begun.
+    warnings.filterwarnings("ignore", r"coroutine '.*' was never awaited", RuntimeWarning)
     from hippocampe.cli import app
 
     app.main()
