@@ -7,13 +7,7 @@ from typing import NamedTuple
 from hippocampe.consolidation.decide import Decision, Verdict, compare
 from hippocampe.consolidation.joining import held_back
 from hippocampe.consolidation.learnt import Model, model_for
-from hippocampe.consolidation.weighing import (
-    Side,
-    Weighed,
-    apart,
-    left_unsaid,
-    weigh,
-)
+from hippocampe.consolidation.weighing import Side, Weighed, apart, left_unsaid, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
