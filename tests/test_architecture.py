@@ -24,6 +24,8 @@ ALLOWED: dict[str, str] = {
     "reading": "language",
     "consolidation": "language reading",
     "validation": "errors types language",
+    "wire": "",
+    "remote": "errors types config system wire",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "reader": "errors consolidation",
@@ -40,17 +42,16 @@ ALLOWED: dict[str, str] = {
     " retrieval injection curation",
     "jobs": "errors types config language validation store engine ingest curation distillation",
     "lifecycle": "errors types config protocols system language consolidation validation store embed"
-    " model index engine ingest retrieval injection curation jobs",
+    " model index engine ingest retrieval injection curation jobs remote",
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
-    " distillation jobs lifecycle",
+    " distillation jobs lifecycle remote",
     "aio": "types system config injection hippocampe",
-    "wire": "",
-    "remote": "errors types config system wire",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types config system wire language validation model store engine injection hippocampe aio"
+    "server": "errors types config system wire remote language validation model store engine injection hippocampe aio"
     " companion",
     "hooks": "errors config system remote",
     "testing": "errors protocols",
+    "resident": "errors config_sources hippocampe remote",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config config_sources system language embed reader model engine ingest curation jobs lifecycle hippocampe"
     " remote companion server hooks demo",

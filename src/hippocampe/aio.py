@@ -99,8 +99,9 @@ class AsyncHippocampe:
         role: str = "user",
         fresh: bool = False,
     ) -> Injection:
-        if not isinstance(self.sync, Hippocampe):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return await asyncio.to_thread(self.sync.before_turn, message, scope=scope, role=role)
+        if not self.sync.owns:
+            verb = self.sync.before_turn
+            return await self._run("turn", verb, message, scope=scope, role=role, fresh=fresh)
         # The wait for the rest of a burst takes no thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
         begun = await self._run("turn", begin, message, scope=scope, role=role, fresh=fresh)

@@ -43,6 +43,8 @@ class Config:
         background: Whether maintenance (flush, graph building), jobs, the embedding of talk and the
             reading of notes run in background threads. Without, talk is embedded before the call
             returns, notes are read once, at opening, and `run_jobs` runs the jobs.
+        share: Whether other programs of this user (the command line, MCP clients, hooks, other programs with this
+            library) may use the memory through this process while it has the folder open.
         tracing: Whether each operation is an OpenTelemetry span; needs the extra `tracing`.
         notes_folder: An Obsidian vault, as a folder; it is only read.
         notes_ignored: Folders of the vault to leave out, by name or by path inside it.
@@ -84,6 +86,7 @@ class Config:
     timezone: str = "Europe/Paris"
     refuse_secrets: bool = False
     background: bool = True
+    share: bool = True
     tracing: bool = False
     notes_folder: Path | None = None
     notes_ignored: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -20,7 +21,7 @@ from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
-from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError
+from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn, preview, replay
@@ -31,6 +32,9 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.jobs import ledger
 from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import maintenance, opening, rederivation, reembed, verification
+from hippocampe.remote.door import RESULTS, RemoteHippocampe
+from hippocampe.remote.host import Host
+from hippocampe.remote.joining import own_or_join
 from hippocampe.retrieval import activity, browse, graph, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
@@ -125,23 +129,31 @@ class Hippocampe:
         cls,
         where: Config | str | os.PathLike[str],
         *,
+        join: bool = True,
         read_only: bool = False,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] | None = None,
         progress: Progress | None = None,
-    ) -> Self:
+    ) -> "Hippocampe":
         """Open a data folder, creating it if it does not exist.
+
+        One process owns a folder. If another program of this user already does, the memory is used through
+        it: the verbs, results and errors are the same.
 
         Args:
             where: The folder, or a `Config`.
+            join: Whether to use the memory through the process that owns the folder, if there is one. A memory
+                with a `clock` of its own never does.
             read_only: Read beside the process that owns the folder, or alone. Nothing is written:
                 verbs that write raise `StoreReadOnly`, recalls are not counted, turns are not logged.
                 The next call sees what the owner has written. Vectors are read from the database
                 and searched exactly; only stored notes are found.
-            clock: Returns the current time as an aware datetime.
+            clock: Returns the current time as an aware datetime; default: the clock of the system.
             progress: Called while the index is rebuilt, if necessary.
 
         Raises:
-            FolderInUse: Another process, or another `Hippocampe`, holds the folder.
+            FolderInUse: Another process, or another `Hippocampe`, holds the folder, and does not share it or does
+                not answer.
+            ServerUnavailable: The process that owns the folder has another version.
             StoreCorrupt: The database is damaged; nothing was overwritten.
             StoreTooNew: A later version wrote the data.
             StoreReadOnly: The folder cannot be written; with `read_only`, an earlier version wrote
@@ -154,9 +166,22 @@ class Hippocampe:
         """
         config = Config.of(where)
         if read_only:
-            return cls(opening.open_read_only(config, clock))
-        note_sync = open_notes(config)
-        return cls(opening.open_folder(config, clock, progress), note_sync)
+            return cls(opening.open_read_only(config, clock or _utc_now))
+
+        def own() -> Hippocampe:
+            note_sync = open_notes(config)
+            opened = opening.open_folder(config, clock or _utc_now, progress)
+            memory = cls(opened, note_sync)
+            if opened.host is not None:
+                opened.host.serve(memory, partial(audit.acting, "local"))
+            return memory
+
+        return own_or_join(config, own, JoinedHippocampe) if join and clock is None else own()
+
+    @property
+    def owns(self) -> bool:
+        """Whether this process has the folder open itself, instead of using the process that owns it."""
+        return True
 
     @property
     def read_only(self) -> bool:
@@ -1327,26 +1352,20 @@ class Hippocampe:
         """
         return self._read(lambda context: api_keys.find_key(context, secret), UNSCOPED)
 
-    def announce(self, address: str, *, token: str | None = None, on_demand: bool = False) -> None:
-        """Publish the address of a server of this memory to other processes that want the folder.
-
-        Args:
-            address: Its base URL. Processes that find the folder taken name it in their error, or use it.
-            token: What proves to the server that a process runs for the same user. It is written to a
-                file that only this user can read.
-            on_demand: Whether another program started the server, and it stops when it is not used.
+    def announce(self, address: str) -> None:
+        """Publish the base URL at which this process serves the memory over HTTP, for people to read.
 
         Raises:
-            InvalidInput: An argument is not text.
+            InvalidInput: The address is not text.
             StoreReadOnly: This memory was opened read-only: it does not own the folder.
-            StoreError: The address cannot be written to the folder.
         """
         check_id(address, name="address")
-        if token is not None:
-            check_id(token, name="token")
-        self._write(
-            lambda context: self._opened.announce(address, token, on_demand=on_demand), UNSCOPED
-        )
+        self._write(lambda context: self._opened.announce(address), UNSCOPED)
+
+    @property
+    def host(self) -> Host | None:
+        """The side that serves other programs of this user; None if it serves none."""
+        return self._opened.host
 
     # Upkeep
 
@@ -1532,3 +1551,39 @@ class Hippocampe:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class JoinedHippocampe(Hippocampe):
+    """A memory in a folder that another process of this user owns: each verb is executed there."""
+
+    _follow = None
+
+    def __init__(self, remote: RemoteHippocampe) -> None:
+        self._remote = remote
+        self._channels = ChannelHistories()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in RESULTS or name in ("config", "close"):
+            return getattr(object.__getattribute__(self, "_remote"), name)
+        return object.__getattribute__(self, name)
+
+    @property
+    def owns(self) -> bool:
+        return False
+
+    @property
+    def read_only(self) -> bool:
+        return False
+
+    @property
+    def channels(self) -> ChannelHistories:
+        return self._channels
+
+    @property
+    def host(self) -> None:
+        return None
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise StoreReadOnly(
+            "another process owns the folder, and only the owner can do this: open it with join=False."
+        )

@@ -632,4 +632,4 @@ def test_a_dry_run_that_needs_no_answer_forgets_nothing(
 
 def test_an_owner_is_refused_while_another_owns(owner: Hippocampe, folder: Path) -> None:
     with closing(Hippocampe.open(folder, read_only=True)), pytest.raises(FolderInUse):
-        Hippocampe.open(folder)
+        Hippocampe.open(folder, join=False)

@@ -74,7 +74,7 @@ def test_a_signal_loses_nothing(folder: Path, stop: signal.Signals) -> None:
         assert card is not None
         assert (card.address, card.pid) == (address, process.pid)
         with pytest.raises(hippocampe.FolderInUse, match=re.escape(address)):
-            Hippocampe.open(folder)
+            Hippocampe.open(folder, join=False)
         writers = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
         for each in writers:
             each.start()

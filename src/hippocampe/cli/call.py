@@ -4,12 +4,11 @@ import inspect
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
@@ -36,15 +35,13 @@ if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
 
 P = ParamSpec("P")
+Opener = Callable[[Config], "Hippocampe"]
 NOTHING_FOUND = 3
 IN_USE = 5
 INTERRUPTED = 130
 WHERE = "Where"
 URL = "HIPPOCAMPE_URL"
 KEY = "HIPPOCAMPE_KEY"
-HELD_SECONDS = 2.0
-"""How long another command may hold the folder."""
-POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ class Call:
         from hippocampe.engine import audit
 
         self._check_where()
-        opened = open_to_write(config or self.config, self._own)
+        opened = open_to_write(config or self.config, partial(self._open, join=True))
         with audit.acting("command line"), opened as hippo:
             yield hippo
 
@@ -108,39 +105,34 @@ class Call:
             StoreMissing: The folder has no data. Nothing is created.
         """
         self._check_where()
-        with open_to_read(self.config, self._own) as hippo:
+        with open_to_read(self.config, partial(self._open, join=True)) as hippo:
             yield hippo
 
     @contextmanager
     def join(self) -> "Generator[Hippocampe]":
-        """Open the data through the process that serves the folder, which is started if there is none.
+        """Open the data through the process that owns the folder, which is started if there is none.
 
         Raises:
-            FolderInUse: A process holds the folder and does not serve it.
+            FolderInUse: A process holds the folder and does not share it, or does not answer.
             ServerUnavailable: The server cannot be reached or does not start.
         """
         from hippocampe.remote import join_or_start
 
         self._check_where()
-        joined = _remote(self.config) or cast("Hippocampe", join_or_start(self.config))
+        joined = _at_address(self.config) or cast("Hippocampe", join_or_start(self.config))
         with joined as hippo:
             yield hippo
 
     @contextmanager
-    def own(self, config: Config, *, instead: bool) -> "Generator[Hippocampe]":
-        """Open the data in this process.
-
-        Args:
-            config: What to open.
-            instead: Whether a server that a program started for its own use stops for it.
+    def own(self, config: Config) -> "Generator[Hippocampe]":
+        """Open the data in this process; a process that was started by itself leaves the folder.
 
         Raises:
-            FolderInUse: Another process holds the folder.
+            FolderInUse: Another process holds the folder for good.
         """
         from hippocampe.remote import joining
 
-        opened = joining.take_over(config.folder, lambda: self._own(config)) if instead else None
-        with opened or self._own(config) as hippo:
+        with joining.take_over(config.folder, lambda: self._open(config, join=False)) as hippo:
             yield hippo
 
     def _check_where(self) -> None:
@@ -149,11 +141,11 @@ class Call:
                 f"both a folder and {URL} are given, and they may hold different memories: leave one out."
             )
 
-    def _own(self, config: Config) -> "Hippocampe":
+    def _open(self, config: Config, *, join: bool) -> "Hippocampe":
         from hippocampe import Hippocampe
 
         with terminal.progress() as progress:
-            return Hippocampe.open(config, progress=progress)
+            return Hippocampe.open(config, join=join, progress=progress)
 
     def answer(self, value: object, shown: "Callable[[], RenderableType]") -> None:
         """Print a result of the library: as JSON, or as `shown` renders it."""
@@ -171,21 +163,17 @@ class Call:
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
 
 
-def open_to_write(
-    config: Config, own: "Callable[[Config], Hippocampe] | None" = None
-) -> "Hippocampe":
-    """Join the process that serves a folder, or open it as its owner.
+def open_to_write(config: Config, opened: "Opener | None" = None) -> "Hippocampe":
+    """Open a folder, in this process or through the process that owns it.
 
     Raises:
-        FolderInUse: A process holds the folder and does not serve it.
+        FolderInUse: A process holds the folder and does not share it, or does not answer.
     """
-    return _remote(config) or _wait_for(lambda: _own(config, own), config)
+    return _at_address(config) or _open(config, opened)
 
 
-def open_to_read(
-    config: Config, own: "Callable[[Config], Hippocampe] | None" = None
-) -> "Hippocampe":
-    """Join the process that serves a folder, or open it as its owner; read-only if it cannot be owned.
+def open_to_read(config: Config, opened: "Opener | None" = None) -> "Hippocampe":
+    """Open a folder as `open_to_write`; read-only if it is neither shared nor can be owned.
 
     Raises:
         StoreMissing: The folder has no data. Nothing is created.
@@ -193,49 +181,30 @@ def open_to_read(
     from hippocampe import Hippocampe
     from hippocampe.lifecycle import opening
 
-    if (joined := _remote(config)) is not None:
-        return joined
+    if (found := _at_address(config)) is not None:
+        return found
     opening.check_data(config)
     try:
-        return _own(config, own)
+        return _open(config, opened)
     except (FolderInUse, StoreReadOnly):
         return Hippocampe.open(config, read_only=True)
 
 
-def _own(config: Config, own: "Callable[[Config], Hippocampe] | None") -> "Hippocampe":
+def _open(config: Config, opened: "Opener | None") -> "Hippocampe":
     from hippocampe import Hippocampe
 
-    return (own or Hippocampe.open)(config)
+    return (opened or Hippocampe.open)(config)
 
 
-def _remote(config: Config) -> "Hippocampe | None":
-    """The memory that another process serves: at `HIPPOCAMPE_URL`, or the owner of the folder."""
-    from hippocampe.remote import connect, join
+def _at_address(config: Config) -> "Hippocampe | None":
+    """The memory of the server at `HIPPOCAMPE_URL`; None if it is not set."""
+    from hippocampe.remote import connect
 
-    if address := os.environ.get(URL, "").strip():
-        found = connect(address, os.environ.get(KEY, "").strip() or None, config)
-    else:
-        found = join(config)
+    if not (address := os.environ.get(URL, "").strip()):
+        return None
+    found = connect(address, os.environ.get(KEY, "").strip() or None, config)
     # It has the verbs of `Hippocampe`, which a test compares.
-    return cast("Hippocampe | None", found)
-
-
-def _wait_for(own: "Callable[[], Hippocampe]", config: Config) -> "Hippocampe":
-    """Open a folder that another command may hold for a moment."""
-    from hippocampe.remote.joining import START_SECONDS
-    from hippocampe.system.owner import held_by_server
-
-    started = time.monotonic()
-    while True:
-        try:
-            return own()
-        except FolderInUse:
-            if (joined := _remote(config)) is not None:
-                return joined
-            patience = START_SECONDS if held_by_server(config.folder) else HELD_SECONDS
-            if time.monotonic() > started + patience:
-                raise
-            time.sleep(POLL_SECONDS)
+    return cast("Hippocampe", found)
 
 
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=WHERE)]

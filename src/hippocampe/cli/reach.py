@@ -10,7 +10,8 @@ from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError
 from hippocampe.ingest.notes.sync import open_source
-from hippocampe.system.owner import read_owner
+from hippocampe.remote.connection import Unreached
+from hippocampe.remote.local import LocalConnection
 
 TIMEOUT = 3.0
 """Seconds that a server has to answer."""
@@ -31,11 +32,19 @@ def configuration(loaded: Loaded) -> tuple[bool, str]:
 
 
 def server(config: Config) -> tuple[bool, str]:
-    """Whether the owner of the folder serves it, and answers."""
-    owner = read_owner(config.folder)
-    address = owner.address if owner else None
+    """Whether the process that owns the folder shares it and answers, over HTTP too if it serves it."""
+    connection = LocalConnection(config.folder)
+    try:
+        owner = connection.greet()
+    except Unreached:
+        return True, "no process shares this folder"
+    except HippocampeError as exc:
+        return False, str(exc)
+    finally:
+        connection.close()
+    address = owner["address"]
     if not address:
-        return True, "none announced for this folder"
+        return True, f"process {owner['pid']} shares this folder"
     status, said = _get(f"{address}/readyz")
     if status == 200:
         return True, f"{address} is ready"

@@ -8,7 +8,6 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, command
 from hippocampe.cli.show import server as show
 from hippocampe.errors import InvalidInput
-from hippocampe.system.owner import to_serve
 from hippocampe.types import Role
 
 app = typer.Typer()
@@ -37,15 +36,6 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, help="The port; 0 chooses a free one.")
     ] = PORT,
-    idle_seconds: Annotated[
-        float | None,
-        typer.Option(
-            "--stop-when-idle",
-            min=1,
-            metavar="SECONDS",
-            help="Stop after this long without a request, and open to programs of this user only.",
-        ),
-    ] = None,
     log_format: Annotated[
         str,
         typer.Option("--log-format", help=", ".join(FORMATS), autocompletion=lambda: list(FORMATS)),
@@ -67,13 +57,12 @@ def serve(
             f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
         ) from exc
     logs.install(log_format, log_level)
-    with to_serve(), call.own(call.lasting_config, instead=idle_seconds is None) as hippo:
+    with call.own(call.lasting_config) as hippo:
         serving.serve(
             hippo,
             host=host,
             port=port,
             started=lambda at: terminal.out(show.started(at)),
-            idle_seconds=idle_seconds,
         )
 
 

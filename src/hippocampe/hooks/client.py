@@ -1,11 +1,11 @@
-"""Requests of a hook to the server of a memory; one is started if none runs."""
+"""Calls of a hook to the process that owns a memory; one is started if there is none."""
 
 import json
-import os
 import socket
 import time
 
 from hippocampe.hooks.options import Options
+from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 START_SECONDS = 15.0
+"""For a server that the hook starts, while it gives signs of life."""
+HELD_SECONDS = 1.5
+"""How long a process may hold the folder without sharing it, such as one that is closing."""
+IN_USE = 5
+"""The exit code of a server that finds the folder held by another process."""
 ANSWER_SECONDS = 5.0
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.02
 UNRESERVED = frozenset(b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
@@ -26,83 +31,81 @@ class Unreached(Exception):
     """No server answers."""
 
 
-class Client:
-    """Sends requests to the server of a memory.
+def call(options: Options, channel: str, verb: str, field: str, arguments: "Mapping[str, Any]") -> str:
+    """Execute a verb in the process that owns the memory, and return one field of its result.
+
+    The call may be sent twice, to a server that was replaced.
 
     Args:
-        options: The server, or the folder whose server to use or to start.
+        options: The server, or the folder whose owner executes it; one is started if there is none.
+        channel: The conversation.
+        verb: `before_turn` or `after_turn`.
+        field: The field of the result; empty for the result itself.
+        arguments: Its arguments by name, without the scope.
+
+    Raises:
+        HookFailed: Nobody executes it, or it is refused.
     """
+    scope = {"space": options.space, "user": options.user, "channel": channel}
+    scope = {name: value for name, value in scope.items() if value}
+    if options.address is not None:
+        return _call_server(options.address, options.key, scope, verb, field, arguments)
+    request = {"verb": verb, "named": {**arguments, "scope": scope}, "field": field}
+    return _call_owner(options.folder, json.dumps(request).encode() + b"\n")
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._deadline = time.monotonic() + START_SECONDS
-        self._started = False
 
-    def post(self, path: str, channel: str, body: "Mapping[str, Any]") -> "Any":
-        """Send JSON and return the JSON of the answer. It may be sent twice, to a restarted server.
-
-        Args:
-            path: The endpoint.
-            channel: The conversation.
-            body: What to send.
-
-        Raises:
-            HookFailed: No server answers, or it refuses.
-        """
-        options = self._options
-        scope = {"space": options.space, "user": options.user, "channel": channel}
-        query = "&".join(f"{name}={_quoted(value)}" for name, value in scope.items() if value)
-        headers = {"Content-Type": "application/json"}
-        content = json.dumps(body).encode()
-        while True:
-            address, secret = self._server()
-            if secret is not None:
-                headers["Authorization"] = f"Bearer {secret}"
-            try:
-                if address is None:
-                    raise Unreached
-                status, told = _exchange(address, f"{path}?{query}", headers, content)
-                if status == 401 and options.address is None:
-                    # The server was replaced after its token was read.
-                    raise Unreached
-                return _answer(status, told)
-            except Unreached as exc:
-                self._wait_for_server(exc)
-
-    def _server(self) -> tuple[str | None, str | None]:
-        """The address of the server, if it is known, and what opens it."""
-        if self._options.address is not None:
-            return self._options.address, self._options.key
-        folder = self._options.folder
+def _call_owner(folder: str, request: bytes) -> str:
+    """The result of a call to the process that owns a folder; one is started if none does."""
+    started = time.monotonic()
+    child: Any = None
+    while True:
         try:
-            with open(os.path.join(folder, "owner.json"), "rb") as file:
-                address = json.load(file).get("address")
-        except (OSError, ValueError):
-            return None, None
-        try:
-            with open(os.path.join(folder, "owner.token"), encoding="ascii") as file:
-                return address, file.read().strip()
-        except (OSError, ValueError):
-            return address, None
-
-    def _wait_for_server(self, cause: Exception) -> None:
-        if self._options.address is not None:
-            raise HookFailed(
-                "the server at HIPPOCAMPE_URL cannot be reached: check that it runs and that the address is "
-                "right."
-            ) from cause
-        if time.monotonic() > self._deadline:
-            raise HookFailed(
-                f"no server of the data folder answered within {START_SECONDS:.0f} seconds: run hippocampe "
-                "doctor."
-            ) from cause
-        if not self._started:
-            start(self._options.folder)
-            self._started = True
+            return _answered(folder, request)
+        except Unreached as exc:
+            waited = time.monotonic() - started
+            code = None if child is None else child.poll()
+            if waited > START_SECONDS or (code not in (None, IN_USE)):
+                raise HookFailed("the server of the data folder did not start: run hippocampe doctor.") from exc
+            if code == IN_USE and waited > HELD_SECONDS:
+                raise HookFailed(
+                    "another process holds the data folder and does not share it: close it."
+                ) from exc
+            if child is None or code == IN_USE:
+                child = _start(folder)
         time.sleep(PAUSE_SECONDS)
 
 
-def start(folder: str) -> None:
+def _answered(folder: str, request: bytes) -> str:
+    """Send a request to the owner of a folder.
+
+    Raises:
+        Unreached: No process shares the folder, or it broke off.
+        HookFailed: The owner is frozen, or refuses.
+    """
+    try:
+        with connect(folder) as connection:
+            connection.sendall(request)
+            with connection.makefile("rb") as answers:
+                line = b"\n"
+                # Empty lines are signs of life.
+                while line == b"\n":
+                    line = answers.readline()
+        answer = json.loads(line)
+    except TimeoutError as exc:
+        raise HookFailed(
+            f"the process that owns the data folder has not answered for {SILENCE_SECONDS:.0f} seconds: resume or "
+            "stop it."
+        ) from exc
+    except Untrusted as exc:
+        raise HookFailed(str(exc)) from exc
+    except (OSError, ValueError) as exc:
+        raise Unreached from exc
+    if "problem" in answer:
+        raise HookFailed(answer["problem"]["detail"])
+    return answer["result"]
+
+
+def _start(folder: str) -> "Any":
     """Start a server of a folder that outlives this process, and stops when it is not used.
 
     Raises:
@@ -113,9 +116,38 @@ def start(folder: str) -> None:
     from hippocampe.remote import joining
 
     try:
-        joining.start(Config.of(folder))
+        return joining.start(Config.of(folder))
     except HippocampeError as exc:
         raise HookFailed(str(exc)) from exc
+
+
+def _call_server(
+    address: str,
+    key: str | None,
+    scope: "Mapping[str, str]",
+    verb: str,
+    field: str,
+    arguments: "Mapping[str, Any]",
+) -> str:
+    """The result of a call to a server at an address.
+
+    Raises:
+        HookFailed: It cannot be reached, or refuses.
+    """
+    query = "&".join(f"{name}={_quoted(value)}" for name, value in scope.items())
+    headers = {"Content-Type": "application/json"}
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    content = json.dumps(arguments).encode()
+    try:
+        status, body = _exchange(address, f"/api/{verb}?{query}", headers, content)
+    except Unreached as exc:
+        raise HookFailed(
+            "the server at HIPPOCAMPE_URL cannot be reached: check that it runs and that the address is "
+            "right."
+        ) from exc
+    answer = _checked(status, body)
+    return answer[field] if field else ""
 
 
 def _quoted(text: str) -> str:
@@ -178,7 +210,7 @@ def _secure_exchange(
         connection.close()
 
 
-def _answer(status: int, body: bytes) -> "Any":
+def _checked(status: int, body: bytes) -> "Any":
     try:
         told = json.loads(body)
         if status < 400:

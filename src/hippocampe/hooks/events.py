@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from hippocampe.hooks.client import Client, HookFailed
+from hippocampe.hooks.client import HookFailed, call
 from hippocampe.hooks.options import Options, parse
 from hippocampe.hooks.transcript import is_object, last_exchange
 
@@ -56,14 +56,14 @@ def _prompt_submit(told: "dict[str, Any]", options: Options) -> str:
     if not prompt:
         return ""
     channel = options.channel_of(_project(told))
-    return str(Client(options).post("/api/before_turn", channel, {"message": prompt})["text"])
+    return call(options, channel, "before_turn", "text", {"message": prompt})
 
 
 def _session_start(told: "dict[str, Any]", options: Options) -> str:
     channel = options.channel_of(_project(told))
     # What was given before a new or a compacted context is no longer in it.
     body = {"message": channel, "fresh": told.get("source") != "resume"}
-    return str(Client(options).post("/api/before_turn", channel, body)["text"])
+    return call(options, channel, "before_turn", "text", body)
 
 
 def _stop(told: "dict[str, Any]", options: Options) -> str:
@@ -75,11 +75,12 @@ def _stop(told: "dict[str, Any]", options: Options) -> str:
         return ""
     id, prompt, reply = found
     reply = str(told.get("last_assistant_message") or "").strip() or reply
-    Client(options).post(
-        "/api/after_turn",
-        options.channel_of(_project(told)),
-        {"user_message": prompt, "reply": reply, "external_id": f"{told.get('session_id')}:{id}"},
-    )
+    exchange = {
+        "user_message": prompt,
+        "reply": reply,
+        "external_id": f"{told.get('session_id')}:{id}",
+    }
+    call(options, options.channel_of(_project(told)), "after_turn", "", exchange)
     return ""
 
 

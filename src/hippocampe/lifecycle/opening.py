@@ -24,6 +24,7 @@ from hippocampe.lifecycle import maintenance
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
+from hippocampe.remote.host import Host
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store, check_exists
 
@@ -46,16 +47,24 @@ class Opened:
         for thread in self.loading:
             thread.join()
 
-    def announce(self, address: str, token: str | None, *, on_demand: bool) -> None:
-        """Publish the address at which the owner of the folder serves other processes."""
+    def announce(self, address: str) -> None:
+        """Publish the address at which the owner of the folder serves HTTP."""
         if self.owner is not None:
-            self.owner.announce(address, token, on_demand=on_demand)
+            self.owner.announce(address)
+
+    @property
+    def host(self) -> Host | None:
+        """The side that serves other programs, if any."""
+        return None if self.owner is None else self.owner.host
 
     def close(self, context: Context, turns: TurnState) -> None:
         """Close; idempotent."""
         with self._closing:
             if self.ending.is_set():
                 return
+            if self.host is not None:
+                # The calls of other programs need the memory until they end.
+                self.host.close()
             self.ending.set()
         try:
             self.wait()
@@ -124,7 +133,7 @@ def open_folder(
 ) -> Opened:
     """Open a data folder; the errors are those of `Hippocampe.open`."""
     tracer = Tracer(on=config.tracing)
-    owner = FolderLock(config.folder)
+    owner = FolderLock(config.folder, share=config.share)
     try:
         store = Store.open(config.database, config.folder)
         try:

@@ -5,20 +5,20 @@ import json
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import SplitResult, urlsplit
 
-from hippocampe import errors
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
+from hippocampe.remote.problems import error_of
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 900.0
 """A digest with a slow model takes minutes."""
-KIND = "urn:hippocampe:"
 LINES = "application/x-ndjson"
+VERBS = "/api/verbs"
 
 Progress = Callable[[str, int, int], None]
 
@@ -32,7 +32,7 @@ class Connection:
 
     Args:
         address: Its base URL.
-        secret: The key or the token that opens it; None on loopback.
+        secret: The key that opens it; None on loopback.
 
     Raises:
         InvalidInput: The address cannot be used.
@@ -49,23 +49,25 @@ class Connection:
         self._open: set[http.client.HTTPConnection] = set()
         self._opening = threading.Lock()
 
-    def get(self, path: str) -> Any:
-        """The JSON at a path. Raises as `post`."""
-        with self._sent("GET", path, None, {}) as response:
+    def greet(self) -> dict[str, Any]:
+        """The server's version, and the space that the key opens. Raises as `call`."""
+        with self._sent("GET", VERBS, None, {}) as response:
             return json.loads(response.read())
 
-    def post(
+    def call(
         self,
-        path: str,
-        body: Any,
+        verb: str,
+        arguments: Sequence[Any] = (),
+        named: Mapping[str, Any] | None = None,
         *,
         progress: Progress | None = None,
     ) -> Any:
-        """Send JSON and return the JSON of the answer.
+        """Execute a verb on the server and return its result as JSON.
 
         Args:
-            path: Below the address.
-            body: What to send.
+            verb: Its name.
+            arguments: Positional arguments as JSON.
+            named: Named arguments as JSON.
             progress: Called while the server works; it then answers line by line.
 
         Raises:
@@ -75,21 +77,21 @@ class Connection:
         more = {"Content-Type": "application/json"}
         if progress is not None:
             more["Accept"] = LINES
-        content = json.dumps(body).encode()
-        with self._sent("POST", path, content, more) as response:
+        content = json.dumps({"arguments": arguments, "named": named or {}}).encode()
+        with self._sent("POST", f"{VERBS}/{verb}", content, more) as response:
             if progress is None:
-                return json.loads(response.read())
+                return json.loads(response.read())["result"]
             return _last_line(response, progress)
 
     def upload(self, path: str, file: Path) -> Any:
-        """Send a file and return the JSON of the answer. Raises as `post`, or OSError if it cannot be read."""
+        """Send a file and return the JSON of the answer. Raises as `call`, or OSError if it cannot be read."""
         with file.open("rb") as content:
             size = {"Content-Length": str(file.stat().st_size)}
             with self._sent("POST", path, content, size) as response:
                 return json.loads(response.read())
 
     def download(self, path: str, target: Path) -> None:
-        """Write the answer to a file. Raises as `post`, or OSError if it cannot be written."""
+        """Write the answer to a file. Raises as `call`, or OSError if it cannot be written."""
         with self._sent("GET", path, None, {}) as response, target.open("wb") as file:
             shutil.copyfileobj(response, file)
 
@@ -158,27 +160,18 @@ def _last_line(response: http.client.HTTPResponse, progress: Progress) -> Any:
         if "result" in told:
             # The end of the answer, before the next request.
             response.read()
-            return told
+            return told["result"]
         if "problem" in told:
-            raise _of_problem(told["problem"])
+            raise error_of(told["problem"])
         progress(*told["progress"])
     raise http.client.IncompleteRead(b"")
 
 
 def _error(response: http.client.HTTPResponse) -> HippocampeError:
     try:
-        return _of_problem(json.loads(response.read()))
+        return error_of(json.loads(response.read()))
     except (ValueError, KeyError, TypeError, AttributeError):
         return ServerUnavailable(
             f"the server answered with status {response.status} and no reason: check that the address is that "
             "of a Hippocampe server."
         )
-
-
-def _of_problem(problem: dict[str, Any]) -> HippocampeError:
-    """The error of the library that a problem was made of."""
-    detail, kind = str(problem["detail"]), str(problem["type"]).removeprefix(KIND)
-    found = getattr(errors, kind, None)
-    if isinstance(found, type) and issubclass(found, HippocampeError):
-        return found(detail)
-    return ServerUnavailable(f"the server refused with status {problem['status']}: {detail}")

@@ -16,6 +16,7 @@ from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.remote import transfer
 from hippocampe.remote.connection import Connection, Unreached
+from hippocampe.remote.local import LocalConnection
 from hippocampe.types import (
     ApiKey,
     Association,
@@ -130,20 +131,21 @@ class RemoteHippocampe:
     A call that broke off is sent again, which stores nothing twice.
 
     Args:
-        connected: Connects to the server; called again when the connection is lost.
+        connected: Connects to the server, or to the process that owns a folder of this machine; called again
+            when the connection to the latter is lost, to find its successor.
         config: The configuration of this process.
-        local: Whether the server owns a folder of this machine, and runs for the same user: it can use
-            files of this machine, and `connected` finds the one that follows it.
 
     Raises:
         ServerUnavailable: The server cannot be reached, or has another version.
     """
 
+    owns = False
     read_only = False
 
-    def __init__(self, connected: Callable[[], Connection], config: Config, *, local: bool) -> None:
+    def __init__(
+        self, connected: Callable[[], Connection | LocalConnection], config: Config
+    ) -> None:
         self._connect = connected
-        self._local = local
         self.config = config
         self._connection = connected()
         try:
@@ -159,7 +161,7 @@ class RemoteHippocampe:
 
     def _greeted(self) -> str | None:
         """The space that the key opens; None if it opens all."""
-        told = self._connection.get("/api/verbs")
+        told = self._connection.greet()
         if told["version"] != __version__:
             raise ServerUnavailable(
                 f"the server has version {told['version']} and this program {__version__}: install the "
@@ -175,19 +177,19 @@ class RemoteHippocampe:
     def _send(self, verb: str, *arguments: Any, progress: Any = None, **named: Any) -> Any:
         if verb in FILES and arguments:
             named, arguments = {FILES[verb]: arguments[0], **named}, arguments[1:]
-        if verb in transfer.VERBS and not self._local:
-            return transfer.VERBS[verb](self._connection, self._space, progress=progress, **named)
+        connection = self._connection
+        if verb in transfer.VERBS and isinstance(connection, Connection):
+            return transfer.VERBS[verb](connection, self._space, progress=progress, **named)
         if verb in NAMED and named.get("external_id") is None:
             named["external_id"] = uuid4().hex
-        sent = {"arguments": _sendable(arguments), "named": self._prepared(verb, named)}
+        sent, prepared = _sendable(arguments), self._prepared(verb, named)
         ends = time.monotonic() + RECONNECT_SECONDS
-        connection = self._connection
         while True:
             try:
-                told = connection.post(f"/api/verbs/{verb}", sent, progress=progress)
-                return decode(RESULTS[verb], told["result"])
+                result = connection.call(verb, sent, prepared, progress=progress)
+                return decode(RESULTS[verb], result)
             except Unreached as exc:
-                if not self._local or time.monotonic() > ends:
+                if isinstance(connection, Connection) or time.monotonic() > ends:
                     raise ServerUnavailable(
                         f"the server cannot be reached ({exc}): check that it runs and that its "
                         "address is right."
@@ -195,7 +197,7 @@ class RemoteHippocampe:
             time.sleep(PAUSE_SECONDS)
             connection = self._reconnected()
 
-    def _reconnected(self) -> Connection:
+    def _reconnected(self) -> Connection | LocalConnection:
         before, self._connection = self._connection, self._connect()
         before.close()
         return self._connection

@@ -1,7 +1,6 @@
-"""Find the server of a data folder, and start one that stops by itself when none runs."""
+"""Use a data folder that another process owns, and start a process for a folder that none owns."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,28 +12,27 @@ from typing import TypeVar
 
 from hippocampe import __version__
 from hippocampe.config import Config
-from hippocampe.errors import FolderInUse, HippocampeError, ServerUnavailable
+from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.door import RemoteHippocampe
-from hippocampe.system.owner import Owner, held_by_server, read_owner, read_token
+from hippocampe.remote.local import LocalConnection
 
-IDLE_SECONDS = 900
-"""After the last request, a server that was started by itself stops: turns of one sitting share it."""
+IDLE_SECONDS = 900.0
+"""After the last request, a process that was started by itself stops: turns of one sitting share it."""
 START_SECONDS = 60.0
-"""For opening a large folder on a slow disk."""
-HELD_SECONDS = 5.0
-"""How long a process that does not serve may hold the folder: one command of the command line."""
+"""For opening a large folder on a slow disk, while the process that does it gives signs of life."""
+HELD_SECONDS = 1.5
+"""How long a process may hold the folder without sharing it, such as one that is closing."""
 POLL_SECONDS = 0.02
-TAKE_OVER_POLL_SECONDS = 0.1
 DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
 """For Windows, where there are no sessions."""
-T = TypeVar("T")
-_children: list[subprocess.Popen[bytes]] = []
-"""Servers that this process started and that may still run."""
-_starting = threading.Lock()
 LOG = "server.log"
 IN_USE = 5
-"""The exit code of `hippocampe serve` when another process holds the folder."""
+"""The exit code of a process that finds the folder held by another one."""
+T = TypeVar("T")
+_children: list[subprocess.Popen[bytes]] = []
+"""Processes that this one started and that may still run."""
+_starting = threading.Lock()
 
 
 def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
@@ -47,7 +45,7 @@ def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
     """
     connection = Connection(address, key)
     try:
-        return RemoteHippocampe(lambda: connection, config, local=False)
+        return RemoteHippocampe(lambda: connection, config)
     except Unreached as exc:
         raise ServerUnavailable(
             f"cannot reach the server ({exc}): check that it runs, and the address in HIPPOCAMPE_URL."
@@ -55,56 +53,113 @@ def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
 
 
 def join(config: Config) -> RemoteHippocampe | None:
-    """The memory that the owner of a folder serves; None if no process serves the folder.
+    """The memory of a folder, through the process that owns it; None if none shares it.
+
+    When that process ends, another one is started for the next call.
 
     Raises:
+        FolderInUse: The owner is frozen, or is another user's process.
         ServerUnavailable: The owner has another version.
     """
-    if _served(config.folder) is None:
-        return None
     try:
-        return RemoteHippocampe(lambda: _joined(config.folder), config, local=True)
+        first = [_joined(config.folder)]
     except Unreached:
-        # It was killed, or is stopping: what it announced is no longer true.
         return None
+    return RemoteHippocampe(lambda: first.pop() if first else ensure(config), config)
 
 
 def join_or_start(config: Config) -> RemoteHippocampe:
-    """The memory of a folder, through the process that serves it, which is started if there is none.
+    """The memory of a folder, through the process that owns it, which is started if there is none.
 
-    The started server listens on loopback, opens only to a token that this user alone can read, and
-    stops when it was not used for `IDLE_SECONDS`.
+    The started process serves programs of this user only, and stops when it was not used for `IDLE_SECONDS`.
 
     Raises:
-        FolderInUse: A process owns the folder and does not serve it.
-        ServerUnavailable: The server does not start; its log in the data folder has the reason.
+        FolderInUse: A process owns the folder, and does not share it or does not answer.
+        ServerUnavailable: The process does not start; its log in the data folder has the reason.
     """
-    return RemoteHippocampe(lambda: ensure(config), config, local=True)
+    return RemoteHippocampe(lambda: ensure(config), config)
 
 
-def ensure(config: Config) -> Connection:
-    """A connection to the server of a folder, started if there is none; errors as `join_or_start`."""
-    folder = config.folder
-    started = time.monotonic()
+def own_or_join(
+    config: Config, own: Callable[[], T], joined: Callable[[RemoteHippocampe], T]
+) -> T:
+    """Open a folder in this process, or use it through the process that owns it.
+
+    Args:
+        config: The configuration of this process.
+        own: Opens the folder here.
+        joined: Wraps the memory of another process.
+
+    Raises:
+        FolderInUse: Another process owns the folder, and does not share it or does not answer.
+        ServerUnavailable: The owner has another version.
+    """
+    ends = time.monotonic() + HELD_SECONDS
+    while True:
+        try:
+            return own()
+        except FolderInUse:
+            if (remote := join(config)) is not None:
+                return joined(remote)
+            if time.monotonic() > ends:
+                raise
+        time.sleep(POLL_SECONDS)
+
+
+def take_over(folder: Path, own: Callable[[], T]) -> T:
+    """Open a folder in this process; a process that was started by itself leaves it.
+
+    Args:
+        folder: The data folder.
+        own: Opens it.
+
+    Raises:
+        FolderInUse: Another process holds the folder for good.
+    """
+    held_since: float | None = None
+    while True:
+        try:
+            return own()
+        except FolderInUse as exc:
+            try:
+                owner = LocalConnection(folder)
+                leaves, address = owner.call("leave"), owner.greet()["address"]
+                owner.close()
+                if not leaves:
+                    way = f"use it at {address}" if address else "close it first"
+                    raise FolderInUse(f"cannot open {folder}: a process serves it; {way}.") from exc
+                held_since = None
+            except Unreached:
+                held_since = held_since or time.monotonic()
+                if time.monotonic() > held_since + HELD_SECONDS:
+                    raise exc from None
+        time.sleep(POLL_SECONDS)
+
+
+def ensure(config: Config) -> LocalConnection:
+    """A connection to the process that owns a folder, started if there is none; errors as `join_or_start`."""
+    folder, started = config.folder, time.monotonic()
     child: subprocess.Popen[bytes] | None = None
+    refused_since: float | None = None
     while time.monotonic() - started < START_SECONDS:
         with suppress(Unreached):
             return _joined(folder)
         if child is None:
             child = start(config)
-        elif child.poll() is not None:
+        elif (code := child.poll()) is not None:
             # A negative code: it was killed.
-            if child.returncode > 0 and child.returncode != IN_USE:
+            if code > 0 and code != IN_USE:
                 raise ServerUnavailable(
                     f"the server of {folder} did not start: {_last_words(folder)} Run hippocampe serve "
                     "to see why."
                 )
-            if time.monotonic() - started > HELD_SECONDS and not held_by_server(folder):
+            refused_since = refused_since or started
+            if code == IN_USE and time.monotonic() - refused_since > HELD_SECONDS:
                 raise FolderInUse(
-                    f"cannot use {folder}: another process holds it and does not serve it. Close it, or "
+                    f"cannot use {folder}: another process holds it and does not share it. Close it, or "
                     "serve the folder with hippocampe serve."
                 )
-            # A command of the command line holds the folder, or another server was faster.
+            # A process that is closing holds the folder, or another one was faster.
             child = None
         time.sleep(POLL_SECONDS)
     raise ServerUnavailable(
@@ -113,22 +168,13 @@ def ensure(config: Config) -> Connection:
 
 
 def start(config: Config) -> subprocess.Popen[bytes]:
-    """Start a server of a folder as a process of its own, which outlives this one; does not wait for it.
+    """Start a process that owns a folder and outlives this one; does not wait for it.
 
     Raises:
         ServerUnavailable: The process or its log cannot be created.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "hippocampe",
-        "serve",
-        "--folder",
-        str(config.folder.absolute()),
-    ]
-    command += ["--port", "0", "--stop-when-idle", str(IDLE_SECONDS)]
-    if config.embedder is not None:
-        command += ["--embedder", config.embedder]
+    command = [sys.executable, "-m", "hippocampe.resident", str(config.folder.absolute())]
+    command += [str(IDLE_SECONDS), *([config.embedder] if config.embedder else [])]
     try:
         config.folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(config.folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -151,55 +197,21 @@ def start(config: Config) -> subprocess.Popen[bytes]:
     return child
 
 
-def take_over(folder: Path, own: Callable[[], T]) -> T:
-    """Open a folder in this process; a server that was started by itself stops for it.
+def _joined(folder: Path) -> LocalConnection:
+    """A connection to the process that owns a folder.
 
-    Args:
-        folder: The data folder.
-        own: Opens it.
+    A process that was started by itself with another version leaves.
 
     Raises:
-        FolderInUse: Another process holds the folder, and serves it for good or not at all.
+        Unreached: No process shares the folder.
     """
-    ends = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            return own()
-        except FolderInUse:
-            owner = _served(folder)
-            if owner is None or not owner.on_demand or time.monotonic() > ends:
-                raise
-            with suppress(OSError):
-                os.kill(owner.pid, signal.SIGTERM)
-            time.sleep(TAKE_OVER_POLL_SECONDS)
-
-
-def _joined(folder: Path) -> Connection:
-    """A connection to the server of a folder.
-
-    Raises:
-        Unreached: None runs, or it was killed and another program has its port now.
-    """
-    owner = _served(folder)
-    if owner is None:
-        raise Unreached("no server")
-    connection = Connection(str(owner.address), read_token(folder))
-    try:
-        told = connection.get("/api/verbs")
-    except HippocampeError as exc:
-        connection.close()
-        raise Unreached("another server") from exc
-    if told["version"] != __version__ and owner.on_demand:
-        with suppress(OSError):
-            os.kill(owner.pid, signal.SIGTERM)
+    connection = LocalConnection(folder)
+    owner = connection.greet()
+    if owner["version"] != __version__ and owner["leaves"]:
+        connection.call("leave")
         connection.close()
         raise Unreached("another version")
     return connection
-
-
-def _served(folder: Path) -> Owner | None:
-    owner = read_owner(folder)
-    return None if owner is None or owner.address is None else owner
 
 
 def _last_words(folder: Path) -> str:

@@ -2,17 +2,14 @@
 
 import asyncio
 import ipaddress
-import secrets
 import signal
 import socket
-import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
@@ -23,52 +20,22 @@ from hippocampe.server.served import ServedMemory
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
 WAITING_CONNECTIONS = 2_048
-TOKEN_BYTES = 32
 SMALL_CALLS = 32
 """Threads of the event loop itself, whose calls are short. Verbs have threads of their own."""
 
 
-class Use:
-    """Knows when an application was last used."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._under_way = 0
-        self._last = time.monotonic()
-
-    @property
-    def idle_seconds(self) -> float:
-        """How long there has been no request; 0 while one is under way."""
-        return 0 if self._under_way else time.monotonic() - self._last
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        self._under_way += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._under_way -= 1
-            self._last = time.monotonic()
-
-
 class _Server(uvicorn.Server):
-    """A server that says when it can be reached, and stops when it was not used for a while."""
+    """A server that says when it can be reached."""
 
     def __init__(
         self,
         config: uvicorn.Config,
         started: Callable[[], None],
-        use: Use,
-        idle_seconds: float | None,
         stopping: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._stopping = stopping
         self._on_start = started
-        self._use = use
-        self._idle_seconds = idle_seconds
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         threads = ThreadPoolExecutor(SMALL_CALLS, thread_name_prefix="hippocampe-small")
@@ -76,10 +43,6 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_start()
-
-    async def on_tick(self, counter: int) -> bool:
-        unused = self._idle_seconds is not None and self._use.idle_seconds > self._idle_seconds
-        return await super().on_tick(counter) or unused
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # The streams of the log have no end of their own: stopping would wait for them.
@@ -93,7 +56,6 @@ def serve(
     host: str,
     port: int,
     started: Callable[[str], None],
-    idle_seconds: float | None = None,
 ) -> None:
     """Serve a memory over HTTP until SIGINT or SIGTERM; requests under way are finished.
 
@@ -102,26 +64,21 @@ def serve(
         host: The address or name to listen at. Any but loopback needs a key in the memory.
         port: The port; 0 chooses a free one.
         started: Called with the base URL once it can be reached.
-        idle_seconds: The server was started by a program for its own use: it needs the token of the data
-            folder also on loopback, and stops after this time without a request. None: it stays.
 
     Raises:
         InvalidInput: The address cannot be used, or is not loopback while no key exists.
-        StoreError: The address cannot be announced in the data folder.
     """
     with _listening(hippo, host, port) as (listener, loopback):
-        address, token = _url(listener), secrets.token_urlsafe(TOKEN_BYTES)
-        on_demand = idle_seconds is not None
+        address = _url(listener)
         served = ServedMemory(hippo)
-        app = create_app(served, loopback=loopback, keyless=not on_demand, token=token)
-        use = Use(app)
+        app = create_app(served, loopback=loopback)
 
         def announce() -> None:
-            hippo.announce(address, token=token, on_demand=on_demand)
+            hippo.announce(address)
             started(address)
 
         config = uvicorn.Config(
-            use,
+            app,
             ws="none",
             log_config=None,
             access_log=False,
@@ -134,7 +91,7 @@ def serve(
         stopping = app.state.log_tail.ended.set
         try:
             with _signals_taken():
-                _Server(config, announce, use, idle_seconds, stopping).run(sockets=[listener])
+                _Server(config, announce, stopping).run(sockets=[listener])
         finally:
             served.release()
 

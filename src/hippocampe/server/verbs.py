@@ -18,7 +18,7 @@ from hippocampe import __version__
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import problems
-from hippocampe.server.access import ROLES, of_same_user
+from hippocampe.server.access import ROLES
 from hippocampe.server.door import Door
 from hippocampe.types import ApiKey, Role
 from hippocampe.wire import decode, encode
@@ -61,7 +61,7 @@ OF_ALL_SPACES = frozenset(
 )
 """Verbs on the whole store: a key opens one space, so they need a request without one."""
 ON_FILES = frozenset({"backup", "export_to", "import_from"})
-"""Verbs on files of this machine: only for programs of the user that runs the server."""
+"""Verbs on files of the server's machine: for programs of its user, through the socket of the data folder."""
 
 
 @router.get("")
@@ -76,13 +76,12 @@ async def call(
     request: Request,
     hippo: Door,
     verb: str,
-    of_same_user: Annotated[bool, Depends(of_same_user)],
     arguments: Annotated[list[Any], Body()],
     named: Annotated[dict[str, Any], Body()],
 ) -> Response:
     """Execute a verb: `{"result": …}`, or line by line if the client wants to see progress."""
     key: ApiKey | None = request.state.key
-    _check_allowed(verb, key, of_same_user=of_same_user)
+    _check_allowed(verb, key)
     signature, hints = _form(verb)
     decoded = _decoded(verb, signature, hints, arguments, named, key)
     step = functools.partial(getattr(hippo, verb), **decoded)
@@ -92,14 +91,13 @@ async def call(
     return JSONResponse({"result": await asyncio.to_thread(encode, await step())})
 
 
-def _check_allowed(verb: str, key: ApiKey | None, *, of_same_user: bool) -> None:
+def _check_allowed(verb: str, key: ApiKey | None) -> None:
     if verb in ON_FILES:
-        if not of_same_user:
-            raise HTTPException(
-                403,
-                f"{verb} uses files of the server's machine: run it there, as the user that runs the "
-                "server.",
-            )
+        raise HTTPException(
+            403,
+            f"{verb} uses files of the server's machine: run it there, as the user that runs the "
+            "server.",
+        )
     elif verb in OF_ALL_SPACES:
         if key is not None:
             raise HTTPException(

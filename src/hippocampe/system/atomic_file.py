@@ -13,7 +13,7 @@ PARTIAL = ".partial"
 _DATABASE = "hippocampe.db"
 _OWN_FILES = {
     *(_DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")),
-    *("owner.lock", "owner.json", "owner.token", "server.log", "index"),
+    *("owner.lock", "owner.json", "owner.sock", "owner.token", "server.log", "index"),
 }
 
 
