@@ -226,6 +226,19 @@ def hook(results: dict[str, Any]) -> Iterator[str]:
     yield table(["process", "min ms", "p50 ms", "p95 ms"], rows)
 
 
+def sharing(results: dict[str, Any]) -> Iterator[str]:
+    """Times of calls in the process that owns a folder, and through it."""
+    yield f"{results['size']:,} memories; the first hook finds no process that owns the folder"
+    rows = [
+        [f"`{name}`, {how}", *(times[who][of] for of in ("p50", "p95"))]
+        for name, times in results["calls_ms"].items()
+        for who, how in (("owner", "in the owner"), ("joined", "through the owner"))
+    ]
+    first = results["first_hook_ms"]
+    rows.append(["the first hook of a session", first["p50"], first["p95"]])
+    yield table(["call", "p50 ms", "p95 ms"], rows)
+
+
 def bulk(results: dict[str, Any]) -> Iterator[str]:
     """Imports, one column each."""
     names = list(results)
@@ -284,6 +297,7 @@ SECTIONS = {
     "overload": overload,
     "server_load": server_load,
     "hook": hook,
+    "sharing": sharing,
     "bulk": bulk,
     "crash": crash,
     "pairs": pairs,

@@ -25,7 +25,7 @@ ALLOWED: dict[str, str] = {
     "consolidation": "language reading",
     "validation": "errors types language",
     "wire": "",
-    "remote": "errors types config system wire",
+    "remote": "errors types config system language wire",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "reader": "errors consolidation",
@@ -49,7 +49,7 @@ ALLOWED: dict[str, str] = {
     "companion": "errors types system config language validation model injection hippocampe aio",
     "server": "errors types config system wire remote language validation model store engine injection hippocampe aio"
     " companion",
-    "hooks": "errors config system remote",
+    "hooks": "errors config system language remote",
     "testing": "errors protocols",
     "resident": "errors config_sources hippocampe remote",
     "demo": "errors types config engine hippocampe",
@@ -71,6 +71,7 @@ IMPURE_LIBRARIES = {
 }
 PURE_READERS = {
     "hippocampe.language.lexicon",
+    "hippocampe.language.fence",
     "hippocampe.language.i18n",
     "hippocampe.language.prompts",
     "hippocampe.consolidation.learnt",

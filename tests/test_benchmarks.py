@@ -168,6 +168,14 @@ def test_server_load(results: Path) -> None:
     assert "library alone" in run("report", None, out)["printed"]
 
 
+def test_sharing(results: Path) -> None:
+    out = results / "sharing.json"
+    typed = ("--size", 60, "--turns", 30, "--runs", 2, "--starts", 1)
+    figures = run("sharing", out, *typed)["results"]
+    assert 0 < figures["calls_ms"]["now"]["owner"]["p50"] < figures["calls_ms"]["now"]["joined"]["p50"]
+    assert figures["first_hook_ms"]["count"] == 1
+
+
 def test_hook(results: Path) -> None:
     out = results / "hook.json"
     figures = run("hook", out, "--size", 60, "--turns", 30, "--runs", 2)["results"]

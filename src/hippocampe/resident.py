@@ -3,18 +3,15 @@
     python -m hippocampe.resident FOLDER IDLE_SECONDS [EMBEDDER]
 """
 
-import logging
 import signal
 import sys
 import threading
-from pathlib import Path
 
-from hippocampe import config_sources
 from hippocampe.errors import FolderInUse, HippocampeError
-from hippocampe.hippocampe import Hippocampe
-from hippocampe.remote.joining import IN_USE
 
 POLL_SECONDS = 1.0
+IN_USE = 5
+"""The exit code when another process holds the folder."""
 
 
 def main(folder: str, idle_seconds: float, embedder: str | None = None) -> int:
@@ -23,27 +20,43 @@ def main(folder: str, idle_seconds: float, embedder: str | None = None) -> int:
     Returns:
         The exit code: 0, `IN_USE` if another process holds the folder, 1 if it cannot be opened.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    if embedder in (None, "local"):
+        # Somebody waits: load the model while the other modules are loaded.
+        threading.Thread(target=_load_model, daemon=True).start()
     leaving = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda number, frame: leaving.set())
     try:
-        flags = {"folder": Path(folder), "embedder": embedder}
-        config = config_sources.load(flags=flags).config
-        with Hippocampe.open(config, join=False) as memory:
-            if memory.host is None:
-                raise FolderInUse("the configuration does not share the folder (share = false).")
-            memory.host.leave_when_asked(leaving.set)
-            while not leaving.wait(min(POLL_SECONDS, idle_seconds / 4)):
-                if memory.host.idle_seconds > idle_seconds:
-                    break
-    except FolderInUse as exc:
-        print(f"error: {exc}", file=sys.stderr)
-        return IN_USE
+        _own(folder, idle_seconds, embedder, leaving)
     except HippocampeError as exc:
         print(f"error: {exc}", file=sys.stderr)
-        return 1
+        return IN_USE if isinstance(exc, FolderInUse) else 1
     return 0
+
+
+def _own(
+    folder: str, idle_seconds: float, embedder: str | None, leaving: threading.Event
+) -> None:
+    import logging
+
+    from hippocampe import config_sources
+    from hippocampe.hippocampe import Hippocampe
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    config = config_sources.load(flags={"folder": folder, "embedder": embedder}).config
+    with Hippocampe.open(config, join=False) as memory:
+        if memory.host is None:
+            raise FolderInUse("this folder is not shared: the configuration says share = false.")
+        memory.host.leave_when_asked(leaving.set)
+        while not leaving.wait(min(POLL_SECONDS, idle_seconds / 4)):
+            if memory.host.idle_seconds > idle_seconds:
+                break
+
+
+def _load_model() -> None:
+    from hippocampe.embed.local import LocalEmbedder
+
+    LocalEmbedder().embed(["."])
 
 
 if __name__ == "__main__":

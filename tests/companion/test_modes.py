@@ -7,7 +7,7 @@ import pytest
 
 from hippocampe import Hippocampe, Scope, without_injection
 from hippocampe.companion import Companion, Reply
-from hippocampe.language.markers import OPENING
+from hippocampe.language.fence import OPENING
 from hippocampe.testing import ModelServer
 
 DEV = Scope(user="dev", channel="lobby")

@@ -19,7 +19,7 @@ from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope, with_injection, without_injection, without_injections
 from hippocampe.errors import InvalidInput
 from hippocampe.injection.render import render
-from hippocampe.language.markers import CLOSING, MARKER, OPENING
+from hippocampe.language.fence import CLOSING, MARKER, OPENING
 from hippocampe.types import Injection, Recollection, Trace
 
 pytestmark = pytest.mark.usefixtures("hashed")

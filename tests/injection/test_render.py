@@ -18,12 +18,12 @@ from attacks import ATTACKS
 from hippocampe.embed import local, open_embedder
 from hippocampe.errors import InvalidInput
 from hippocampe.injection.render import Rendered, render
-from hippocampe.injection.sanitize import BULLET, quote, quote_label
+from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.injection.tokens import count
 from hippocampe.language.detect import Language
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.i18n import LANGUAGES, translate
-from hippocampe.language.markers import CLOSING, OPENING
+from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.types import Memory, Recollection
 
 SOURCE = Path(hippocampe.__file__).parent
@@ -216,7 +216,7 @@ def test_a_moment_at_the_end_of_the_calendar() -> None:
 
 
 def test_unknown_language() -> None:
-    with pytest.raises(InvalidInput, match="'de' is unknown: use one of fr, en"):
+    with pytest.raises(InvalidInput, match="'de' is unknown"):
         rendered(memory("x"), language="de")  # pyright: ignore[reportArgumentType]
 
 

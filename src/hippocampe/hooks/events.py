@@ -7,6 +7,7 @@ import sys
 from hippocampe.hooks.client import HookFailed, call
 from hippocampe.hooks.options import Options, parse
 from hippocampe.hooks.transcript import is_object, last_exchange
+from hippocampe.language.fence import fenced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def answer(event: str, options: Options) -> None:
                 "out."
             )
         told = _read()
-        if context := EVENTS[event](told, options):
+        if context := fenced(EVENTS[event](told, options)):
             name = told.get("hook_event_name") or DEFAULT_NAMES[event]
             output = {"hookEventName": name, "additionalContext": context}
             print(json.dumps({"hookSpecificOutput": output}))

@@ -10,7 +10,8 @@ from copy import deepcopy
 from typing import Any, cast
 
 from hippocampe.errors import InvalidInput
-from hippocampe.language.markers import CLOSING, MARK, MARKER, OPENING, without_injection
+from hippocampe.language.fence import CLOSING, MARKER, OPENING
+from hippocampe.language.markers import MARK, without_injection
 from hippocampe.types import Injection
 
 _SEPARATOR = "\n\n"

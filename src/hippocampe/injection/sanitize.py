@@ -13,7 +13,6 @@ from typing import Final
 
 from hippocampe.language.lexicon import load_all
 
-BULLET: Final = "• "
 LINE_BREAK: Final = " / "
 MAX_LABEL: Final = 80
 """Characters shown of a name."""

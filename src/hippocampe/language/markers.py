@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Final
 
-MARKER: Final = "hippocampe-memory"
-OPENING: Final = f"<{MARKER}>"
-CLOSING: Final = f"</{MARKER}>"
+from hippocampe.language.fence import MARKER
+
 # Hosts may escape the markers for HTML or JSON, or insert spaces.
 _LESS, _GREATER = r"(?:<|&lt;|\\u003c)", r"(?:>|&gt;|\\u003e)"
 MARK = re.compile(

@@ -14,6 +14,7 @@ from uuid import uuid4
 from hippocampe import __version__
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.language.fence import fenced
 from hippocampe.remote import transfer
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.local import LocalConnection
@@ -187,7 +188,7 @@ class RemoteHippocampe:
         while True:
             try:
                 result = connection.call(verb, sent, prepared, progress=progress)
-                return decode(RESULTS[verb], result)
+                return _fenced(decode(RESULTS[verb], result))
             except Unreached as exc:
                 if isinstance(connection, Connection) or time.monotonic() > ends:
                     raise ServerUnavailable(
@@ -215,6 +216,15 @@ class RemoteHippocampe:
             name: _sendable(value) for name, value in named.items() if not isinstance(value, Unset)
         }
 
+    def leave(self) -> bool:
+        """Ask the owner to leave the folder, which one that was started by itself does.
+
+        Returns:
+            Whether it does; a server at an address never does.
+        """
+        connection = self._connection
+        return isinstance(connection, LocalConnection) and connection.call("leave")
+
     def close(self) -> None:
         """Close the connection; the server goes on."""
         self._connection.close()
@@ -229,6 +239,13 @@ class RemoteHippocampe:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _fenced(result: Any) -> Any:
+    """The result of a verb; the text for a model is data, whatever the server made of it."""
+    if isinstance(result, Injection):
+        return replace(result, text=fenced(result.text))
+    return result
 
 
 def _sendable(value: Any) -> Any:

@@ -13,7 +13,8 @@ from sqlalchemy.exc import DisconnectionError
 from hippocampe.errors import StoreBusy, StoreCorrupt
 from hippocampe.store.schema import to_json
 
-BUSY_MILLISECONDS = 10_000
+BUSY_MILLISECONDS = 1_500
+"""No caller waits longer for a lock of another process; the writers of this one wait for each other elsewhere."""
 MAPPED_BYTES = 1 << 30
 READ_AHEAD = ("vector", "memory", "turn", "message", "note")
 """The tables whose rows recall reads one by one."""
@@ -246,7 +247,7 @@ def scrub(engine: Engine) -> None:
         if busy:
             raise StoreBusy(
                 "deleted data may still be in the files: another process read the database for longer "
-                "than 10 s. The next opening finishes the erasure."
+                "than a second. The next opening finishes the erasure."
             )
 
 

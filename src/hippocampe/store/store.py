@@ -288,8 +288,8 @@ def translated() -> Generator[None]:
 def _translate(reason: str) -> StoreError:
     if "locked" in reason or "busy" in reason:
         return StoreBusy(
-            "the store stayed locked by another process for 10 s; the write was not made. Close the other "
-            "process, or let it finish, and try again."
+            "another process has locked the database; nothing was changed. Close that process, or let it finish, and "
+            "try again."
         )
     if "full" in reason or "No space" in reason:
         return StoreFull("the disk is full; the write was not made. Free some space and try again.")
