@@ -14,11 +14,10 @@ from typing import Any
 
 import common
 from filling import Plan, fill
-from hook import HOOK, timed, told
-
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.remote import join
 from hippocampe.system.owner import read_owner
+from hook import HOOK, timed, told
 
 WARM_UP = 5
 """Calls that are not measured: the first ones read files and fill caches."""

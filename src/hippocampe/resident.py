@@ -1,6 +1,6 @@
 """The process that owns a data folder for programs of one user, started by the first and stopped when unused.
 
-    python -m hippocampe.resident FOLDER IDLE_SECONDS [EMBEDDER]
+python -m hippocampe.resident FOLDER IDLE_SECONDS [EMBEDDER]
 """
 
 import signal
@@ -34,9 +34,7 @@ def main(folder: str, idle_seconds: float, embedder: str | None = None) -> int:
     return 0
 
 
-def _own(
-    folder: str, idle_seconds: float, embedder: str | None, leaving: threading.Event
-) -> None:
+def _own(folder: str, idle_seconds: float, embedder: str | None, leaving: threading.Event) -> None:
     import logging
 
     from hippocampe import config_sources

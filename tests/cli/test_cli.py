@@ -490,9 +490,8 @@ class TestFailures:
         assert refused.code == 1
         assert "jamais" in refused.err
 
-    def test_a_folder_in_use(self, run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(call, "HELD_SECONDS", 0.1)
-        with Hippocampe.open(folder):
+    def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
+        with Hippocampe.open(Config(folder, share=False)):
             done = run("remember", "Zoé joue du tuba")
         assert done.code == call.IN_USE
         assert "holds it" in done.err
@@ -774,10 +773,13 @@ class TestDoctor:
         assert not new.exists()
 
     def test_a_folder_in_use(self, run: Run, folder: Path) -> None:
+        with Hippocampe.open(Config(folder, share=False)):
+            alone = run("doctor")
         with Hippocampe.open(folder):
-            done = run("doctor")
-        assert done.code == 0
-        assert re.search(r"data: .+ holds it", " ".join(done.out.split()))
+            shared = run("doctor")
+        assert (alone.code, shared.code) == (0, 0)
+        assert re.search(r"data: .+ holds it", " ".join(alone.out.split()))
+        assert f"process {os.getpid()} shares this folder" in " ".join(shared.out.split())
 
     def test_a_folder_that_is_a_file(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")

@@ -1,6 +1,7 @@
 """What doctor says of the configuration, and of what it names."""
 
 import json
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def test_it_asks_the_server_of_the_folder(
     folder: Path, memory: Hippocampe, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reach, "TIMEOUT", 30.0)
-    assert reach.server(Config(folder)) == (True, "none announced for this folder")
+    assert reach.server(Config(folder)) == (True, f"process {os.getpid()} shares this folder")
     memory.announce(str(connect().base_url))
     assert reach.server(Config(folder)) == (True, f"{connect().base_url} is ready")
     memory.announce(NOBODY)

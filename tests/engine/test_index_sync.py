@@ -337,7 +337,9 @@ def test_a_second_opener_is_told_who_holds_the_folder(
     hippo = opener()
     with pytest.raises(FolderInUse, match=f"process {os.getpid()} since 20"):
         opener()
-    with child("Hippocampe.open(Config(folder=folder, embedder='hashed:256'), join=False)", folder) as other:
+    with child(
+        "Hippocampe.open(Config(folder=folder, embedder='hashed:256'), join=False)", folder
+    ) as other:
         assert other.wait() != 0
     hippo.remember("le colis1 attend", scope=scope)
     hippo.close()

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.usefixtures("hashed")
 
 @pytest.fixture
 def owner(open_hippo: Opener) -> Hippocampe:
-    return open_hippo(embedder=HASHED)
+    return open_hippo(embedder=HASHED, share=False)
 
 
 @pytest.fixture
@@ -599,9 +599,7 @@ def test_commands_that_write_say_who_holds_the_folder(
     run: Callable[..., tuple[int, str, str]],
     owner: Hippocampe,
     scope: Scope,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(call, "HELD_SECONDS", 0.1)
     for command in (["remember", "Ana"], ["forget", "tuba", "--yes"], ["reindex"], ["expire"]):
         code, _, said = run(*command)
         assert code == call.IN_USE

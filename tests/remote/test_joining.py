@@ -218,9 +218,7 @@ def test_an_owner_that_takes_long_is_waited_for(folder: Path) -> None:
     host = Host(folder)
     try:
         # It opens the folder, and then works, for longer than a frozen owner would be waited for.
-        opening = threading.Timer(
-            SILENCE_SECONDS + 0.5, lambda: host.serve(Slow(), nullcontext)
-        )
+        opening = threading.Timer(SILENCE_SECONDS + 0.5, lambda: host.serve(Slow(), nullcontext))
         opening.start()
         connection = LocalConnection(folder)
         assert connection.greet()["pid"] == os.getpid()
@@ -238,9 +236,7 @@ def test_calls_under_way_end_before_the_folder_is_released(config: Config) -> No
         stored: list[object] = []
 
         def write() -> None:
-            stored.extend(
-                other.remember_many(items, scope=ME, progress=lambda *each: begun.set())
-            )
+            stored.extend(other.remember_many(items, scope=ME, progress=lambda *each: begun.set()))
 
         writing = threading.Thread(target=write)
         writing.start()

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -175,7 +176,7 @@ def test_a_client_without_the_token_is_refused(tmp_path: Path) -> None:
 def _listen_as_another(folder: str, ready: "multiprocessing.synchronize.Event") -> None:
     os.setuid(NOBODY)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(os.path.join(folder, SOCKET))
+    listener.bind(f"{folder}/{SOCKET}")
     listener.listen()
     ready.set()
     connection, _ = listener.accept()
@@ -187,7 +188,7 @@ def _connect_as_another(folder: str) -> None:
     os.setuid(NOBODY)
     try:
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(os.path.join(folder, SOCKET))
+            connection.connect(f"{folder}/{SOCKET}")
             connection.sendall(b"hello")
             os._exit(1 if connection.recv(100) else 0)
     except OSError:
@@ -196,11 +197,9 @@ def _connect_as_another(folder: str) -> None:
 
 @as_root
 def test_the_socket_of_another_user_is_not_used() -> None:
-    import tempfile
-
     # Not below the folder of the test run, which other users cannot enter.
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
+        Path(folder).chmod(0o777)
         spawning = multiprocessing.get_context("fork")
         ready = spawning.Event()
         other = spawning.Process(target=_listen_as_another, args=(folder, ready))
@@ -215,12 +214,10 @@ def test_the_socket_of_another_user_is_not_used() -> None:
 @as_root
 @pytest.mark.parametrize("mode", [0o600, 0o666])
 def test_another_user_is_not_served(mode: int) -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
+        Path(folder).chmod(0o777)
         with answering(Listener(folder)) as received:
-            os.chmod(os.path.join(folder, SOCKET), mode)
+            Path(folder, SOCKET).chmod(mode)
             other = multiprocessing.get_context("fork").Process(
                 target=_connect_as_another, args=(folder,)
             )

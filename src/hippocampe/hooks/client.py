@@ -31,7 +31,9 @@ class Unreached(Exception):
     """No server answers."""
 
 
-def call(options: Options, channel: str, verb: str, field: str, arguments: "Mapping[str, Any]") -> str:
+def call(
+    options: Options, channel: str, verb: str, field: str, arguments: "Mapping[str, Any]"
+) -> str:
     """Execute a verb in the process that owns the memory, and return one field of its result.
 
     The call may be sent twice, to a server that was replaced.
@@ -65,7 +67,9 @@ def _call_owner(folder: str, request: bytes) -> str:
             waited = time.monotonic() - started
             code = None if child is None else child.poll()
             if waited > START_SECONDS or (code not in (None, IN_USE)):
-                raise HookFailed("the server of the data folder did not start: run hippocampe doctor.") from exc
+                raise HookFailed(
+                    "the server of the data folder did not start: run hippocampe doctor."
+                ) from exc
             if code == IN_USE and waited > HELD_SECONDS:
                 raise HookFailed(
                     "another process holds the data folder and does not share it: close it."

@@ -59,4 +59,6 @@ def _is_quoted(line: str) -> bool:
 def _fences() -> "list[tuple[str, str]]":
     """The fences of all languages."""
     with os.scandir(_HERE) as found:
-        return [fence(each.name) for each in found if os.path.exists(os.path.join(each.path, _FILE))]
+        return [
+            fence(each.name) for each in found if os.path.exists(os.path.join(each.path, _FILE))
+        ]

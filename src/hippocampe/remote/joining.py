@@ -80,9 +80,7 @@ def join_or_start(config: Config) -> RemoteHippocampe:
     return RemoteHippocampe(lambda: ensure(config), config)
 
 
-def own_or_join(
-    config: Config, own: Callable[[], T], joined: Callable[[RemoteHippocampe], T]
-) -> T:
+def own_or_join(config: Config, own: Callable[[], T], joined: Callable[[RemoteHippocampe], T]) -> T:
     """Open a folder in this process, or use it through the process that owns it.
 
     Args:

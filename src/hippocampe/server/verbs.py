@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, get_type_hints
 
-from fastapi import APIRouter, Body, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, Body, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from hippocampe import __version__
@@ -98,7 +98,7 @@ def _check_allowed(verb: str, key: ApiKey | None) -> None:
             f"{verb} uses files of the server's machine: run it there, as the user that runs the "
             "server.",
         )
-    elif verb in OF_ALL_SPACES:
+    if verb in OF_ALL_SPACES:
         if key is not None:
             raise HTTPException(
                 403,
