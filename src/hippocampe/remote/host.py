@@ -9,7 +9,7 @@ from one that is frozen.
 import json
 import logging
 import os
-import select
+import selectors
 import socket
 import threading
 import time
@@ -114,24 +114,28 @@ class Host:
 
     def _accept(self) -> None:
         listener = self._listener.socket
-        while True:
-            ready, _, _ = select.select([listener, self._woken], [], [])
-            if self._woken in ready:
+        with selectors.DefaultSelector() as ready:
+            ready.register(listener, selectors.EVENT_READ)
+            closing = ready.register(self._woken, selectors.EVENT_READ)
+            while all(key is not closing for key, _ in ready.select()):
+                self._welcome(listener)
+
+    def _welcome(self, listener: socket.socket) -> None:
+        """Serve one more connection in a thread of its own."""
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            # The client has gone away, or this process has no descriptor left.
+            time.sleep(BEAT_SECONDS / 4)
+            return
+        with self._changing:
+            if len(self._connections) >= MAX_CONNECTIONS:
+                connection.close()
                 return
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                # The client has gone away, or this process has no descriptor left.
-                time.sleep(BEAT_SECONDS / 4)
-                continue
-            with self._changing:
-                if len(self._connections) >= MAX_CONNECTIONS:
-                    connection.close()
-                    continue
-                self._connections.add(connection)
-            threading.Thread(
-                target=self._converse, args=(connection,), name="hippocampe-client", daemon=True
-            ).start()
+            self._connections.add(connection)
+        threading.Thread(
+            target=self._converse, args=(connection,), name="hippocampe-client", daemon=True
+        ).start()
 
     def _converse(self, connection: socket.socket) -> None:
         try:
@@ -170,11 +174,14 @@ class Host:
             while not wait((working,), BEAT_SECONDS).done:
                 send()
             error = working.exception()
+            if isinstance(error, CancelledError):
+                raise error
             if error is not None:
                 log.error("a call of another program failed", exc_info=error)
             failed = {"problem": as_problem(HippocampeError("the owner failed: see its log."))}
             send(working.result() if error is None else failed)
         except CancelledError as exc:
+            # The owner closes before it began the call.
             raise ConnectionAbortedError from exc
         finally:
             with self._changing:

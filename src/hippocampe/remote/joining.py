@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -120,9 +120,8 @@ def take_over(folder: Path, own: Callable[[], T]) -> T:
             return own()
         except FolderInUse as exc:
             try:
-                owner = LocalConnection(folder)
-                leaves, address = owner.call("leave"), owner.greet()["address"]
-                owner.close()
+                with closing(LocalConnection(folder)) as owner:
+                    leaves, address = owner.call("leave"), owner.greet()["address"]
                 if not leaves:
                     way = f"use it at {address}" if address else "close it first"
                     raise FolderInUse(f"cannot open {folder}: a process serves it; {way}.") from exc
@@ -204,11 +203,14 @@ def _joined(folder: Path) -> LocalConnection:
         Unreached: No process shares the folder.
     """
     connection = LocalConnection(folder)
-    owner = connection.greet()
-    if owner["version"] != __version__ and owner["leaves"]:
-        connection.call("leave")
+    try:
+        owner = connection.greet()
+        if owner["version"] != __version__ and owner["leaves"]:
+            connection.call("leave")
+            raise Unreached("another version")
+    except BaseException:
         connection.close()
-        raise Unreached("another version")
+        raise
     return connection
 
 

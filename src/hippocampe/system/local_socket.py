@@ -25,6 +25,7 @@ SILENCE_SECONDS = 2.0
 """An owner that sends nothing for so long is stopped or frozen."""
 MAX_PATH_BYTES = 100
 """The shortest limit of systems on the address of a Unix socket is 104 bytes."""
+_UNIX = hasattr(socket, "AF_UNIX") and hasattr(os, "geteuid")
 _PROOF_BYTES = 200
 _ROLES = (b"owner", b"client")
 
@@ -106,7 +107,7 @@ def connect(folder: str) -> socket.socket:
 
 def _listen_unix(folder: str) -> socket.socket | None:
     """A listening Unix socket; None where the system or the file system has none."""
-    if not hasattr(socket, "AF_UNIX"):
+    if not _UNIX:
         return None
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -123,7 +124,7 @@ def _listen_unix(folder: str) -> socket.socket | None:
 
 def _connect_unix(folder: str) -> socket.socket | None:
     """A connection over the Unix socket of a folder; None if the folder has none."""
-    if not os.path.exists(os.path.join(folder, SOCKET)) or not hasattr(socket, "AF_UNIX"):
+    if not _UNIX or not os.path.exists(os.path.join(folder, SOCKET)):
         return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(SILENCE_SECONDS)
