@@ -95,7 +95,7 @@ class Call:
         """Open the data for writing, through the process that serves the folder if there is one."""
         from hippocampe.engine import audit
 
-        self._check_where()
+        self.check_where()
         opened = open_to_write(config or self.config, self._own)
         with audit.acting("command line"), opened as hippo:
             yield hippo
@@ -107,7 +107,7 @@ class Call:
         Raises:
             StoreMissing: The folder has no data. Nothing is created.
         """
-        self._check_where()
+        self.check_where()
         with open_to_read(self.config, self._own) as hippo:
             yield hippo
 
@@ -121,7 +121,7 @@ class Call:
         """
         from hippocampe.remote import join_or_start
 
-        self._check_where()
+        self.check_where()
         joined = _remote(self.config) or cast("Hippocampe", join_or_start(self.config))
         with joined as hippo:
             yield hippo
@@ -143,7 +143,12 @@ class Call:
         with opened or self._own(config) as hippo:
             yield hippo
 
-    def _check_where(self) -> None:
+    def check_where(self) -> None:
+        """Check that commands know which memory to use.
+
+        Raises:
+            InvalidInput: Both a folder and a server are chosen.
+        """
         if self.folder is not None and os.environ.get(URL, "").strip():
             raise InvalidInput(
                 f"both a folder and {URL} are given, and they may hold different memories: leave one out."
