@@ -44,7 +44,7 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle",
     "aio": "types system config injection hippocampe",
-    "wire": "",
+    "wire": "types",
     "remote": "errors types config system wire",
     "companion": "errors types system config language validation model injection hippocampe aio",
     "server": "errors types config system wire language validation model store engine injection hippocampe aio"
