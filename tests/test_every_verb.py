@@ -1,7 +1,9 @@
 """Every verb does the same by every door, with every argument; the verbs and arguments come from signatures."""
 
+import asyncio
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import fields
@@ -11,11 +13,15 @@ from typing import Any, get_type_hints
 import httpx
 import pytest
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typer.main import get_command
 
 from hashed import install
 from hippocampe import Hippocampe
+from hippocampe.cli.app import app
 from hippocampe.remote.door import RESULTS
 from hippocampe.server import kept
+from hippocampe.server.app import create_app
+from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.server.served import ServedMemory
 from hippocampe.types import Settings
 from hippocampe.wire import encode
@@ -24,12 +30,16 @@ from verb_cases import CASES, ME, SETTINGS, World, open_copy, prepare
 from verb_doors import (
     COMMANDS,
     DOORS,
+    NO_VERB,
+    NO_VERB_COMMANDS,
     NOT_COMMANDS,
     NOT_REST,
+    OTHER_OPTIONS,
     REST,
     Normal,
     Server,
 )
+from verb_tools import call_tools, outline, seen, tool_calls
 
 TOKEN = "a token of the user"
 OF_THE_OWNER = {"open", "close"}
@@ -180,6 +190,91 @@ def test_a_door_does_what_the_library_does(
             called.add(verb)
     assert not different, "\n".join(different)
     assert called == CASES.keys() - ABSENT[door]
+
+
+def own_options(command: Any) -> set[str]:
+    """The options of a command, but for those that all commands share."""
+    shared = {"folder", "space", "user", "channel", "embedder", "json", "config_file", "chosen"}
+    return {
+        each.opts[0]
+        for each in command.params
+        if each.name not in shared and each.opts[0].startswith("--")
+    }
+
+
+def commands(group: Any, words: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, f"{words} {name}".strip())
+    if not hasattr(group, "commands"):
+        yield words, group
+
+
+def test_every_option_of_the_command_line_is_used(world: World) -> None:
+    used = {words: set(options) for words, options in OTHER_OPTIONS.items()}
+    for verb, command in COMMANDS.items():
+        for case in CASES[verb]:
+            given = {name: each for name, each in case(world).items() if name not in command.lacks}
+            words = {word for word in command.typed(given) if word.startswith("--")}
+            used[command.words] = used.get(command.words, set[str]()) | words
+    found = dict(commands(get_command(app)))
+    assert found.keys() == used.keys() | NO_VERB_COMMANDS
+    for words in used:
+        assert own_options(found[words]) <= used[words], words
+
+
+def test_every_endpoint_and_what_it_takes_is_used(world: World) -> None:
+    used: dict[str, set[str]] = {}
+    for verb, endpoint in REST.items():
+        for case in CASES[verb]:
+            given = {name: each for name, each in case(world).items() if name not in endpoint.lacks}
+            _, query, body = endpoint.split(given)
+            place = re.sub(r"{\w+}", "{}", endpoint.request)
+            used[place] = used.get(place, set[str]()) | query.keys() | body.keys()
+    document = create_app(world.hippo).openapi()
+    taken: dict[str, set[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            place = re.sub(r"{\w+}", "{}", f"{method.upper()} {path}")
+            if path.startswith(("/api/", "/admin/")) and place not in NO_VERB:
+                taken[place] = {
+                    each["name"]
+                    for each in operation.get("parameters", [])
+                    if each["in"] == "query"
+                } | fields_of_body(operation, document)
+    assert used.keys() == taken.keys()
+    for place, names in taken.items():
+        # Endpoints on all spaces take the scope too.
+        assert names - {"space", "user", "channel"} <= used[place], place
+
+
+def fields_of_body(operation: dict[str, Any], document: dict[str, Any]) -> set[str]:
+    content = operation.get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema", {})
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return set(document["components"]["schemas"][name]["properties"]) if name else set[str]()
+
+
+def test_every_tool_does_what_the_library_does(
+    open_world: Open, server: Server, tmp_path: Path
+) -> None:
+    here, there = open_world(tmp_path / "here"), open_world(tmp_path / "there")
+    steps = tool_calls(here.ids)
+    server.put(there.hippo)
+    answers = asyncio.run(call_tools(server, [(each.tool, each.arguments) for each in steps]))
+    normal_here, normal_there = Normal(here), Normal(there)
+    for step, answer in zip(steps, answers, strict=True):
+        result = getattr(here.hippo, step.verb)(**step.named)
+        assert result, step
+        assert normal_there.of(seen(answer)) == normal_here.of(outline(result)), step
+
+
+def test_every_tool_is_called_with_every_argument(world: World) -> None:
+    steps = tool_calls(world.ids)
+    for tool in TOOL_SETS["all"]:
+        given = [each.arguments for each in steps if each.tool == tool.name]
+        for name, schema in tool.described().input_schema["properties"].items():
+            values = [each[name] for each in given if name in each]
+            assert any(value != schema.get("default") for value in values), (tool.name, name)
 
 
 WRONG = (None, True, 5, 1.5, "rhubarbe", ["rhubarbe"], [5], {"rhubarbe": 1}, [["rhubarbe"]])

@@ -106,6 +106,7 @@ def prepare(root: Path) -> dict[str, str]:
         remember("paris", "Nina cherche un appartement à Paris")
         remember("goal", "je veux lire les images", collection="goal", category="understanding")
         remember("wish", "je veux chanter", collection="goal", category="understanding")
+        remember("self", "je parle français", collection="self", category="capability")
         remember("gone", "Camille élève des abeilles")
         hippo.delete(ids["gone"], scope=ME, reason="test")
         remember("fact", "le thé vert", key="boisson")

@@ -262,10 +262,7 @@ NOT_REST = {
     *("verify", "reindex", "backup", "find_key", "announce"),
 }
 """Verbs without an endpoint."""
-NO_VERB = {
-    *("GET /api/memory/search", "POST /api/chat", "GET /api/notes", "GET /api/verbs"),
-    *("POST /api/verbs/{verb}",),
-}
+NO_VERB = {"GET /api/memory/search", "POST /api/chat", "GET /api/notes"}
 """Endpoints that call several verbs or one in another form; they have tests of their own."""
 
 
@@ -439,6 +436,13 @@ NO_VERB_COMMANDS = {
     *("self list", "self load", "doctor", "demo", "settings reset"),
 }
 """Commands that are no verb; they have tests of their own."""
+OTHER_OPTIONS = {
+    "remember": {"--file"},
+    "notes": {"--vault", "--ignore", "--obsidian", "--certificate", "--insecure"},
+    "forget": {"--yes"},
+    "erase": {"--yes"},
+}
+"""Options that are no argument of a verb."""
 
 
 def command_line(world: World, server: Server, verb: str, arguments: Arguments) -> Json:

@@ -50,10 +50,12 @@ class Messages:
         return self
 
     async def __anext__(self) -> SessionMessage:
-        while isinstance(item := await anext(self._received), Exception):
+        while True:
+            item: SessionMessage | Exception = await anext(self._received)
+            if not isinstance(item, Exception):
+                return item
             if (error := _error(item)) is not None:
                 await self._sent.send(SessionMessage(error))
-        return item
 
     receive = __anext__
 
@@ -65,9 +67,9 @@ class Messages:
 
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
     ) -> None:
         await self.aclose()
 
