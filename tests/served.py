@@ -11,10 +11,11 @@ import uvicorn
 from hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.patience import PatientProtocol
+from hippocampe.server.served import ServedMemory
 
 
 @contextmanager
-def served(hippo: Hippocampe, *, loopback: bool) -> Iterator[str]:
+def served(hippo: Hippocampe | ServedMemory, *, loopback: bool) -> Iterator[str]:
     """Serve a memory; the base URL. Without `loopback`, as if other machines could connect."""
     config = uvicorn.Config(
         create_app(hippo, loopback=loopback),

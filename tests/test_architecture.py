@@ -24,7 +24,7 @@ ALLOWED: dict[str, str] = {
     "reading": "language",
     "consolidation": "language reading",
     "validation": "errors types language",
-    "wire": "",
+    "wire": "types",
     "remote": "errors types config system language wire",
     "store": "errors types protocols system",
     "embed": "errors protocols system",

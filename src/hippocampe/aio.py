@@ -58,7 +58,7 @@ class AsyncHippocampe:
         self.sync = sync
         self.workers = workers
 
-    async def _run(self, kind: str, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    async def _run(self, kind: str, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         if self.workers is None:
             return await asyncio.to_thread(call, *args, **kwargs)
         return await self.workers.run(kind, call, *args, **kwargs)

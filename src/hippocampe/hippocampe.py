@@ -77,7 +77,7 @@ from hippocampe.types import (
     Verification,
     Vitals,
 )
-from hippocampe.validation import check_id, check_path, check_scope
+from hippocampe.validation import check_flag, check_id, check_path, check_scope
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -761,7 +761,7 @@ class Hippocampe:
         fresh: bool = False,
     ) -> Injection | Burst:
         """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
-        if fresh:
+        if check_flag("fresh", fresh):
             self._turns.channels.restart(check_scope(scope))
         return self._read(
             lambda context: before_turn.before_turn(
@@ -1022,10 +1022,11 @@ class Hippocampe:
             NotesUnavailable: With `refresh`, notes cannot be read now.
         """
         check_scope(scope)
+        wanted = check_flag("refresh", refresh)
         note_sync = self._note_sync
         if note_sync is None:
             return []
-        if refresh:
+        if wanted:
             self._write(lambda context: note_sync.refresh(context), UNSCOPED)
         return note_sync.notes(space=scope.space)
 
@@ -1456,6 +1457,7 @@ class Hippocampe:
             StoreError: The copy cannot be written.
         """
         copy = None if target is None else check_path("target", target)
+        check_flag("overwrite", overwrite)
         return self._read(
             lambda context: verification.backup(context, copy, overwrite=overwrite), UNSCOPED
         )
@@ -1478,7 +1480,10 @@ class Hippocampe:
         """
         return self._read(
             lambda context: importer.export_to(
-                context, check_path("path", path), scope=scope, overwrite=overwrite
+                context,
+                check_path("path", path),
+                scope=scope,
+                overwrite=check_flag("overwrite", overwrite),
             ),
             scope,
         )

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from hippocampe.types import Unset
 
 
 def encode(value: Any) -> Any:
@@ -17,8 +19,9 @@ def encode(value: Any) -> Any:
         return {each.name: encode(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         items = cast("Mapping[str, Any]", value)
-        return {key: encode(item) for key, item in items.items()}
-    if isinstance(value, datetime):
+        # What is left out of a call is left out of its form.
+        return {key: encode(item) for key, item in items.items() if not isinstance(item, Unset)}
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, timedelta):
         return {"seconds": value.total_seconds()}
@@ -56,7 +59,7 @@ def _object(kind: Any, origin: Any, data: Mapping[str, Any]) -> Any:
         return cast("type[Any]", kind)(**known)
     if kind is timedelta and [*data] == ["seconds"]:
         return timedelta(seconds=data["seconds"])
-    if origin is not None and issubclass(origin, Mapping):
+    if isinstance(origin, type) and issubclass(origin, Mapping):
         _, of = get_args(kind)
         return {key: decode(of, item) for key, item in data.items()}
     return data
@@ -68,15 +71,15 @@ def _array(kind: Any, origin: Any, data: list[Any]) -> Any:
         return tuple(decode(each, item) for each, item in zip(of, data, strict=False))
     if origin is tuple:
         return tuple(decode(of[0], item) for item in data)
-    if origin is not None and issubclass(origin, Iterable) and of:
+    if isinstance(origin, type) and issubclass(origin, Iterable) and of:
         made = [decode(of[0], item) for item in data]
         return tuple(made) if origin is Sequence else made
     return data
 
 
 def _text(kind: Any, data: str) -> Any:
-    if kind is datetime:
-        return datetime.fromisoformat(data)
+    if kind in (date, datetime):
+        return kind.fromisoformat(data)
     return Path(data) if kind is Path else data
 
 
@@ -99,11 +102,11 @@ def _fits(kind: Any, data: Any) -> bool:
             return _required(kind) <= given <= _hints(kind).keys()
         if kind is timedelta:
             return given == {"seconds"}
-        return origin is not None and origin is not Literal and issubclass(origin, Mapping)
+        return isinstance(origin, type) and issubclass(origin, Mapping)
     if isinstance(data, list):
-        return origin not in (None, Literal) and not issubclass(origin, Mapping)
+        return isinstance(origin, type) and not issubclass(origin, Mapping)
     if isinstance(data, str):
-        return kind in (str, datetime, Path) or origin is Literal
+        return kind in (str, date, datetime, Path) or origin is Literal
     return isinstance(kind, type) and isinstance(data, kind)
 
 

@@ -58,6 +58,72 @@ def test_it_asks_the_server_of_the_folder(
     assert "does not answer (ConnectionRefusedError)" in said
 
 
+def checked(*typed: str) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(app, ["doctor", "--json", *typed])
+    found = {check["name"]: (check["ok"], check["seen"]) for check in json.loads(done.output)}
+    return done.exit_code, found
+
+
+def test_it_asks_the_server_of_the_environment(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "TIMEOUT", 30.0)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    url = str(connect().base_url)
+    monkeypatch.setenv("HIPPOCAMPE_URL", f"{url}/")
+    code, seen = checked()
+    assert (code, seen["server"]) == (0, (True, f"{url} is ready"))
+    assert seen["data"] == (True, f"on the server at {url}/; the folder is not used")
+    monkeypatch.setattr(reach, "__version__", "9.9")
+    code, seen = checked()
+    assert code == 1
+    assert "this program 9.9" in seen["server"][1]
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        (NOBODY, f"{NOBODY} does not answer (ConnectionRefusedError)"),
+        ("memory.example", "HIPPOCAMPE_URL: the URL of the server cannot be used"),
+        ("http://127.0.0.1:99999", "HIPPOCAMPE_URL: the URL of the server cannot be used"),
+    ],
+)
+def test_a_server_of_the_environment_that_is_not_there_is_a_problem(
+    address: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_URL", address)
+    code, seen = checked()
+    assert code == 1
+    assert not seen["server"][0]
+    assert reason in seen["server"][1]
+
+
+def test_a_server_of_the_environment_that_refuses_the_key(
+    connect: Connect, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = str(connect("read").base_url)
+    for key in ("", "hippo_wrong"):
+        monkeypatch.setenv("HIPPOCAMPE_KEY", key)
+        monkeypatch.setenv("HIPPOCAMPE_URL", url)
+        code, seen = checked()
+        assert (code, seen["server"][0]) == (1, False)
+        assert "check HIPPOCAMPE_KEY" in seen["server"][1]
+        assert "hippo_wrong" not in str(seen)
+    monkeypatch.setenv("HIPPOCAMPE_URL", server.openai_url)
+    code, seen = checked()
+    assert (code, seen["server"][0]) == (1, False)
+    assert "check HIPPOCAMPE_URL" in seen["server"][1]
+
+
+def test_a_folder_beside_a_server_of_the_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIPPOCAMPE_URL", NOBODY)
+    done = CliRunner().invoke(app, ["doctor", "--folder", str(folder)])
+    assert done.exit_code == 1
+    assert "both a folder and HIPPOCAMPE_URL" in done.output
+
+
 def test_it_asks_the_upstream(server: ModelServer) -> None:
     assert reach.upstream(None, None)[0]
     assert reach.upstream(server.openai_url, "test-key") == (True, f"{server.openai_url} answers")

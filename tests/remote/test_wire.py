@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from hippocampe import Memory, Recollection, Scope, Settings
-from hippocampe.types import UNSET, Considered, Injection, Review, Signal, Trace
+from hippocampe.types import UNSET, Considered, Day, Injection, Review, Signal, Trace
 from hippocampe.wire import decode, encode
 
 AT = datetime(2026, 1, 17, 10, 23, 1, 5, tzinfo=UTC)
@@ -36,6 +36,8 @@ TRACE = Trace((Considered(FOUND, "search", "injected"),), {"embed": 1.5}, ("note
         (int, 3),
         (float, 3.0),
         (datetime, AT),
+        (date, date(2026, 1, 17)),
+        (Day, Day(date(2026, 1, 17), memories=3)),
         (timedelta, timedelta(days=1, microseconds=3)),
         (Path, Path("/a b")),
         (Scope, Scope("maison", user="dev")),
@@ -70,7 +72,15 @@ def test_what_a_later_version_adds_is_ignored() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "data"),
-    [(int, "three"), (str, 3), (Sequence[str], "a"), (timedelta, {"hours": 1}), (Scope, "default")],
+    [
+        (Literal["fr", "en"], ["fr"]),
+        (Literal["fr", "en"], {"fr": 1}),
+        (int, "three"),
+        (str, 3),
+        (Sequence[str], "a"),
+        (timedelta, {"hours": 1}),
+        (Scope, "default"),
+    ],
 )
 def test_what_does_not_fit_is_left_to_the_verb(kind: Any, data: Any) -> None:
     assert decode(kind, data) == data
@@ -78,4 +88,8 @@ def test_what_does_not_fit_is_left_to_the_verb(kind: Any, data: Any) -> None:
 
 def test_what_has_no_form_is_refused() -> None:
     with pytest.raises(TypeError, match="Unset has no form"):
-        encode({"ttl": UNSET})
+        encode(UNSET)
+
+
+def test_what_is_left_out_is_not_sent() -> None:
+    assert encode([{"content": "a", "ttl": UNSET}]) == [{"content": "a"}]

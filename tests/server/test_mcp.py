@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import httpx
 import httpx2
 import jsonschema
+import mcp_types
 import pytest
 from mcp import MCPError
 from mcp.client.client import Client
@@ -394,6 +396,40 @@ def test_two_clients_over_stdio_share_a_folder(folder: Path, tmp_path: Path) -> 
     with Hippocampe.open(folder) as hippo:
         users = {each.user for each in hippo.memories(scope=Scope()).items}
     assert users == {"paul", "nina"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_lines_that_are_no_message_are_answered(folder: Path) -> None:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    client = {"name": "test", "version": "1"}
+    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
+    lines = [
+        b"{rhubarb",
+        b"",
+        b"\xff\xfe",
+        b"[" * 10_000,
+        b"[]",
+        json.dumps(ping | {"id": "a", "method": 3}).encode(),
+        json.dumps(hello).encode(),
+        b"{rhubarb",
+        json.dumps(ping).encode(),
+    ]
+    with stopping(folder):
+        done = subprocess.run(
+            [sys.executable, "-m", "hippocampe", "mcp", "--folder", os.fspath(folder)],
+            input=b"\n".join(lines) + b"\n",
+            env=os.environ | {"PYTHONPATH": os.fspath(Path(hippocampe.__file__).parents[1])},
+            capture_output=True,
+            check=True,
+        )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    no_json, no_message = mcp_types.PARSE_ERROR, mcp_types.INVALID_REQUEST
+    assert [(each["id"], each.get("error", {}).get("code")) for each in answers] == [
+        *[(None, no_json)] * 3,
+        *[(None, no_message), ("a", no_message), (1, None), (None, no_json), (2, None)],
+    ]
+    assert b"rhubarb" not in done.stdout + done.stderr
 
 
 def test_stdio_takes_known_tools_only(folder: Path) -> None:

@@ -157,6 +157,26 @@ def test_keys_are_made_listed_and_revoked(hashed: None, folder: Path) -> None:
     assert "choose from read" in run(folder, "keys", "create", "--role", "owner", code=1)
 
 
-def test_the_command_refuses_other_addresses_without_a_key(hashed: None, folder: Path) -> None:
-    told = run(folder, "serve", "--host", "0.0.0.0", "--port", "0", code=1)
-    assert "hippocampe keys create" in " ".join(told.split())
+@pytest.mark.parametrize(
+    ("typed", "before"),
+    [
+        (("serve", "--host", "0.0.0.0", "--port", "0"), "make a key with: "),
+        (("keys", "list"), "Make one with: "),
+    ],
+)
+def test_the_line_that_makes_a_key_works_as_copied(
+    tmp_path: Path, typed: tuple[str, ...], before: str
+) -> None:
+    folder = tmp_path / 'l\'île  au "trésor" $HOME'
+    with Hippocampe.open(Config(folder, background=False)):
+        pass
+    done = CliRunner().invoke(app, [*typed, "--folder", str(folder)])
+    line = done.output.partition(before)[2].strip()
+    assert " keys create --folder " in line, done.output
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    made = subprocess.run(line, shell=True, cwd=elsewhere, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    with Hippocampe.open(Config(folder, background=False)) as hippo:
+        [key] = hippo.keys()
+    assert key.space == "default"

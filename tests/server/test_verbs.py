@@ -1,6 +1,7 @@
 """The endpoints beside those of memories and turns: relations, talk, work, transfer, keys."""
 
 import json
+from email.message import Message
 from typing import Any
 
 import httpx
@@ -81,7 +82,7 @@ def test_a_space_moves_to_another(client: httpx.Client, connect: Connect) -> Non
     remembered(client, "Owen a un voilier")
     exported = client.get("/api/export")
     assert exported.headers["content-type"] == "application/jsonl"
-    assert 'filename="default.jsonl"' in exported.headers["content-disposition"]
+    assert 'filename="hippocampe-default.jsonl"' in exported.headers["content-disposition"]
     lines = [json.loads(line) for line in exported.text.splitlines()]
     assert "hippocampe" in lines[0]
     stranger = connect("admin", "work")
@@ -93,6 +94,28 @@ def test_a_space_moves_to_another(client: httpx.Client, connect: Connect) -> Non
     assert (
         ok(stranger.post("/api/import?format=hippocampe", content=exported.content))["added"] == 0
     )
+
+
+@pytest.mark.parametrize(
+    ("space", "name"),
+    [
+        ("../../x", "hippocampe-x.jsonl"),
+        ("a/b", "hippocampe-a-b.jsonl"),
+        ("..\\..\\x", "hippocampe-x.jsonl"),
+        ("/etc/passwd", "hippocampe-etc-passwd.jsonl"),
+        ("..", "hippocampe.jsonl"),
+        ("con", "hippocampe-con.jsonl"),
+        ('a"; filename="x', "hippocampe-a-filename-x.jsonl"),
+        ("À la maison", "hippocampe-À-la-maison.jsonl"),
+        ("é" * 200, f"hippocampe-{'é' * 50}.jsonl"),
+    ],
+)
+def test_the_name_of_an_export_is_no_path(client: httpx.Client, space: str, name: str) -> None:
+    exported = client.get("/api/export", params={"space": space, "user": "a/b", "channel": "../x"})
+    assert exported.status_code == 200
+    message = Message()
+    message["content-disposition"] = exported.headers["content-disposition"]
+    assert message.get_filename() == name
 
 
 def test_a_key_imports_into_its_space_only(connect: Connect, memory: Hippocampe) -> None:

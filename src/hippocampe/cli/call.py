@@ -92,7 +92,7 @@ class Call:
         """Open the data for writing, through the process that serves the folder if there is one."""
         from hippocampe.engine import audit
 
-        self._check_where()
+        self.check_where()
         opened = open_to_write(config or self.config, partial(self._open, join=True))
         with audit.acting("command line"), opened as hippo:
             yield hippo
@@ -104,7 +104,7 @@ class Call:
         Raises:
             StoreMissing: The folder has no data. Nothing is created.
         """
-        self._check_where()
+        self.check_where()
         with open_to_read(self.config, partial(self._open, join=True)) as hippo:
             yield hippo
 
@@ -118,7 +118,7 @@ class Call:
         """
         from hippocampe.remote import join_or_start
 
-        self._check_where()
+        self.check_where()
         joined = _at_address(self.config) or cast("Hippocampe", join_or_start(self.config))
         with joined as hippo:
             yield hippo
@@ -135,7 +135,12 @@ class Call:
         with joining.take_over(config.folder, lambda: self._open(config, join=False)) as hippo:
             yield hippo
 
-    def _check_where(self) -> None:
+    def check_where(self) -> None:
+        """Check that commands know which memory to use.
+
+        Raises:
+            InvalidInput: Both a folder and a server are chosen.
+        """
         if self.folder is not None and os.environ.get(URL, "").strip():
             raise InvalidInput(
                 f"both a folder and {URL} are given, and they may hold different memories: leave one out."

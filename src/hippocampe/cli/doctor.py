@@ -160,6 +160,8 @@ def _disk(folder: Path) -> tuple[bool, str]:
 def _data(config: Config) -> tuple[bool, str]:
     from hippocampe.cli.call import open_to_read
 
+    if url := reach.remote_url():
+        return True, f"on the server at {url}; the folder is not used"
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"
     holder = read_owner(config.folder)

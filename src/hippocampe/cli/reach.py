@@ -1,16 +1,19 @@
 """What a configuration names, and whether it answers: the server, the embedder, the upstream, the notes."""
 
 import json
+import os
 import urllib.error
 import urllib.request
 from contextlib import closing
 
+from hippocampe import __version__
+from hippocampe.cli.call import KEY, URL
 from hippocampe.config import Config
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
-from hippocampe.errors import HippocampeError
+from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest.notes.sync import open_source
-from hippocampe.remote.connection import Unreached
+from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.local import LocalConnection
 
 TIMEOUT = 3.0
@@ -32,26 +35,66 @@ def configuration(loaded: Loaded) -> tuple[bool, str]:
 
 
 def server(config: Config) -> tuple[bool, str]:
-    """Whether the process that owns the folder shares it and answers, over HTTP too if it serves it."""
-    connection = LocalConnection(config.folder)
+    """Whether the server that commands use answers: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
+    if url := remote_url():
+        return _remote(url, os.environ.get(KEY, "").strip() or None)
     try:
-        owner = connection.greet()
+        with closing(LocalConnection(config.folder)) as connection:
+            owner = connection.greet()
     except Unreached:
         return True, "no process shares this folder"
     except HippocampeError as exc:
         return False, str(exc)
-    finally:
-        connection.close()
-    address = owner["address"]
-    if not address:
+    if owner["address"] is None:
         return True, f"process {owner['pid']} shares this folder"
-    status, said = _get(f"{address}/readyz")
+    return _ready(owner["address"])
+
+
+def remote_url() -> str | None:
+    """The server whose client every command is; None if they use the folder."""
+    return os.environ.get(URL, "").strip() or None
+
+
+def _remote(url: str, key: str | None) -> tuple[bool, str]:
+    try:
+        address = Connection(url, key).address
+    except InvalidInput as exc:
+        return False, f"{URL}: {exc}"
+    status, answer = _get(f"{address}/api/verbs", key)
+    if status is None:
+        return False, f"{address} does not answer ({answer}): check that it runs, and {URL}"
+    if status == 401:
+        return False, f"{address} refuses the key, or needs one: check {KEY}"
+    version = _field(answer, "version")
+    if version is None:
+        reason = _field(answer, "detail") or f"status {status}"
+        return False, f"{address} cannot be used ({reason}): check {URL}"
+    if version != __version__:
+        return False, (
+            f"{address} has version {version} and this program {__version__}: install the same on both "
+            "sides"
+        )
+    return _ready(address)
+
+
+def _ready(address: str) -> tuple[bool, str]:
+    status, answer = _get(f"{address}/readyz")
     if status == 200:
         return True, f"{address} is ready"
-    if status == 503:
-        down = [name for name, state in json.loads(said).items() if state == "down"]
+    parts = ("store", "embedder", "index")
+    down = [part for part in parts if _field(answer, part) == "down"]
+    if status == 503 and down:
         return False, f"{address} answers, without {', '.join(down)}"
-    return False, f"{address} does not answer ({said}): restart hippocampe serve"
+    reason = answer if status is None else f"status {status}"
+    return False, f"{address} does not answer ({reason}): restart hippocampe serve"
+
+
+def _field(answer: str, name: str) -> str | None:
+    """A field of an object of JSON; None if the answer has none."""
+    try:
+        return str(json.loads(answer)[name])
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def embedder(config: Config) -> tuple[bool, str]:

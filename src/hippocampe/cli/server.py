@@ -8,6 +8,7 @@ from hippocampe.cli import terminal
 from hippocampe.cli.call import Call, ListFirst, command
 from hippocampe.cli.show import server as show
 from hippocampe.errors import InvalidInput
+from hippocampe.system.command_line import command_line
 from hippocampe.types import Role
 
 app = typer.Typer()
@@ -72,6 +73,10 @@ def list_keys(call: Call) -> None:
     with call.read() as hippo:
         found = hippo.keys()
     call.answer(found, lambda: show.keys(found, call.config.timezone))
+    if not found and not call.json:
+        folder = () if call.folder is None else ("--folder", str(call.folder.absolute()))
+        # Not wrapped, so that it can be copied.
+        typer.echo(f"Make one with: {command_line('keys', 'create', *folder)}")
 
 
 @command(keys_app, "create", examples=["keys create --space home --role write --label phone"])

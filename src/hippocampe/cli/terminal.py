@@ -52,7 +52,7 @@ def out(shown: "RenderableType", *, stderr: bool = False) -> None:
 
 def error(message: str) -> None:
     """Print one line on stderr."""
-    line = " ".join(escaped(message).split())
+    line = " ".join(escaped(message).splitlines())
     console(stderr=True).print(f"error: {line}", soft_wrap=True)
 
 

@@ -87,6 +87,10 @@ def after_turn(
             help="What a tool returned to the assistant; repeatable.",
         ),
     ] = None,
+    external_id: Annotated[
+        str | None,
+        typer.Option("--external-id", help="Its id in the source; repeats are stored once."),
+    ] = None,
 ) -> None:
     """Store an exchange: a message and its reply."""
     if message == reply == "-":
@@ -104,6 +108,7 @@ def after_turn(
             assistant=assistant,
             at=call.moment(at),
             tool_results=tool_result or (),
+            external_id=external_id,
         )
     call.answer({"turn": turn}, lambda: f"stored as turn {turn}")
 

@@ -97,6 +97,7 @@ def doctor(call: Call) -> None:
     """Check Python, packages, configuration, disk, data, and what else is named. Exit code 1 on a problem."""
     from hippocampe.cli import doctor
 
+    call.check_where()
     with terminal.progress() as progress:
         checks = doctor.examine(call.loaded, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))

@@ -58,7 +58,8 @@ def neighbours(
         InvalidInput: `depth` is out of range.
     """
     check_id(id)
-    if not isinstance(depth, int) or not 1 <= depth <= MAX_DEPTH:  # pyright: ignore[reportUnnecessaryIsInstance]
+    # True is an int, and equal to 1.
+    if type(depth) is not int or not 1 <= depth <= MAX_DEPTH:
         raise InvalidInput(f"depth must be a whole number from 1 to {MAX_DEPTH}, not {depth!r}.")
     with context.store.read() as connection:
         require(memories.get(connection, scope.space, [id]), id, scope)

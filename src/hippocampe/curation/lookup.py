@@ -9,7 +9,7 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import fold
 from hippocampe.store import associations, memories, schema
 from hippocampe.types import History, Memory, Scope
-from hippocampe.validation import check_id, check_limit
+from hippocampe.validation import check_flag, check_id, check_limit
 
 
 def get(context: Context, id: str, *, scope: Scope) -> Memory:
@@ -59,7 +59,7 @@ def recent(
     after = as_utc(since, name="since")
     if after is not None:
         conditions.append(schema.memory.c.created_at >= after)
-    if channel_only:
+    if check_flag("channel_only", channel_only):
         if scope.channel is None:
             raise InvalidInput("channel_only needs a scope that names a channel.")
         conditions.append(schema.memory.c.channel == scope.channel)

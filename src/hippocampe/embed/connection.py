@@ -77,7 +77,7 @@ class Connection:
                 f"{KEYS[provider]}, or give the URL of a server that needs none, or use the "
                 "embedder 'local'."
             )
-        default = os.environ.get("OPENAI_BASE_URL") if provider == "openai" else None
+        default = os.environ.get("OPENAI_BASE_URL", "").strip() if provider == "openai" else None
         base = httpx.URL(url or default or URLS[provider])
         self._host = base.netloc.decode() if url else f"the {provider} API"
         # Credentials are taken out of the URL, because httpx logs it.

@@ -24,9 +24,9 @@ from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Messa
 from hippocampe.validation import (
     MAX_LIMIT,
     check_flag,
+    check_id,
     check_limit,
     check_list,
-    check_text,
     clean_text,
     is_injection,
     redact,
@@ -163,7 +163,7 @@ def after_turn(
         InvalidInput: A message is invalid; nothing was stored.
     """
     when = as_utc(at, name="at") or context.now()
-    check_text("assistant", assistant)
+    check_id(assistant, name="assistant")
     utterances = [(user_message, scope.user, "user")]
     if reply is not None:
         utterances.append((reply, assistant, "assistant"))

@@ -13,7 +13,7 @@ from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_form
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import conversations
 from hippocampe.types import Imported, Message, Scope
-from hippocampe.validation import check_text
+from hippocampe.validation import check_flag, check_text
 
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
@@ -46,6 +46,7 @@ def import_from(
     """
     check_text("format", format)
     as_zone(timezone)
+    check_flag("one_space", one_space)
     if format == archive.FORMAT or (format is None and archive.is_archive(path)):
         return archive.load(context, path, scope, progress)
     format = format or detect_format(path)

@@ -15,6 +15,7 @@ from hippocampe.protocols import KINDS
 from hippocampe.store import meta, outbox, statistics
 from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
+from hippocampe.system.file_size import written
 from hippocampe.types import Scope, Stats, Verification, Vitals
 from hippocampe.validation import check_list
 
@@ -122,11 +123,11 @@ def vitals(context: Context) -> Vitals:
 
 
 def _size(files: Iterable[Path]) -> int:
-    """Bytes of files; a file may be deleted meanwhile."""
+    """Bytes that files take on the disk; a file may be deleted meanwhile."""
     total = 0
     for file in files:
         with suppress(OSError):
-            total += file.stat().st_size if file.is_file() else 0
+            total += written(file.stat()) if file.is_file() else 0
     return total
 
 

@@ -1,6 +1,8 @@
 """Connect to the models of a configuration, and translate the errors of providers."""
 
+import os
 import re
+import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)\b")
 """The environment variable that a provider misses, in the message of its client."""
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|URL|ENDPOINT)")
+"""Environment variables that the clients of providers read."""
+_hiding = threading.Lock()
 MAX_RETRIES = 2
 """Repetitions of a request that the provider refused for now; `retry-after` is respected."""
 
@@ -48,7 +53,8 @@ def connect(name: str, fallback: str | None = None) -> "Model":
                 "openai:gpt-5-mini."
             )
         try:
-            models.append(infer_model(each))
+            with _blank_variables_hidden():
+                models.append(infer_model(each))
         except ImportError as exc:
             raise ModelUnavailable(f"the model {each!r} needs a package: {exc}") from exc
         except UserError as exc:
@@ -59,6 +65,21 @@ def connect(name: str, fallback: str | None = None) -> "Model":
             kind = InvalidInput if str(exc).startswith("Unknown model") else ModelUnavailable
             raise kind(f"the model {each!r} cannot be used: {exc}") from exc
     return FallbackModel(models[0], *models[1:]) if len(models) > 1 else models[0]
+
+
+@contextmanager
+def _blank_variables_hidden() -> Generator[None]:
+    """Treat blank variables as unset: some clients take an empty key as one, others fail on it."""
+    with _hiding:
+        blank = {
+            name: os.environ.pop(name)
+            for name, value in list(os.environ.items())
+            if not value.strip() and _VARIABLE.fullmatch(name)
+        }
+        try:
+            yield
+        finally:
+            os.environ.update(blank)
 
 
 def request_settings(timeout: float) -> "ModelSettings":

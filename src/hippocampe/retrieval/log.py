@@ -19,7 +19,7 @@ from hippocampe.retrieval import scoring
 from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
 from hippocampe.types import Injection, Retrieval, Scope
-from hippocampe.validation import check_id, check_limit
+from hippocampe.validation import check_flag, check_id, check_limit
 
 MAX_BUFFERED = 500
 """Retrievals that wait to be logged: a few seconds of turns at full load."""
@@ -135,8 +135,8 @@ def retrievals(
         InvalidInput: An argument cannot be used.
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
+    channel = scope.channel if check_flag("channel_only", channel_only) else None
     flush(context, buffer)
-    channel = scope.channel if channel_only else None
     with context.store.read() as connection:
         before = None
         if cursor is not None:

@@ -29,6 +29,7 @@ from hippocampe.types import (
     Signal,
 )
 from hippocampe.validation import (
+    check_flag,
     check_limit,
     check_list,
     check_metadata,
@@ -84,7 +85,7 @@ def recall(
             ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
         request = replace(request, ids=ids)
     backlog.catch_up_with_talk(context)
-    found = search(context, query, request, explain=explain)
+    found = search(context, query, request, explain=check_flag("explain", explain))
     context.note_access([item.id for item in found if item.memory is not None])
     return found
 

@@ -12,6 +12,7 @@ from hippocampe.server.kept import Kept
 from hippocampe.server.metrics import Metrics
 from hippocampe.system.workers import Lane, Workers
 from hippocampe.types import Injection, Scope
+from hippocampe.validation import check_scope
 
 T = TypeVar("T")
 LANES = {
@@ -46,16 +47,17 @@ class ServedMemory(AsyncHippocampe):
         self._workers = workers
         self._kept = Kept()
 
-    async def _run(self, kind: str, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    async def _run(self, kind: str, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         run = super()._run
         if call.__name__ not in COUNTS:
             done = await run(kind, call, *args, **kwargs)
             if call.__name__ in RECOUNTED:
                 self._kept.clear()
             return done
-        scope: Scope | None = kwargs.get("scope")
-        others = sorted((name, value) for name, value in kwargs.items() if name != "scope")
-        name = (call.__name__, scope and scope.space, args[1:], tuple(others))
+        space = check_scope(kwargs["scope"]).space if "scope" in kwargs else None
+        others = {name: value for name, value in kwargs.items() if name != "scope"}
+        # As text: arguments that no verb takes may have no hash, and True is not 1.
+        name = (call.__name__, space, repr((args, sorted(others.items()))))
 
         def timed() -> tuple[T, float]:
             started = time.thread_time()

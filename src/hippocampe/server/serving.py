@@ -16,6 +16,7 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.patience import MAX_CONNECTIONS, PatientProtocol
 from hippocampe.server.served import ServedMemory
+from hippocampe.system.command_line import command_line
 
 STOP_SECONDS = 10
 """Time that requests under way have to finish."""
@@ -106,9 +107,10 @@ def _listening(
         family, _, _, _, at = found[0]
         loopback = ipaddress.ip_address(str(at[0]).partition("%")[0]).is_loopback
         if not loopback and _no_key(hippo):
+            line = command_line("keys", "create", "--folder", str(hippo.config.folder.absolute()))
             raise InvalidInput(
-                f"cannot serve at {host} without a key, because other machines can reach it: make one "
-                "with hippocampe keys create, or serve at 127.0.0.1."
+                f"cannot serve at {host} without a key, because other machines can reach it: serve at "
+                f"127.0.0.1, or make a key with: {line}"
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
         # The event loop does so for connections of its own sockets only; without, an answer in two packets

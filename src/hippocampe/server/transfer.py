@@ -1,6 +1,7 @@
 """Endpoints that move a whole space: import and export. Files are in a folder that only this user can read."""
 
 import asyncio
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,6 +20,8 @@ router = APIRouter(prefix="/api", tags=["transfer"])
 LINES = "application/jsonl"
 MAX_IMPORT_BYTES = 2**30
 """Room for years of talk; exports of whole spaces are smaller."""
+MAX_NAME_CHARACTERS = 50
+"""File systems limit a name to 255 bytes, and a character takes up to 4."""
 _FILE: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -99,4 +102,10 @@ async def export_space(hippo: Door, scope: Admin) -> FileResponse:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return _Sent(path, media_type=LINES, filename=f"{scope.space}.jsonl")
+    return _Sent(path, media_type=LINES, filename=export_name(scope.space))
+
+
+def export_name(space: str) -> str:
+    """A file name for the export of a space, on every system: a space may be named `../../x`, or `con`."""
+    plain = re.sub(r"\W+", "-", space[:MAX_NAME_CHARACTERS]).strip("-")
+    return f"hippocampe-{plain}.jsonl" if plain else "hippocampe.jsonl"

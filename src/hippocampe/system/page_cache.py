@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from hippocampe.system.file_size import written
+
 
 def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
     """Read files once, unless they take more than a quarter of the machine's memory.
@@ -21,7 +23,7 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
     """
     block = bytearray(1 << 20)
     with suppress(OSError):
-        sizes = {each: _written(each) for each in files}
+        sizes = {each: written(each.stat()) for each in files}
         if not fits(sum(sizes.values())):
             return
         for each, left in sizes.items():
@@ -33,12 +35,6 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
 def fits(size: int) -> bool:
     """Whether this many bytes take at most a quarter of the machine's memory."""
     return size <= _memory() // 4
-
-
-def _written(path: Path) -> int:
-    """The allocated size of a file: growing files are sparse at the end."""
-    stat = path.stat()
-    return stat.st_size if sys.platform == "win32" else min(stat.st_size, stat.st_blocks * 512)
 
 
 def _memory() -> int:

@@ -28,7 +28,7 @@ def answered() -> "RenderableType":
 def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
     """A line per key."""
     if not found:
-        return text("There are no keys. Make one with: hippocampe keys create")
+        return text("There are no keys.")
     rows = table("made", "space", "role", "label")
     for key in found:
         at = key.revoked_at

@@ -1,11 +1,24 @@
 """The server over standard input and output, for a client that starts it."""
 
 import asyncio
+from types import TracebackType
+from typing import Any, Self, cast
 
+import mcp_types as mcp
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.server.mcp.service import make_server
+
+NOT_JSON = mcp.ErrorData(
+    code=mcp.PARSE_ERROR, message="the line is not JSON: send one message on one line, in UTF-8."
+)
+NO_MESSAGE = mcp.ErrorData(
+    code=mcp.INVALID_REQUEST,
+    message="the line is no message of JSON-RPC 2.0: send an object with jsonrpc, method and id.",
+)
 
 
 def serve(caller: Caller) -> None:
@@ -16,4 +29,67 @@ def serve(caller: Caller) -> None:
 async def _serve(caller: Caller) -> None:
     server = make_server(lambda context: caller)
     async with stdio_server() as (received, sent):
-        await server.run(received, sent, server.create_initialization_options())
+        await server.run(Messages(received, sent), sent, server.create_initialization_options())
+
+
+class Messages:
+    """The messages of a client. Lines that are none are answered with an error, as JSON-RPC demands.
+
+    The SDK drops them, and a client would wait for an answer for ever.
+
+    Args:
+        received: Messages, and the errors of lines that are none.
+        sent: Takes the answers.
+    """
+
+    def __init__(self, received: Any, sent: Any) -> None:
+        self._received = received
+        self._sent = sent
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        while True:
+            item: SessionMessage | Exception = await anext(self._received)
+            if not isinstance(item, Exception):
+                return item
+            if (error := _error(item)) is not None:
+                await self._sent.send(SessionMessage(error))
+
+    receive = __anext__
+
+    async def aclose(self) -> None:
+        await self._received.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _error(refusal: Exception) -> mcp.JSONRPCError | None:
+    """The answer to a line that was refused; None if it is blank."""
+    first = refusal.errors()[0] if isinstance(refusal, ValidationError) else None
+    if first is None or first["type"] != "json_invalid":
+        return mcp.JSONRPCError(jsonrpc="2.0", id=_id(refusal), error=NO_MESSAGE)
+    if not str(first["input"]).strip():
+        return None
+    return mcp.JSONRPCError(jsonrpc="2.0", id=None, error=NOT_JSON)
+
+
+def _id(refusal: Exception) -> int | str | None:
+    """The id of a request that is wrong elsewhere, if it has a usable one."""
+    found = refusal.errors() if isinstance(refusal, ValidationError) else []
+    for each in found:
+        if isinstance(each["input"], dict):
+            id = cast("dict[str, Any]", each["input"]).get("id")
+            if isinstance(id, int | str) and not isinstance(id, bool):
+                return id
+    return None

@@ -1,0 +1,86 @@
+"""A key of a provider that is empty or blank is one that is missing, for every command."""
+
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.cli.app import app
+from hippocampe.errors import ModelUnavailable
+from hippocampe.model.connection import connect
+
+ME = Scope(user="dev", channel="lobby")
+KEYS = {
+    "openai:gpt-5-mini": "OPENAI_API_KEY",
+    "openai-chat:gpt-5-mini": "OPENAI_API_KEY",
+    "anthropic:claude-sonnet-4-5": "ANTHROPIC_API_KEY",
+    "deepseek:deepseek-chat": "DEEPSEEK_API_KEY",
+    "openrouter:openai/gpt-5-mini": "OPENROUTER_API_KEY",
+    "together:llama": "TOGETHER_API_KEY",
+    "cerebras:llama": "CEREBRAS_API_KEY",
+}
+VALUES = (None, "", "  ")
+
+
+def set_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str | None) -> None:
+    if value is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("model", KEYS)
+def test_a_model_without_a_key_says_which_to_set(
+    model: str, value: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_variable(monkeypatch, KEYS[model], value)
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    monkeypatch.setenv("OTHER_TOKEN", "")
+    expected = f"the model '{model}' has no key: set {KEYS[model]}, the key of its provider."
+    with pytest.raises(ModelUnavailable, match=expected):
+        connect(model)
+    monkeypatch.setenv(KEYS[model], "test-key")
+    connect(model)
+    # The environment of the program is as it was.
+    assert (os.environ["OPENAI_BASE_URL"], os.environ["OTHER_TOKEN"]) == ("", "")
+
+
+@pytest.fixture
+def talked(hashed: None, folder: Path) -> str:
+    """A folder with a turn, live talk, and a channel long enough to be compacted; the id of the turn."""
+    with Hippocampe.open(Config(folder, embedder="hashed:32", background=False)) as hippo:
+        turns = [hippo.after_turn(f"Le {n} mai", f"Noté {n}", scope=ME) for n in range(30)]
+        hippo.observe("On part à 18 h", scope=ME)
+    return turns[0]
+
+
+COMMANDS = {
+    "chat": ("chat",),
+    "digest": ("digest",),
+    "compact": ("compact", "--channel", "lobby"),
+    "extract": ("extract", "TURN"),
+    "doctor": ("doctor",),
+    "embedder": ("remember", "Paul aime le thé", "--embedder", "openai:text-embedding-3-small"),
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_without_a_key_says_which_to_set(
+    command: str, value: str | None, talked: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_variable(monkeypatch, "OPENAI_API_KEY", value)
+    monkeypatch.setenv("OPENAI_BASE_URL", " ")
+    monkeypatch.setenv("HIPPOCAMPE_MODEL", "openai:gpt-5-mini")
+    typed = [talked if each == "TURN" else each for each in COMMANDS[command]]
+    where = folder.with_name("new") if command == "embedder" else folder
+    done = CliRunner().invoke(app, [*typed, "--folder", str(where)])
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code == 1, done.output
+    assert "OPENAI_API_KEY" in done.output
+    if command != "doctor":
+        [line] = done.output.strip().splitlines()
+        assert line.startswith("error: ")

@@ -1,0 +1,399 @@
+"""A call of every verb with every argument, on one prepared folder."""
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from conftest import FakeClock
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.store import job_runs
+from jobs.ledgers import context_of, queue
+
+ME = Scope(space="home", user="dev", channel="lobby")
+SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+EMBEDDER = "hashed:64"
+ID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}")
+CRM = {"source": "crm"}
+"""Metadata that the memories have which the cases filter."""
+
+SETTINGS: dict[str, Any] = {
+    "auto_retrieve_enabled": False,
+    "auto_retrieve_max_results": 3,
+    "auto_retrieve_min_score": 0.4,
+    "recent_hours": 12,
+    "channel_scope": True,
+    "semantic_threshold": 0.9,
+    "max_semantic_buffer": 50,
+    "max_injection_count": 10,
+    "important_threshold": 0.7,
+    "context_window_depth": 5,
+    "injection_token_budget": 400,
+    "hook_timeout_ms": 200,
+    "coalesce_ms": 5,
+    "live_limit": 5,
+    "live_rooms": ("lobby", "garden"),
+    "companion_names": ("ada",),
+    "digest_hours": (3, 15),
+    "timezone": "Asia/Tokyo",
+    "language": "en",
+    "obsidian_context_enabled": False,
+    "obsidian_context_notes": ("Semis.md",),
+    "obsidian_context_tag": "mémoire",
+    "recent_messages": 7,
+    "session_timeout_minutes": 30,
+    "retrieval_days": 60,
+    "companion_mode": "agentic",
+    "daily_budget": 2.5,
+    "category_ttl": {"self/preference": "90d"},
+    "decay_half_life_days": 100,
+    "prune_below": 0.1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A prepared folder, opened.
+
+    Attributes:
+        root: The folder of everything below.
+        hippo: The open memory.
+        ids: Ids of what is in it, by the names that `prepare` gives them.
+        known: All ids that were in it when it was prepared.
+    """
+
+    root: Path
+    hippo: Hippocampe
+    ids: Mapping[str, str]
+    known: frozenset[str]
+
+    def file(self, name: str) -> Path:
+        return self.root / "files" / name
+
+
+def config_of(root: Path) -> Config:
+    return Config(
+        root / "data",
+        embedder=EMBEDDER,
+        background=False,
+        notes_folder=root / "vault",
+        notes_space=ME.space,
+    )
+
+
+def prepare(root: Path) -> dict[str, str]:
+    """Fill a folder with something for each verb; the ids by name."""
+    (root / "vault").mkdir(parents=True)
+    (root / "vault" / "Semis.md").write_text("# Semis\n\nOn sème les tomates en mars.\n")
+    (root / "files").mkdir()
+    talk = '{"author": "nina", "content": "On mange à midi", "at": "2026-01-10T12:00:00"}\n'
+    (root / "files" / "talk.txt").write_text(talk)
+    clock, ids = FakeClock(), dict[str, str]()
+    with Hippocampe.open(config_of(root), clock=clock) as hippo:
+
+        def remember(name: str, content: str, **more: Any) -> None:
+            ids[name] = hippo.remember(content, scope=ME, **more).memory.id
+
+        hippo.update_settings(scope=ME, recent_messages=2)
+        remember("passing", "Le four est en panne", ttl="1h")
+        clock.advance(hours=2)
+        remember("boat", "Owen a un voilier rouge", subjects=["owen"], metadata=CRM)
+        remember("port", "Le port de Sète a un phare", subjects=["owen"], metadata=CRM)
+        remember("lyon", "Nina habite à Lyon")
+        remember("paris", "Nina cherche un appartement à Paris")
+        remember("goal", "je veux lire les images", collection="goal", category="understanding")
+        remember("wish", "je veux chanter", collection="goal", category="understanding")
+        remember("self", "je parle français", collection="self", category="capability")
+        remember("gone", "Camille élève des abeilles")
+        hippo.delete(ids["gone"], scope=ME, reason="test")
+        remember("fact", "le thé vert", key="boisson")
+        hippo.associate(ids["boat"], ids["port"], "related_to", scope=ME)
+        remember("old", "Camille adore son vieux vélo rouge")
+        remember("new", "Camille répare son vieux vélo rouge")
+        for number in range(4):
+            said = f"Le rendez-vous numéro {number} est au port"
+            ids["turn"] = hippo.after_turn(said, f"Noté : {number}", scope=ME)
+        ids["message"] = hippo.messages(scope=ME)[0].id
+        ids["hidden"] = hippo.after_turn("J'ai vu une baleine", "Où cela ?", scope=ME)
+        hippo.forget("baleine", scope=ME)
+        hippo.observe("on part à 18 h", scope=ME)
+        hippo.record_usage(scope=ME, model="m", purpose="chat", input_tokens=3, output_tokens=1)
+        ids["injection"] = hippo.before_turn("le voilier rouge", scope=ME).id
+        ids["later"] = hippo.before_turn("le phare du port", scope=ME).id
+        ids["run"] = queue(hippo, "digest", space=ME.space)
+        _park(hippo, ids["run"])
+        ids["secret"] = (made := hippo.create_key(scope=ME, role="read")).secret
+        ids["key"] = made.key.id
+        hippo.export_to(root / "files" / "export.jsonl", scope=ME)
+    return ids
+
+
+def _park(hippo: Hippocampe, id: str) -> None:
+    context = context_of(hippo)
+    with context.store.write() as connection:
+        job_runs.change(connection, id, state="parked", error="no reason", ended_at=context.now())
+
+
+def open_copy(template: Path, ids: Mapping[str, str], root: Path) -> World:
+    """A copy of a prepared folder, opened a while later."""
+    # The index is built again: its files are sparse, and a copy would take all of their size.
+    shutil.copytree(template, root, ignore=shutil.ignore_patterns("index"))
+    clock = FakeClock()
+    clock.advance(hours=3)
+    database = (root / "data" / "hippocampe.db").read_bytes()
+    known = frozenset(each.decode() for each in ID.findall(database))
+    return World(root, Hippocampe.open(config_of(root), clock=clock), ids, known)
+
+
+Arguments = Callable[[World], dict[str, Any]]
+
+
+def _next_page(of: str, **arguments: Any) -> Arguments:
+    """Arguments of a listing, with the cursor of the page before."""
+
+    def made(world: World) -> dict[str, Any]:
+        before = getattr(world.hippo, of)(**arguments)
+        cursor = before[-1].id if isinstance(before, list) else before.next_cursor
+        assert cursor
+        return arguments | {"cursor": cursor}
+
+    return made
+
+
+def _always(**arguments: Any) -> Arguments:
+    return lambda world: arguments
+
+
+def _on(argument: str, id: str, **more: Any) -> Arguments:
+    """Arguments of a verb on one item."""
+    return lambda world: {argument: world.ids[id], "scope": ME, **more}
+
+
+def ignore_progress(what: str, done: int, total: int) -> None:
+    """Take the progress of a call."""
+
+
+FILTERS: dict[str, Any] = {
+    "types": ["fact"],
+    "subjects": ["owen"],
+    "since": SINCE,
+    "until": UNTIL,
+    "user": "dev",
+    "channel": "lobby",
+}
+CASES: dict[str, tuple[Arguments, ...]] = {
+    "remember": (
+        lambda world: {
+            "content": "je veux comprendre la mer",
+            "scope": ME,
+            "type": "goal",
+            "collection": "goal",
+            "category": "understanding",
+            "key": "sea",
+            "subjects": ["mer"],
+            "importance": 0.75,
+            "ttl": "7d",
+            "occurred_at": SINCE,
+            "source": "diary",
+            "replaces": [world.ids["goal"]],
+            "evidence": [world.ids["message"]],
+            "metadata": CRM | {"number": 3, "exact": True, "none": None},
+        },
+        _always(content="Il neige à Gavarnie", scope=ME, ttl=timedelta(hours=36)),
+        _always(content="Il pleut à Gavarnie", scope=ME, ttl=None),
+    ),
+    "remember_many": (
+        _always(
+            items=[{"content": "Il neige", "ttl": "2d"}, {"content": "Inès a un piano"}],
+            scope=ME,
+            progress=ignore_progress,
+        ),
+    ),
+    "recall": (
+        _always(
+            query="le voilier rouge",
+            scope=ME,
+            limit=1,
+            collections=["memory", "turn"],
+            min_score=0.001,
+            mode="semantic",
+            explain=True,
+            metadata=CRM,
+            **FILTERS,
+        ),
+        _always(query="lire les images", scope=ME, collections=["goal"], category="understanding"),
+    ),
+    "recent": (_always(limit=2, scope=ME, since=SINCE, channel_only=True),),
+    "memories": (
+        _next_page(
+            "memories",
+            scope=ME,
+            collection="memory",
+            state="all",
+            order="oldest",
+            limit=1,
+            **FILTERS,
+        ),
+        _always(scope=ME, metadata=CRM),
+        _always(scope=ME, category="understanding"),
+    ),
+    "spaces": (_always(),),
+    "users": (_always(scope=ME),),
+    "subjects": (_always(scope=ME),),
+    "get": (_on("id", "boat"),),
+    "history": (_on("id", "boat"),),
+    "edit": (
+        _on(
+            "id",
+            "boat",
+            content="Owen a un grand voilier rouge",
+            type="event",
+            subjects=["voilier"],
+            importance=0.3,
+            ttl="2w",
+            occurred_at=SINCE,
+            metadata={"deck": "teak"},
+        ),
+        _on("id", "wish", category="connection", ttl=None),
+    ),
+    "delete": (_on("id", "boat", reason="vendu"),),
+    "restore": (_on("id", "gone"), _on("id", "hidden")),
+    "associate": (
+        lambda world: {
+            "source_id": world.ids["lyon"],
+            "target_id": world.ids["port"],
+            "kind": "part_of",
+            "scope": ME,
+            "reason": "elle y va",
+        },
+    ),
+    "neighbours": (_on("id", "boat", depth=1),),
+    "reviews": (_always(scope=ME),),
+    "settle": (
+        lambda world: {
+            "id": world.ids["old"],
+            "other_id": world.ids["new"],
+            "scope": ME,
+            "keep": world.ids["new"],
+        },
+    ),
+    "graph": (_always(scope=ME, limit=3),),
+    "facts": (_always(scope=ME),),
+    "set_fact": (_always(key="boisson", value="le café", scope=ME),),
+    "delete_fact": (_always(key="boisson", scope=ME, reason="faux"),),
+    "observe": (_always(content="Il fait beau", scope=ME, at=SINCE, external_id="m-1"),),
+    "before_turn": (
+        _always(message="le voilier de Nina", scope=ME, fresh=True),
+        _always(
+            message=["le port", {"role": "user", "content": "le voilier rouge"}],
+            scope=ME,
+            role="assistant",
+        ),
+    ),
+    "preview": (
+        _always(
+            message=["le port", {"role": "user", "content": "le voilier rouge"}],
+            scope=ME,
+            role="assistant",
+            at=UNTIL,
+        ),
+    ),
+    "after_turn": (
+        _always(
+            user_message="Je pars demain",
+            reply="Bon voyage !",
+            scope=ME,
+            assistant="eko",
+            at=SINCE,
+            tool_results=["train à 9 h"],
+            external_id="t-1",
+        ),
+    ),
+    "messages": (
+        _always(scope=ME, since=SINCE, until=UNTIL, working=True, limit=2),
+        _always(scope=ME, live=True),
+        lambda world: {"scope": ME, "ids": [world.ids["message"]]},
+    ),
+    "search_text": (
+        _always(
+            query='"le rendez-vous" num*',
+            scope=ME,
+            user="dev",
+            channel="lobby",
+            since=SINCE,
+            until=UNTIL,
+            limit=2,
+        ),
+    ),
+    "digest": (_always(scope=ME),),
+    "compact": (_always(scope=ME),),
+    "extract": (_on("turn_id", "turn"),),
+    "notes": (_always(scope=ME, refresh=True),),
+    "retrievals": (_next_page("retrievals", scope=ME, limit=1, since=SINCE, channel_only=True),),
+    "retrieval": (_on("id", "injection"),),
+    "replay": (_on("id", "injection"),),
+    "forget": (
+        _always(topic="le voilier rouge", scope=ME, dry_run=True),
+        _always(topic="le voilier rouge", scope=ME),
+    ),
+    "erase": (
+        _on("id", "boat", dry_run=True),
+        _on("id", "boat"),
+        _always(scope=ME, user="dev", dry_run=True),
+        _always(scope=ME, subject="owen", dry_run=True),
+        _always(scope=ME, whole_space=True, dry_run=True),
+    ),
+    "expire": (_always(scope=ME),),
+    "audit": (_always(scope=ME, since=SINCE, limit=2),),
+    "settings": (_always(scope=ME),),
+    "update_settings": (_always(scope=ME, **SETTINGS),),
+    "jobs": (_always(scope=ME, job="digest", states=["parked"], limit=2),),
+    "run_jobs": (_always(scope=ME),),
+    "retry_job": (_on("id", "run"),),
+    "names": (_always(user="dev", scope=ME),),
+    "check_budget": (_always(scope=ME),),
+    "usage": (_always(scope=ME, since=SINCE, limit=1),),
+    "costs": (_always(scope=ME, days=7),),
+    "record_usage": (
+        _always(
+            scope=ME,
+            model="m",
+            purpose="chat",
+            input_tokens=30,
+            output_tokens=10,
+            injected_tokens=5,
+            price=0.01,
+        ),
+    ),
+    "create_key": (_always(scope=ME, role="write", label="phone"),),
+    "keys": (_always(),),
+    "find_key": (lambda world: {"secret": world.ids["secret"]},),
+    "revoke_key": (lambda world: {"id": world.ids["key"]},),
+    "announce": (_always(address="http://127.0.0.1:9"),),
+    "now": (_always(),),
+    "stats": (_always(scope=ME),),
+    "activity": (_always(scope=ME, days=7),),
+    "vitals": (_always(),),
+    "verify": (_always(absent=["rhubarbe", "voilier"]),),
+    "reindex": (_always(embedder="hashed:32", progress=ignore_progress),),
+    "export_to": (
+        lambda world: {"path": world.file("export.jsonl"), "scope": ME, "overwrite": True},
+    ),
+    "import_from": (
+        lambda world: {
+            "path": world.file("talk.txt"),
+            "scope": ME,
+            "format": "jsonl",
+            "timezone": "Asia/Tokyo",
+            "one_space": True,
+            "progress": ignore_progress,
+        },
+    ),
+    "flush": (_always(),),
+    "backup": (lambda world: {"target": world.file("export.jsonl"), "overwrite": True},),
+}
+"""Arguments of each verb, in an order in which one call leaves what the next ones need: together, its calls set
+every argument to another value than the default."""
