@@ -14,10 +14,10 @@ from hippocampe.server.patience import PatientProtocol
 
 
 @contextmanager
-def served(hippo: Hippocampe, *, loopback: bool) -> Iterator[str]:
+def served(hippo: Hippocampe, *, loopback: bool, **options: Any) -> Iterator[str]:
     """Serve a memory; the base URL. Without `loopback`, as if other machines could connect."""
     config = uvicorn.Config(
-        create_app(hippo, loopback=loopback),
+        create_app(hippo, loopback=loopback, **options),
         log_config=None,
         access_log=False,
         http=PatientProtocol,

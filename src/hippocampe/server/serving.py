@@ -94,6 +94,7 @@ def serve(
     port: int,
     started: Callable[[str], None],
     idle_seconds: float | None = None,
+    require_key: bool = False,
 ) -> None:
     """Serve a memory over HTTP until SIGINT or SIGTERM; requests under way are finished.
 
@@ -104,16 +105,19 @@ def serve(
         started: Called with the base URL once it can be reached.
         idle_seconds: The server was started by a program for its own use: it needs the token of the data
             folder also on loopback, and stops after this time without a request. None: it stays.
+        require_key: Programs of this machine need a key too, and any host name is served: a reverse proxy
+            on this machine passes requests on.
 
     Raises:
-        InvalidInput: The address cannot be used, or is not loopback while no key exists.
+        InvalidInput: The address cannot be used, or a key is needed and none exists.
         StoreError: The address cannot be announced in the data folder.
     """
-    with _listening(hippo, host, port) as (listener, loopback):
+    with _listening(hippo, host, port, require_key=require_key) as (listener, loopback):
         address, token = _url(listener), secrets.token_urlsafe(TOKEN_BYTES)
         on_demand = idle_seconds is not None
         served = ServedMemory(hippo)
-        app = create_app(served, loopback=loopback, keyless=not on_demand, token=token)
+        keyless = not on_demand and not require_key
+        app = create_app(served, loopback=loopback, keyless=keyless, token=token)
         use = Use(app)
 
         def announce() -> None:
@@ -141,7 +145,7 @@ def serve(
 
 @contextmanager
 def _listening(
-    hippo: Hippocampe, host: str, port: int
+    hippo: Hippocampe, host: str, port: int, *, require_key: bool
 ) -> Generator[tuple[socket.socket, bool], None, None]:
     """A bound socket, and whether it is on loopback."""
     try:
@@ -152,6 +156,10 @@ def _listening(
             raise InvalidInput(
                 f"cannot serve at {host} without a key, because other machines can reach it: make one "
                 "with hippocampe keys create, or serve at 127.0.0.1."
+            )
+        if require_key and _no_key(hippo):
+            raise InvalidInput(
+                "cannot require a key, because none exists: make one with hippocampe keys create."
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
         # The event loop does so for connections of its own sockets only; without, an answer in two packets

@@ -18,9 +18,10 @@ from hippocampe import __version__
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server import problems
-from hippocampe.server.access import ROLES, of_same_user
+from hippocampe.server.access import ROLES, of_same_user, scope_of
 from hippocampe.server.door import Door
 from hippocampe.types import ApiKey, Role
+from hippocampe.validation import check_scope
 from hippocampe.wire import decode, encode
 
 router = APIRouter(prefix="/api/verbs", include_in_schema=False)
@@ -62,6 +63,8 @@ OF_ALL_SPACES = frozenset(
 """Verbs on the whole store: a key opens one space, so they need a request without one."""
 ON_FILES = frozenset({"backup", "export_to", "import_from"})
 """Verbs on files of this machine: only for programs of the user that runs the server."""
+CHANGING: Mapping[str, str] = {"notes": "refresh"}
+"""Verbs that read, each with the argument that makes it change something, which needs the role write."""
 
 
 @router.get("")
@@ -82,9 +85,13 @@ async def call(
 ) -> Response:
     """Execute a verb: `{"result": …}`, or line by line if the client wants to see progress."""
     key: ApiKey | None = request.state.key
-    _check_allowed(verb, key, of_same_user=of_same_user)
+    role = _needed(verb, key, of_same_user=of_same_user)
     signature, hints = _form(verb)
-    decoded = _decoded(verb, signature, hints, arguments, named, key)
+    decoded = _decoded(verb, signature, hints, arguments, named)
+    if decoded.get(CHANGING.get(verb, "")):
+        role = "write"
+    scope = decoded.get("scope")
+    scope_of(key, role, None if scope is None else check_scope(scope).space)
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and "progress" in signature.parameters:
         return StreamingResponse(_told(step), media_type=LINES)
@@ -92,7 +99,12 @@ async def call(
     return JSONResponse({"result": await asyncio.to_thread(encode, await step())})
 
 
-def _check_allowed(verb: str, key: ApiKey | None, *, of_same_user: bool) -> None:
+def _needed(verb: str, key: ApiKey | None, *, of_same_user: bool) -> Role:
+    """The role that a verb needs.
+
+    Raises:
+        HTTPException: There is no such verb, or a key opens it in no role.
+    """
     if verb in ON_FILES:
         if not of_same_user:
             raise HTTPException(
@@ -100,20 +112,18 @@ def _check_allowed(verb: str, key: ApiKey | None, *, of_same_user: bool) -> None
                 f"{verb} uses files of the server's machine: run it there, as the user that runs the "
                 "server.",
             )
-    elif verb in OF_ALL_SPACES:
+        return "admin"
+    if verb in OF_ALL_SPACES:
         if key is not None:
             raise HTTPException(
                 403,
                 f"{verb} concerns all spaces and a key opens one: run it on the server's machine.",
             )
-    else:
-        needed = next((role for role in ROLES if verb in OF_A_ROLE[role]), None)
-        if needed is None:
-            raise HTTPException(404, "there is no such verb: install the version of the server.")
-        if key is not None and ROLES.index(key.role) < ROLES.index(needed):
-            raise HTTPException(
-                403, f"{verb} needs a key with the role {needed}; this one has {key.role}."
-            )
+        return "admin"
+    for role in ROLES:
+        if verb in OF_A_ROLE[role]:
+            return role
+    raise HTTPException(404, "there is no such verb: install the version of the server.")
 
 
 def _decoded(
@@ -122,13 +132,11 @@ def _decoded(
     hints: dict[str, Any],
     arguments: list[Any],
     named: dict[str, Any],
-    key: ApiKey | None,
 ) -> dict[str, Any]:
     """The arguments of a verb by name.
 
     Raises:
         InvalidInput: The arguments are not those of the verb.
-        HTTPException: The key does not open the space.
     """
     try:
         given = signature.bind(*arguments, **named).arguments
@@ -139,9 +147,6 @@ def _decoded(
         raise InvalidInput(
             f"the arguments are not those of {verb}: install the version of the server."
         ) from exc
-    space = getattr(decoded.get("scope"), "space", None)
-    if key is not None and space not in (None, key.space):
-        raise HTTPException(403, "the key does not open this space.")
     return decoded
 
 
