@@ -27,6 +27,7 @@ from hippocampe.server.description import DESCRIPTION, describe
 from hippocampe.server.idempotency import Idempotency
 from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
+from hippocampe.server.methods import HeadRequests
 from hippocampe.server.observation import Observation
 from hippocampe.server.openai_form import OpenAIErrors
 from hippocampe.server.pages import site
@@ -108,6 +109,7 @@ def create_app(
     app.add_middleware(Observation, metrics=awaited.metrics)
     app.add_middleware(OpenAIErrors)
     app.add_middleware(Versions)
+    app.add_middleware(HeadRequests)
     return app
 
 
