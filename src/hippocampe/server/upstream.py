@@ -77,18 +77,19 @@ class Upstream:
             )
         return answer
 
-    def _headers(self, request: Request) -> dict[str, bytes]:
+    def _headers(self, request: Request) -> dict[bytes, bytes]:
         names = REQUEST_HEADERS
         if self._key is None and request.state.key is None and not request.state.owner:
             names |= CREDENTIALS
         # As bytes: a header may hold any but those of control.
         headers = {
-            name: request.headers[name].encode("latin-1") for name in names & {*request.headers}
+            name.encode(): request.headers[name].encode("latin-1")
+            for name in names & {*request.headers}
         }
         if self._key is not None:
-            headers["authorization"] = f"Bearer {self._key}".encode()
+            headers[b"authorization"] = f"Bearer {self._key}".encode()
         # The answer is read on its way.
-        return {**headers, "accept-encoding": b"identity"}
+        return {**headers, b"accept-encoding": b"identity"}
 
     async def close(self) -> None:
         """Close the connections."""
