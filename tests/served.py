@@ -15,10 +15,10 @@ from hippocampe.server.served import ServedMemory
 
 
 @contextmanager
-def served(hippo: Hippocampe | ServedMemory, *, loopback: bool) -> Iterator[str]:
+def served(hippo: Hippocampe | ServedMemory, *, loopback: bool, **options: Any) -> Iterator[str]:
     """Serve a memory; the base URL. Without `loopback`, as if other machines could connect."""
     config = uvicorn.Config(
-        create_app(hippo, loopback=loopback),
+        create_app(hippo, loopback=loopback, **options),
         log_config=None,
         access_log=False,
         http=PatientProtocol,

@@ -51,7 +51,7 @@ ALLOWED: dict[str, str] = {
     " companion",
     "hooks": "errors config system language remote",
     "testing": "errors protocols",
-    "resident": "errors config_sources hippocampe remote",
+    "resident": "errors config_sources embed hippocampe",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config config_sources system language embed reader model engine ingest curation jobs lifecycle hippocampe"
     " remote companion server hooks demo",

@@ -137,7 +137,7 @@ class Config:
             object.__setattr__(self, "notes_folder", Path(self.notes_folder).expanduser())
         if isinstance(self.notes_ignored, str):
             raise InvalidInput("notes_ignored must be a list of folders, not one text.")
-        Scope(space=self.notes_space)
+        object.__setattr__(self, "notes_space", Scope(space=self.notes_space).space)
         if self.notes_seconds <= 0:
             raise InvalidInput(f"notes_seconds must be above 0, not {self.notes_seconds}.")
         if self.obsidian_url is not None:

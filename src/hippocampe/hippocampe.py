@@ -1026,7 +1026,7 @@ class Hippocampe:
         note_sync = self._note_sync
         if note_sync is None:
             return []
-        if wanted:
+        if wanted and scope.space == note_sync.space:
             self._write(lambda context: note_sync.refresh(context), UNSCOPED)
         return note_sync.notes(space=scope.space)
 

@@ -3,6 +3,7 @@
 All are immutable; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
@@ -63,17 +64,34 @@ MAX_METADATA_KEYS = 32
 MAX_METADATA_BYTES = 4_096
 
 
-def _check_label(name: str, value: str) -> None:
-    if not value.strip() or len(value) > MAX_LABEL_CHARACTERS or not value.isprintable():
+def normal_label(value: str) -> str:
+    """The one form of a label that is stored and compared: NFC, without white space around it.
+
+    The same name typed on two keyboards, or with a space behind it, would be two spaces otherwise.
+    """
+    return unicodedata.normalize("NFC", value).strip()
+
+
+def check_label(name: str, value: str) -> str:
+    """The normal form of a label.
+
+    Raises:
+        InvalidInput: It is empty, too long or not printable.
+    """
+    label = normal_label(value)
+    if not label or len(label) > MAX_LABEL_CHARACTERS or not label.isprintable():
         raise InvalidInput(
             f"{name} {value[:40]!r} cannot be used: a {name} is 1 to {MAX_LABEL_CHARACTERS} printable "
             "characters, not only spaces."
         )
+    return label
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where a call happens: the isolation boundary, who speaks, and on which channel.
+
+    Labels are kept in their normal form: NFC, without white space around them.
 
     Args:
         space: The isolation boundary. Nothing crosses it.
@@ -95,7 +113,7 @@ class Scope:
                 continue
             if not isinstance(value, str):
                 raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
-            _check_label(name, value)
+            object.__setattr__(self, name, check_label(name, value))
 
 
 @dataclass(frozen=True, slots=True)

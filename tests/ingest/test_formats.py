@@ -316,7 +316,7 @@ def test_reasons_never_repeat_what_was_said(tmp_path: Path) -> None:
         {"content": "mon secret", "author": 3},
         {"content": "mon secret", "author": "a", "at": "mon secret"},
         {"content": "mon secret", "author": "a", "role": "mon secret"},
-        {"content": "mon secret", "author": "a", "space": "mon secret\n"},
+        {"content": "mon secret", "author": "a", "space": "mon\nsecret"},
     ]
     path = write(tmp_path, "t.jsonl", "\n".join(map(json.dumps, bad)) + '\n{"mon secret')
 

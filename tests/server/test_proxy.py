@@ -242,16 +242,22 @@ def test_headers_and_user_choose_the_scope(
     [message, _] = memory.messages(scope=Scope(space="work"))
     assert (message.author, message.channel) == ("Zoé", "lobby")
     assert asked(server)["messages"] == ASK
-    client.chat.completions.create(model="x", messages=ASK, user="no label\n")
+    client.chat.completions.create(model="x", messages=ASK, user="no\nlabel")
     assert memory.messages(scope=Scope())[0].author is None
 
 
-def test_the_space_of_the_key_wins(memory: Hippocampe, server: ModelServer) -> None:
+def test_a_key_opens_its_space_with_its_role(memory: Hippocampe, server: ModelServer) -> None:
     server.add(Answer("Oui."))
     made = memory.create_key(scope=Scope(space="home"), role="write")
     with talking(memory, loopback=False, api_key=made.secret) as client:
-        header = {"X-Hippocampe-Space": "default"}
-        client.chat.completions.create(model="x", messages=ASK, extra_headers=header)
+        other = {"X-Hippocampe-Space": "default"}
+        with pytest.raises(openai.PermissionDeniedError, match="does not open this space"):
+            client.chat.completions.create(model="x", messages=ASK, extra_headers=other)
+        with pytest.raises(openai.PermissionDeniedError, match="does not open this space"):
+            client.models.list(extra_headers=other)
+        assert server.requests == []
+        own = {"X-Hippocampe-Space": "home"}
+        client.chat.completions.create(model="x", messages=ASK, extra_headers=own)
         assert "thé vert" not in str(asked(server))
         assert stored(memory, 2, Scope(space="home")) == ["Que boit Paul le matin ?", "Oui."]
         assert stored(memory, 0) == []

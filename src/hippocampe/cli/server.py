@@ -26,7 +26,7 @@ ROLES: tuple[str, ...] = get_args(Role)
     "serve",
     panel=PANEL,
     shared=("folder", "embedder"),
-    examples=["serve", "serve --host 0.0.0.0 --port 80"],
+    examples=["serve", "serve --require-key", "serve --host 0.0.0.0 --port 80"],
 )
 def serve(
     call: Call,
@@ -37,6 +37,13 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, help="The port; 0 chooses a free one.")
     ] = PORT,
+    require_key: Annotated[
+        bool,
+        typer.Option(
+            "--require-key",
+            help="Require a key on loopback too, under any host name: for a server behind a reverse proxy.",
+        ),
+    ] = False,
     log_format: Annotated[
         str,
         typer.Option("--log-format", help=", ".join(FORMATS), autocompletion=lambda: list(FORMATS)),
@@ -64,6 +71,7 @@ def serve(
             host=host,
             port=port,
             started=lambda at: terminal.out(show.started(at)),
+            require_key=require_key,
         )
 
 

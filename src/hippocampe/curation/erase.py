@@ -26,7 +26,7 @@ from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection
 from hippocampe.store.store import Store
-from hippocampe.types import Receipt, Scope
+from hippocampe.types import Receipt, Scope, normal_label
 from hippocampe.validation import check_flag, check_text, clean_text
 
 ERASING = "erasing"
@@ -151,7 +151,8 @@ def erase(
     if subject is not None and not content_words(clean_text(subject, what="subject")):
         raise InvalidInput(f"subject {subject!r} contains no word to search for.")
     named_subject = None if subject is None else NamedSubject(subject)
-    request = _Request(scope.space, id, user, named_subject, whole_space)
+    author = None if user is None else normal_label(user)
+    request = _Request(scope.space, id, author, named_subject, whole_space)
     with context.builder.building:
         with context.store.exclusive():
             context.check_serving()

@@ -16,7 +16,7 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput, StoreError
 from hippocampe.language.datetimes import as_zone, parse_ttl
 from hippocampe.store import settings as rows
-from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings
+from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings, normal_label
 
 FRESH_SECONDS = 5.0
 """Age after which cached values are read again: another process may have changed them."""
@@ -54,7 +54,7 @@ def _number(least: float, most: float) -> Accepted:
 def _name(value: Any) -> str | None:
     if not isinstance(value, str) or len(value) > MAX_LABEL_CHARACTERS or not value.isprintable():
         return None
-    return value.strip() or None
+    return normal_label(value) or None
 
 
 def _names() -> Accepted:

@@ -180,22 +180,38 @@ def _exchange(
         host, port = authority, "80"
     # `http.client` loads TLS and the parser of mail, which takes longer than the whole answer.
     lines = [
-        f"POST {target} HTTP/1.0",
+        f"POST {target} HTTP/1.1",
         f"Host: {authority}",
         f"Content-Length: {len(content)}",
+        "Connection: close",
         *(f"{name}: {value}" for name, value in headers.items()),
     ]
-    head = "\r\n".join([*lines, "\r\n"]).encode("latin-1")
+    sent = "\r\n".join([*lines, "\r\n"]).encode("latin-1") + content
     try:
         with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS) as connection:
-            connection.sendall(head + content)
+            connection.sendall(sent)
             received = bytearray()
             while part := connection.recv(65_536):
                 received += part
-        told, _, body = bytes(received).partition(b"\r\n\r\n")
-        return int(told.split(None, 2)[1]), body
+        head, _, body = bytes(received).partition(b"\r\n\r\n")
+        if b"\r\ntransfer-encoding: chunked" in head.lower():
+            body = _without_chunks(body)
+        return int(head.split(None, 2)[1]), body
     except (OSError, ValueError, IndexError) as exc:
         raise Unreached from exc
+
+
+def _without_chunks(body: bytes) -> bytes:
+    """The content of a body in chunks, which a reverse proxy may make."""
+    content = bytearray()
+    while body:
+        size, _, body = body.partition(b"\r\n")
+        length = int(size.partition(b";")[0], 16)
+        content += body[:length]
+        body = body[length + 2 :]
+        if not length:
+            break
+    return bytes(content)
 
 
 def _secure_exchange(

@@ -20,6 +20,7 @@ from hippocampe.types import (
     MAX_MESSAGE_CHARACTERS,
     Memory,
     Scope,
+    normal_label,
 )
 from hippocampe.validation import (
     check_collection,
@@ -124,8 +125,15 @@ def check_row(record: str, row: Row, *, refuse: bool) -> Row:
     for name in REFERENCES:
         if row.get(name) is not None and not is_point_id(row[name]):
             raise InvalidInput(f"{name} {row[name]!r:.60} is no UUID in lower case.")
-    Scope(user=row.get("user"), channel=row.get("channel") or None)
-    return row | _CHECKS[record](row, refuse)
+    scope = Scope(user=row.get("user"), channel=row.get("channel") or None)
+    checked = row | _CHECKS[record](row, refuse)
+    # Archives of an earlier version have labels as they were typed.
+    for name, label in (("user", scope.user), ("channel", scope.channel)):
+        if label is not None:
+            checked[name] = label
+    if checked.get("author") is not None:
+        checked["author"] = normal_label(checked["author"])
+    return checked
 
 
 def _text(row: Row, name: str, limit: int, refuse: bool) -> str:

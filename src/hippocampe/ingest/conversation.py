@@ -20,7 +20,14 @@ from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold
 from hippocampe.store import conversations, job_runs, schema, working_history
 from hippocampe.store.conversations import Turn
-from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Message, Scope, Settings
+from hippocampe.types import (
+    MAX_LABEL_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    Message,
+    Scope,
+    Settings,
+    normal_label,
+)
 from hippocampe.validation import (
     MAX_LIMIT,
     check_flag,
@@ -66,10 +73,10 @@ def make_message(
     for name, value in (("author", author), ("external_id", external_id), ("reply_to", reply_to)):
         if value is not None:
             clean_text(value, what=name, limit=MAX_LABEL_CHARACTERS)
-    Scope(space=space, channel=channel)
+    place = Scope(space=space, channel=channel)
     return Message(
         id=str(uuid7()),
-        space=space,
+        space=place.space,
         content=redact(
             strip_injection(
                 clean_text(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"
@@ -77,9 +84,9 @@ def make_message(
             refuse=context.config.refuse_secrets,
             what="message",
         ),
-        author=author,
+        author=None if author is None else normal_label(author),
         role=role,
-        channel=channel,
+        channel=place.channel,
         at=at,
         external_id=external_id,
         reply_to=reply_to,

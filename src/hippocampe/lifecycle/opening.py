@@ -20,7 +20,7 @@ from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailabl
 from hippocampe.index import open_index, open_read_only_index
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import warm_spaces
-from hippocampe.lifecycle import maintenance
+from hippocampe.lifecycle import maintenance, relabelling
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
@@ -174,6 +174,7 @@ def _assemble(
     config: Config, store: Store, clock: Callable[[], datetime], progress: Progress | None
 ) -> Context:
     config, embedder = _choose_embedder(config, store)
+    relabelled = relabelling.relabel(store)
     index, damaged = _open_index(config, embedder)
     context = Context(
         config=config,
@@ -185,8 +186,9 @@ def _assemble(
         language_model=_language_model(config),
     )
     try:
-        if damaged:
+        if damaged or relabelled:
             maintenance.reindex(context, progress, graphs=False)
+            relabelling.finish(store)
         else:
             maintenance.catch_up(context, progress)
         _finish_erasure(context)

@@ -42,3 +42,8 @@ def decode_arguments(
             f"the arguments are not those of {verb}: install the version of the server."
         ) from exc
     return decoded
+
+
+def takes_progress(kind: type, verb: str) -> bool:
+    """Whether a verb of a class tells how far it is."""
+    return "progress" in signature_of(kind, verb)[0].parameters

@@ -21,7 +21,7 @@ from typing import Any
 
 from hippocampe import __version__
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.remote.calls import decode_arguments
+from hippocampe.remote.calls import decode_arguments, takes_progress
 from hippocampe.remote.door import RESULTS
 from hippocampe.remote.problems import as_problem
 from hippocampe.system.local_socket import Listener
@@ -204,7 +204,7 @@ class Host:
             if verb not in RESULTS:
                 raise InvalidInput(f"there is no verb {verb[:40]!r}: install the owner's version.")
             decoded = decode_arguments(type(memory), verb, arguments, named)
-            if asked:
+            if asked and takes_progress(type(memory), verb):
                 decoded["progress"] = progress
             with self._acting():
                 result = getattr(memory, verb)(**decoded)

@@ -58,7 +58,13 @@ def memories(
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
     if start and end and start >= end:
         raise InvalidInput("since must be before until.")
-    equal = {"collection": collection, "category": category, "user": user, "channel": channel}
+    labels = Scope(user=user, channel=channel)
+    equal = {
+        "collection": collection,
+        "category": category,
+        "user": labels.user,
+        "channel": labels.channel,
+    }
     any_of = {
         "types": None if types is None else check_list("types", types),
         "subjects": None if subjects is None else fold_subjects(check_list("subjects", subjects)),
@@ -88,7 +94,6 @@ def _check_labels(equal: dict[str, str | None], types: Sequence[str] | None) -> 
         check_choice("category", equal["category"], sorted(categories))
     for name in types or ():
         check_choice("type", name, DEFAULT_IMPORTANCE)
-    Scope(user=equal["user"], channel=equal["channel"])
 
 
 def _filters(

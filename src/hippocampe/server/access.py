@@ -1,11 +1,11 @@
 """Who may do what: keys, roles, spaces, and the web pages that may not use a server on loopback."""
 
 import asyncio
-import hmac
 import ipaddress
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, get_args
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import HTTPException, Query, Request
 from fastapi.dependencies.utils import get_flat_params
@@ -18,7 +18,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.engine.api_keys import PREFIX
-from hippocampe.errors import HippocampeError
+from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.server import problems
 from hippocampe.server.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
 from hippocampe.types import ApiKey, Role, Scope
@@ -35,20 +35,32 @@ STATIC = "/static/"
 STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
 ROLES: tuple[Role, ...] = get_args(Role)
 
+FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip"})
+FORWARDED_PREFIX = b"x-forwarded-"
+"""Headers that a reverse proxy adds."""
+NEEDS_KEY = "send Authorization: Bearer with one that hippocampe keys create printed and that was not revoked."
+
 BEARER = HTTPBearer(
-    auto_error=False, description="A key of `hippocampe keys create`; none is needed on loopback."
+    auto_error=False,
+    description="A key of `hippocampe keys create`; programs of this machine need none, unless the server "
+    "was started with `--require-key`.",
 )
 """Only describes the header to the OpenAPI document: `Gate` reads it."""
 
 
 class Gate:
-    """Lets a request through if its key is right; on loopback, also without one if no web page sent it.
+    """Lets a request through if its key is right; on loopback, also without one from a program of this machine.
 
     The key comes in the header Authorization, or with the cookie of a login. A request with a cookie that
     changes something also needs the token of that cookie, which pages of other sites cannot read.
 
     A page of another site can make a browser send requests to loopback, also under a name that the page's
-    own DNS answers with 127.0.0.1. The browser then sends that name as Host, and the page as Origin.
+    own DNS answers with 127.0.0.1. The browser then sends that name as Host, and the page as Origin. So
+    where no key may be needed, Host has to name loopback. Where a key is needed, any name may be served: a
+    page does not know the key, and the cookie of a login belongs to the name that it was made under.
+
+    A request that came through a reverse proxy comes from anywhere. It is served like one from another
+    machine, whatever address the server listens at.
 
     Args:
         app: The application behind it.
@@ -56,7 +68,6 @@ class Gate:
         sessions: Knows the logins.
         loopback: Whether only programs of this machine can connect.
         keyless: Whether they then need no key.
-        token: What programs of the user that runs the server send instead of a key; it opens everything.
     """
 
     def __init__(
@@ -67,31 +78,17 @@ class Gate:
         *,
         loopback: bool,
         keyless: bool,
-        token: str | None,
     ) -> None:
         self._app = app
         self._hippo = hippo
         self._sessions = sessions
-        self._loopback = loopback
         self._keyless = loopback and keyless
-        self._token = token
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["type"] == "http":
             headers = Headers(scope=connection)
             try:
-                problem = self._foreign(headers) if self._loopback else None
-                if problem is None and not _public(connection["path"]):
-                    secret = _secret(headers)
-                    if self._keyless and _of_provider(connection["path"], secret):
-                        secret = None
-                    state = connection.setdefault("state", {})
-                    state["owner"] = self._is_token(secret)
-                    state["key"] = None
-                    if not state["owner"]:
-                        state["key"], problem = await self._key(
-                            secret, headers, connection["method"]
-                        )
+                problem = await self._problem(connection, headers)
             except HippocampeError as exc:
                 problem = problems.of_error(exc)
             if problem is not None:
@@ -99,43 +96,31 @@ class Gate:
                 return
         await self._app(connection, receive, send)
 
-    def _foreign(self, headers: Headers) -> problems.Problem | None:
-        """What is wrong if a web page of another site sent it."""
-        if not _names_loopback(f"//{headers.get('host', '')}"):
-            return problems.of_status(
-                403,
-                "the Host header does not name this machine's loopback: use http://127.0.0.1 with the "
-                "port. To serve other machines, start with --host and a key.",
-            )
-        origin = headers.get("origin")
-        same = origin is None or origin == f"http://{headers['host']}"
-        if not same or headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            return problems.of_status(403, "a web page of another site may not use this server.")
-        return None
-
-    def _is_token(self, secret: str | None) -> bool:
-        if self._token is None or secret is None:
-            return False
-        return hmac.compare_digest(secret.encode(), self._token.encode())
-
-    async def _key(
-        self, secret: str | None, headers: Headers, method: str
-    ) -> tuple[ApiKey | None, problems.Problem | None]:
+    async def _problem(self, connection: Connection, headers: Headers) -> problems.Problem | None:
+        """Why a request is not let through; its state says by which key it is."""
+        direct = not forwarded(connection)
+        keyless = self._keyless and direct
+        problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
+        if problem is not None or _public(connection["path"]):
+            return problem
+        secret = _secret(headers)
+        if keyless and _of_provider(connection["path"], secret):
+            secret = None
+        state = connection.setdefault("state", {})
+        state["key"] = None
         if secret is None and (login := await self._login(headers)) is not None:
-            session, key = login
-            if method in SAFE_METHODS or self._sessions.genuine(session, headers.get(TOKEN_HEADER)):
-                return key, None
-            return None, problems.of_status(403, STALE_PAGE)
-        if secret is None and self._keyless:
-            return None, None
-        key = None if secret is None else await self._hippo.find_key(secret)
-        if key is not None:
-            return key, None
-        return None, problems.of_status(
-            401,
-            "this server needs a key: send Authorization: Bearer with one that hippocampe keys create "
-            "printed and that was not revoked.",
-        )
+            session, state["key"] = login
+            token = headers.get(TOKEN_HEADER)
+            if connection["method"] in SAFE_METHODS or self._sessions.genuine(session, token):
+                return None
+            return problems.of_status(403, STALE_PAGE)
+        if secret is None and keyless:
+            return None
+        state["key"] = None if secret is None else await self._hippo.find_key(secret)
+        if state["key"] is not None:
+            return None
+        why = "a request through a proxy" if self._keyless and not direct else "this server"
+        return problems.of_status(401, f"{why} needs a key: {NEEDS_KEY}")
 
     async def _login(self, headers: Headers) -> tuple[str, ApiKey] | None:
         """The login that a request belongs to, and its key."""
@@ -148,6 +133,58 @@ class Gate:
             self._sessions.close(session)
             return None
         return session, key
+
+
+def forwarded(connection: Connection) -> bool:
+    """Whether a request came through a reverse proxy, and so perhaps from another machine.
+
+    Its headers say so; or it is in HTTP/1.0, which nginx speaks unless it is configured otherwise, without
+    any such header.
+    """
+    return connection["http_version"] == "1.0" or any(
+        name in FORWARDED or name.startswith(FORWARDED_PREFIX) for name, _ in connection["headers"]
+    )
+
+
+def origin_of(headers: Headers) -> str:
+    """The origin of the server as the browser knows it, which may know a reverse proxy instead.
+
+    No page of another site can set these headers without asking first, which is refused.
+    """
+    scheme = _first(headers.get("x-forwarded-proto", "")) or "http"
+    host = _first(headers.get("x-forwarded-host", "")) or headers.get("host", "")
+    return f"{scheme}://{host.lower()}"
+
+
+def _first(value: str) -> str:
+    """What the first of several proxies noted."""
+    return value.partition(",")[0].strip().lower()
+
+
+def _foreign_to_loopback(headers: Headers) -> problems.Problem | None:
+    """What is wrong with a request that may need no key, if a web page of another site sent it."""
+    if not _names_loopback(f"//{headers.get('host', '')}"):
+        return problems.of_status(
+            403,
+            "the Host header does not name this machine's loopback: use http://127.0.0.1 with the port. To "
+            "serve under another name, start with --require-key, or with --host and a key.",
+        )
+    origin = headers.get("origin")
+    same = origin is None or origin == f"http://{headers['host']}"
+    if not same or headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        return problems.of_status(403, "a web page of another site may not use this server.")
+    return None
+
+
+def _foreign_page(headers: Headers) -> problems.Problem | None:
+    """What is wrong with a request that a browser gave the cookie of a login, or that is one."""
+    if "authorization" in headers or headers.get("origin") in (None, origin_of(headers)):
+        return None
+    return problems.of_status(
+        403,
+        "a web page of another site may not use this server. If it is a page of this server behind a proxy, "
+        "let the proxy pass on Host and set X-Forwarded-Proto.",
+    )
 
 
 def session_of(headers: Headers) -> str:
@@ -261,36 +298,81 @@ def needs(role: Role) -> Callable[..., Coroutine[Any, Any, Scope]]:
         user: Annotated[str | None, _label("Who speaks.")] = None,
         channel: Annotated[str | None, _label("Where they speak.")] = None,
     ) -> Scope:
-        space = permitted(request, role, space)
+        found = scope_of(request.state.key, role, space, user, channel)
         _check_parameters(request)
-        return Scope(space=space, user=user, channel=channel)
+        return found
 
     return scope
 
 
-def permitted(request: Request, role: Role, space: str | None) -> str:
-    """The space of a request, whose key must have a role, or one above.
+def allows(key: ApiKey | None, role: Role) -> bool:
+    """Whether a request may do what needs a role; without a key, it may do everything."""
+    return key is None or ROLES.index(key.role) >= ROLES.index(role)
+
+
+def scope_of(
+    key: ApiKey | None,
+    role: Role,
+    space: str | None = None,
+    user: str | None = None,
+    channel: str | None = None,
+) -> Scope:
+    """The scope of a request. Every endpoint and every page asks here, and nowhere else.
+
+    Args:
+        key: The key of the request; None: it may do everything.
+        role: The role that the request needs.
+        space: The space that it names; None: that of the key, or `default`.
+        user: Who speaks.
+        channel: Where they speak.
+
+    Raises:
+        HTTPException: The key has a lower role, or belongs to another space.
+        InvalidInput: A label cannot be used.
+    """
+    if key is not None and not allows(key, role):
+        raise HTTPException(
+            403, f"this needs a key with the role {role}; this one has the role {key.role}."
+        )
+    own = Scope().space if key is None else key.space
+    scope = Scope(own if space is None else space, user, channel)
+    if key is not None and scope.space != own:
+        raise HTTPException(
+            403, "the key does not open this space: leave space out, or use another key."
+        )
+    return scope
+
+
+def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Scope:
+    """The scope of a request to the proxy, whose body belongs to the provider: headers name it.
 
     Args:
         request: The request.
         role: The role that it needs.
-        space: The space that it names, if any.
+        user: Who speaks by the body, unless a header says it; any other value than a label is ignored.
 
     Raises:
-        HTTPException: The key does not allow it.
+        HTTPException: The key has a lower role, or belongs to another space.
+        InvalidInput: A label in a header cannot be used.
     """
-    key: ApiKey | None = request.state.key
-    if key is None:
-        return "default" if space is None else space
-    if ROLES.index(key.role) < ROLES.index(role):
-        raise HTTPException(
-            403, f"this needs a key with the role {role}; this one has the role {key.role}."
-        )
-    if space not in (None, key.space):
-        raise HTTPException(
-            403, "the key does not open this space: leave space out, or use another key."
-        )
-    return key.space
+    named = {
+        name: _decoded(request.headers.get(f"x-hippocampe-{name}"))
+        for name in ("space", "user", "channel")
+    }
+    if named["user"] is None and isinstance(user, str):
+        with suppress(InvalidInput):
+            named["user"] = Scope(user=user).user
+    return scope_of(request.state.key, role, **named)
+
+
+def _decoded(header: str | None) -> str | None:
+    """A header as text: other letters than ASCII come as UTF-8 or percent-encoded."""
+    if header is None:
+        return None
+    try:
+        return unquote(header.encode("latin-1").decode())
+    except UnicodeError:
+        return unquote(header)
 
 
 def _check_parameters(request: Request) -> None:
@@ -302,11 +384,6 @@ def _check_parameters(request: Request) -> None:
             422,
             f"{len(unknown)} query parameters are unknown: choose from {', '.join(sorted(known))}.",
         )
-
-
-async def of_same_user(request: Request) -> bool:
-    """Whether a request comes from a program of the user that runs the server, on its machine."""
-    return request.state.owner
 
 
 async def bound(request: Request) -> bool:

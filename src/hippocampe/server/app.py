@@ -27,6 +27,7 @@ from hippocampe.server.description import DESCRIPTION, describe
 from hippocampe.server.idempotency import Idempotency
 from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
+from hippocampe.server.methods import HeadRequests
 from hippocampe.server.observation import Observation
 from hippocampe.server.openai_form import OpenAIErrors
 from hippocampe.server.pages import site
@@ -44,7 +45,6 @@ def create_app(
     *,
     loopback: bool = False,
     keyless: bool = True,
-    token: str | None = None,
 ) -> FastAPI:
     """Make the application that serves a memory.
 
@@ -53,7 +53,6 @@ def create_app(
         loopback: Whether only programs of this machine can connect; requests of web pages of other sites
             are then refused.
         keyless: Whether programs on loopback need no key. Otherwise every request needs one.
-        token: What programs of the user that runs the server send instead of a key.
     """
     awaited = hippo if isinstance(hippo, ServedMemory) else ServedMemory(hippo)
     mcp = endpoint.McpEndpoint(awaited)
@@ -101,13 +100,13 @@ def create_app(
         sessions=app.state.sessions,
         loopback=loopback,
         keyless=keyless,
-        token=token,
     )
     app.add_middleware(GuessLimit)
     app.add_middleware(site.Headers)
     app.add_middleware(Observation, metrics=awaited.metrics)
     app.add_middleware(OpenAIErrors)
     app.add_middleware(Versions)
+    app.add_middleware(HeadRequests)
     return app
 
 

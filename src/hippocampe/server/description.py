@@ -18,8 +18,9 @@ DESCRIPTION = f"""\
 Every path under `/api/` is served under `/api/v1/` too, which stays as it is when a later version differs. The
 header `{HEADER}` of every answer has the version of the package.
 
-Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed; elsewhere,
-send `Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.
+Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed, unless
+the request came through a proxy or the server was started with `--require-key`; elsewhere, send
+`Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.
 
 Writes take an `Idempotency-Key`: a write that comes again with the same key and body is made once."""
 

@@ -3,10 +3,9 @@
 import asyncio
 import hashlib
 import re
-from urllib.parse import parse_qs
 
 from fastapi import HTTPException
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
@@ -15,6 +14,7 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.engine.replies import Replies
 from hippocampe.errors import HippocampeError
 from hippocampe.server import problems
+from hippocampe.server.access import scope_of
 from hippocampe.store.replies import Reply
 from hippocampe.types import ApiKey
 
@@ -129,11 +129,8 @@ def _check(path: str, key: str) -> None:
 
 
 def _space(connection: Connection) -> str:
-    key: ApiKey | None = connection["state"]["key"]
-    if key is not None:
-        return key.space
-    named = parse_qs(connection["query_string"].decode("latin-1")).get("space")
-    return named[-1] if named else "default"
+    named = QueryParams(connection["query_string"]).get("space")
+    return scope_of(connection["state"]["key"], "read", named).space
 
 
 def _digest(connection: Connection, body: bytes) -> str:

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hippocampe import errors
+from hippocampe.server.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "1"
@@ -128,7 +129,21 @@ async def refused(request: Request, error: Exception) -> Response:
     """What HTTP itself refuses, as a problem."""
     assert isinstance(error, HTTPException)
     detail = _ENDPOINTS.get(error.status_code, error.detail)
-    return response(of_status(error.status_code, detail), error.headers)
+    return response(of_status(error.status_code, detail), headers_of(request, error))
+
+
+def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | None:
+    """The headers of what HTTP itself refuses.
+
+    A route knows only its own methods; others may serve the same path.
+    """
+    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return error.headers
+    methods = allowed(request)
+    if not methods or request.method in methods:
+        # What a route leads to has refused the method, and has named those that it takes.
+        return error.headers
+    return {"Allow": ", ".join(methods)}
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -9,7 +9,6 @@ import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, cast
-from urllib.parse import unquote
 
 import anyio
 import httpx
@@ -18,14 +17,12 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Send
 
-from hippocampe.errors import InvalidInput
-from hippocampe.server.access import permitted
+from hippocampe.server.access import scope_in_headers
 from hippocampe.server.chat_completions import Answer, Json
 from hippocampe.server.door import Door
 from hippocampe.server.openai_form import DESCRIBED
 from hippocampe.server.remembered_chat import RememberedChat
 from hippocampe.server.upstream import Upstream, passed_on
-from hippocampe.types import Scope
 
 log = logging.getLogger("hippocampe")
 T = TypeVar("T")
@@ -46,7 +43,7 @@ router = APIRouter(prefix="/v1", tags=["proxy"], lifespan=_closing, responses=DE
 @router.get("/models", response_class=Response)
 async def models(request: Request) -> Response:
     """The models of the upstream."""
-    permitted(request, "read", None)
+    scope_in_headers(request, "read")
     upstream: Upstream = request.app.state.upstream
     request.state.passed_on = False
     answer = await upstream.send("GET", "/models", request, b"")
@@ -56,7 +53,7 @@ async def models(request: Request) -> Response:
 
 
 _HEADERS = (
-    ("X-Hippocampe-Space", "The space; that of the key, if there is one."),
+    ("X-Hippocampe-Space", "The space; default: that of the key."),
     ("X-Hippocampe-User", "Who speaks, percent-encoded; default: the field `user`."),
     ("X-Hippocampe-Channel", "Where they speak; default: each conversation is a channel."),
 )
@@ -100,7 +97,9 @@ async def chat_completions(request: Request, hippo: Door) -> Response:
     upstream: Upstream = request.app.state.upstream
     body = await request.body()
     asked = _parsed(body)
-    chat = RememberedChat(hippo, _scope(request, asked), asked, upstream.url or "")
+    chat = RememberedChat(
+        hippo, scope_in_headers(request, "write", user=asked.get("user")), asked, upstream.url or ""
+    )
     try:
         body = await _while_connected(request, chat.reminded(body))
         sending = upstream.send("POST", "/chat/completions", request, body)
@@ -127,33 +126,6 @@ def _parsed(body: bytes) -> Json:
     if not isinstance(asked, dict):
         raise HTTPException(400, "the body must be a JSON object with model and messages.")
     return cast("Json", asked)
-
-
-def _scope(request: Request, asked: Json) -> Scope:
-    """The scope by the headers and the field `user`, which may be any text that a provider takes."""
-    given = {
-        name: _text(request.headers.get(f"x-hippocampe-{name}"))
-        for name in ("space", "user", "channel")
-    }
-    key = request.state.key
-    space = permitted(request, "write", None if key else given["space"])
-    user, said = given["user"], asked.get("user")
-    if user is None and isinstance(said, str):
-        try:
-            user = Scope(user=said).user
-        except InvalidInput:
-            user = None
-    return Scope(space, user, given["channel"])
-
-
-def _text(header: str | None) -> str | None:
-    """A header as text: other letters than ASCII come as UTF-8 or percent-encoded."""
-    if header is None:
-        return None
-    try:
-        return unquote(header.encode("latin-1").decode())
-    except UnicodeError:
-        return unquote(header)
 
 
 async def _whole(answer: httpx.Response) -> bytes:

@@ -57,6 +57,7 @@ def serve(
     host: str,
     port: int,
     started: Callable[[str], None],
+    require_key: bool = False,
 ) -> None:
     """Serve a memory over HTTP until SIGINT or SIGTERM; requests under way are finished.
 
@@ -65,14 +66,16 @@ def serve(
         host: The address or name to listen at. Any but loopback needs a key in the memory.
         port: The port; 0 chooses a free one.
         started: Called with the base URL once it can be reached.
+        require_key: Programs of this machine need a key too, and any host name is served: a reverse proxy
+            on this machine passes requests on.
 
     Raises:
-        InvalidInput: The address cannot be used, or is not loopback while no key exists.
+        InvalidInput: The address cannot be used, or a key is needed and none exists.
     """
-    with _listening(hippo, host, port) as (listener, loopback):
+    with _listening(hippo, host, port, require_key=require_key) as (listener, loopback):
         address = _url(listener)
         served = ServedMemory(hippo)
-        app = create_app(served, loopback=loopback)
+        app = create_app(served, loopback=loopback, keyless=not require_key)
 
         def announce() -> None:
             hippo.announce(address)
@@ -99,18 +102,18 @@ def serve(
 
 @contextmanager
 def _listening(
-    hippo: Hippocampe, host: str, port: int
+    hippo: Hippocampe, host: str, port: int, *, require_key: bool
 ) -> Generator[tuple[socket.socket, bool], None, None]:
     """A bound socket, and whether it is on loopback."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, at = found[0]
         loopback = ipaddress.ip_address(str(at[0]).partition("%")[0]).is_loopback
-        if not loopback and _no_key(hippo):
+        if (require_key or not loopback) and _no_key(hippo):
             line = command_line("keys", "create", "--folder", str(hippo.config.folder.absolute()))
+            why = "--require-key needs one" if loopback else "other machines can reach it"
             raise InvalidInput(
-                f"cannot serve at {host} without a key, because other machines can reach it: serve at "
-                f"127.0.0.1, or make a key with: {line}"
+                f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
         # The event loop does so for connections of its own sockets only; without, an answer in two packets

@@ -17,7 +17,8 @@ ANSWER_PREFIXES = ("openai-", "x-ratelimit-", "x-should-retry")
 
 
 def passed_on(answer: httpx.Response) -> dict[str, str]:
-    """The headers of an answer for the client."""
+    """The headers of an answer for the client, byte by byte as they came."""
+    answer.headers.encoding = "latin-1"
     return {
         name: value
         for name, value in answer.headers.items()
@@ -76,14 +77,19 @@ class Upstream:
             )
         return answer
 
-    def _headers(self, request: Request) -> dict[str, str]:
-        headers = {name: request.headers[name] for name in REQUEST_HEADERS & {*request.headers}}
+    def _headers(self, request: Request) -> dict[bytes, bytes]:
+        names = REQUEST_HEADERS
+        if self._key is None and request.state.key is None:
+            names |= CREDENTIALS
+        # As bytes: a header may hold any but those of control.
+        headers = {
+            name.encode(): request.headers[name].encode("latin-1")
+            for name in names & {*request.headers}
+        }
         if self._key is not None:
-            headers["authorization"] = f"Bearer {self._key}"
-        elif request.state.key is None and not request.state.owner:
-            headers |= {name: request.headers[name] for name in CREDENTIALS & {*request.headers}}
+            headers[b"authorization"] = f"Bearer {self._key}".encode()
         # The answer is read on its way.
-        return {**headers, "accept-encoding": "identity"}
+        return {**headers, b"accept-encoding": b"identity"}
 
     async def close(self) -> None:
         """Close the connections."""

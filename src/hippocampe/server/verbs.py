@@ -5,23 +5,24 @@ Programs in other languages use the other endpoints: this one follows the librar
 
 import asyncio
 import functools
-import inspect
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import asdict
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from hippocampe import __version__
-from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.remote.calls import decode_arguments, takes_progress
 from hippocampe.server import problems
-from hippocampe.server.access import ROLES
+from hippocampe.server.access import ROLES, scope_of
 from hippocampe.server.door import Door
 from hippocampe.types import ApiKey, Role
-from hippocampe.wire import decode, encode
+from hippocampe.validation import check_scope
+from hippocampe.wire import encode
 
 router = APIRouter(prefix="/api/verbs", include_in_schema=False)
 LINES = "application/x-ndjson"
@@ -62,6 +63,8 @@ OF_ALL_SPACES = frozenset(
 """Verbs on the whole store: a key opens one space, so they need a request without one."""
 ON_FILES = frozenset({"backup", "export_to", "import_from"})
 """Verbs on files of the server's machine: for programs of its user, through the socket of the data folder."""
+CHANGING: Mapping[str, str] = {"notes": "refresh"}
+"""Verbs that read, each with the argument that makes it change something, which needs the role write."""
 
 
 @router.get("")
@@ -81,22 +84,29 @@ async def call(
 ) -> Response:
     """Execute a verb: `{"result": …}`, or line by line if the client wants to see progress."""
     key: ApiKey | None = request.state.key
-    _check_allowed(verb, key)
-    signature, hints = _form(verb)
-    decoded = _decoded(verb, signature, hints, arguments, named, key)
+    role = _needed(verb, key)
+    decoded = decode_arguments(Hippocampe, verb, arguments, named)
+    if decoded.get(CHANGING.get(verb, "")):
+        role = "write"
+    scope = decoded.get("scope")
+    scope_of(key, role, None if scope is None else check_scope(scope).space)
     step = functools.partial(getattr(hippo, verb), **decoded)
-    if request.headers.get("accept") == LINES and "progress" in signature.parameters:
+    if request.headers.get("accept") == LINES and takes_progress(Hippocampe, verb):
         return StreamingResponse(_told(step), media_type=LINES)
     # Encoding looks at lazy parts of the result, which takes a moment.
     return JSONResponse({"result": await asyncio.to_thread(encode, await step())})
 
 
-def _check_allowed(verb: str, key: ApiKey | None) -> None:
+def _needed(verb: str, key: ApiKey | None) -> Role:
+    """The role that a verb needs.
+
+    Raises:
+        HTTPException: There is no such verb, or a key opens it in no role.
+    """
     if verb in ON_FILES:
         raise HTTPException(
             403,
-            f"{verb} uses files of the server's machine: run it there, as the user that runs the "
-            "server.",
+            f"{verb} uses files of the server's machine: run it there, as the user that runs the server.",
         )
     if verb in OF_ALL_SPACES:
         if key is not None:
@@ -104,51 +114,11 @@ def _check_allowed(verb: str, key: ApiKey | None) -> None:
                 403,
                 f"{verb} concerns all spaces and a key opens one: run it on the server's machine.",
             )
-    else:
-        needed = next((role for role in ROLES if verb in OF_A_ROLE[role]), None)
-        if needed is None:
-            raise HTTPException(404, "there is no such verb: install the version of the server.")
-        if key is not None and ROLES.index(key.role) < ROLES.index(needed):
-            raise HTTPException(
-                403, f"{verb} needs a key with the role {needed}; this one has {key.role}."
-            )
-
-
-def _decoded(
-    verb: str,
-    signature: inspect.Signature,
-    hints: dict[str, Any],
-    arguments: list[Any],
-    named: dict[str, Any],
-    key: ApiKey | None,
-) -> dict[str, Any]:
-    """The arguments of a verb by name.
-
-    Raises:
-        InvalidInput: The arguments are not those of the verb.
-        HTTPException: The key does not open the space.
-    """
-    try:
-        given = signature.bind(*arguments, **named).arguments
-        decoded = {name: decode(hints.get(name, Any), each) for name, each in given.items()}
-        # Arguments of any name, of `update_settings`.
-        decoded |= decoded.pop("changes", {})
-    except (TypeError, ValueError) as exc:
-        raise InvalidInput(
-            f"the arguments are not those of {verb}: install the version of the server."
-        ) from exc
-    space = getattr(decoded.get("scope"), "space", None)
-    if key is not None and space not in (None, key.space):
-        raise HTTPException(403, "the key does not open this space.")
-    return decoded
-
-
-@functools.cache
-def _form(verb: str) -> tuple[inspect.Signature, dict[str, Any]]:
-    """The signature of a verb, without `self`, and the types of its arguments."""
-    step = getattr(Hippocampe, verb)
-    signature = inspect.signature(step)
-    return signature.replace(parameters=[*signature.parameters.values()][1:]), get_type_hints(step)
+        return "admin"
+    for role in ROLES:
+        if verb in OF_A_ROLE[role]:
+            return role
+    raise HTTPException(404, "there is no such verb: install the version of the server.")
 
 
 async def _told(step: Callable[..., Any]) -> AsyncGenerator[str]:

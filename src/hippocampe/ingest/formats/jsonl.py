@@ -85,7 +85,7 @@ def _role(value: object) -> str | None:
 
 
 def _space(value: object) -> str | None:
-    """Check a space without normalising it: that could merge two tenants."""
+    """Check a space; the normal form of its name is the space itself, and nothing else is."""
     if value is None:
         return None
     if not isinstance(value, str):

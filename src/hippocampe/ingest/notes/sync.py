@@ -40,7 +40,7 @@ class NoteSync:
 
     def __init__(self, source: NoteSource, space: str) -> None:
         self._source = source
-        self._space = space
+        self.space = space
         self._cache = NoteCache()
         self._stored = False
         self._refreshing = threading.Lock()
@@ -53,7 +53,7 @@ class NoteSync:
 
     def notes(self, *, space: str) -> list[Note]:
         """The notes of the last refresh, by path; none for another space."""
-        if space != self._space:
+        if space != self.space:
             return []
         notes = self._cache.notes()
         return [notes[path] for path in sorted(notes)]
@@ -66,7 +66,7 @@ class NoteSync:
             tag: With or without its sign; matches the tags below it too. Empty matches nothing.
             space: The space that asks; any other than that of the notes gets nothing.
         """
-        if space != self._space:
+        if space != self.space:
             return []
         return self._cache.find(names, tag)
 
@@ -126,7 +126,7 @@ class NoteSync:
                 update_pieces(
                     context,
                     self._cache.notes(),
-                    space=self._space,
+                    space=self.space,
                     source=self._source.name,
                     checkpoint=self._check_stop,
                 )
@@ -170,7 +170,7 @@ class NoteSync:
         return CachedNote(version, note, self._excerpt(note))
 
     def _excerpt(self, note: Note) -> Recollection:
-        id = uuid5(NAMESPACE_URL, f"{self._space}/{self._source.name}/{note.path}")
+        id = uuid5(NAMESPACE_URL, f"{self.space}/{self._source.name}/{note.path}")
         content = f"{note.title}: {excerpt(note.text)}" if note.text else note.title
         return Recollection(str(id), "note", content, 1.0, at=note.modified_at)
 

@@ -11,8 +11,9 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.server.access import scope_of
 from hippocampe.server.mcp.caller import Caller, ToolSet
-from hippocampe.types import ApiKey, Scope
+from hippocampe.types import ApiKey
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -67,18 +68,7 @@ class McpEndpoint:
         tools = given.get("tools", "all")
         if tools not in SETS:
             raise HTTPException(422, f"tools cannot be used: choose from {', '.join(SETS)}.")
-        space = given.get("space")
-        if key is not None and space not in (None, key.space):
-            raise HTTPException(
-                403, "the key does not open this space: leave space out, or use another key."
-            )
-        if key is not None:
-            space = key.space
-        scope = Scope(
-            space="default" if space is None else space,
-            user=given.get("user"),
-            channel=given.get("channel"),
-        )
+        scope = scope_of(key, "read", given.get("space"), given.get("user"), given.get("channel"))
         role = "write" if key is None else key.role
         return Caller(self._hippo.sync, scope, cast("ToolSet", tools), role)
 

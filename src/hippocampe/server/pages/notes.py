@@ -6,7 +6,7 @@ from fastapi import Form
 from starlette.responses import Response
 
 from hippocampe.server.pages.routing import page_router
-from hippocampe.server.pages.visit import AdminPage, ReadPage, Toast, Visit
+from hippocampe.server.pages.visit import AdminPage, ReadPage, Toast, Visit, WritePage
 from hippocampe.types import Note
 
 router = page_router(prefix="/memory/notes")
@@ -21,7 +21,7 @@ async def notes(page: ReadPage) -> Response:
 
 
 @router.post("/refresh")
-async def refresh(page: ReadPage) -> Response:
+async def refresh(page: WritePage) -> Response:
     """Read the changed notes first."""
     return await _shown(page, refresh=True)
 

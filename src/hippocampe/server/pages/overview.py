@@ -36,8 +36,7 @@ async def overview(page: ReadPage) -> Response:
         page.hippo.activity(scope=page.scope, days=DAYS),
     )
     if _empty(stats) and not given:
-        address = str(page.request.base_url).rstrip("/")
-        return page.render("begin.html", section="overview", address=address)
+        return page.render("begin.html", section="overview", address=page.address)
     volume = chart(
         days,
         (

@@ -53,7 +53,9 @@ async def refused(request: Request, error: Exception) -> Response:
     led = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     if not led:
         return await problems.refused(request, error)
-    return await _shown(request, problems.of_status(error.status_code, str(error.detail)))
+    shown = await _shown(request, problems.of_status(error.status_code, str(error.detail)))
+    shown.headers.update(problems.headers_of(request, error) or {})
+    return shown
 
 
 async def _shown(request: Request, problem: problems.Problem) -> Response:

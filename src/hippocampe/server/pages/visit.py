@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput
-from hippocampe.server.access import ROLES, STALE_PAGE, session_of
+from hippocampe.server.access import STALE_PAGE, allows, origin_of, scope_of, session_of
 from hippocampe.server.pages import formats
 from hippocampe.server.pages.decision_reasons import translated
 from hippocampe.server.pages.templates import template_named
@@ -81,9 +81,14 @@ class Visit:
         """What requests of this page carry, to show that they come from it."""
         return _sessions(self.request).token(self.session)
 
+    @property
+    def address(self) -> str:
+        """The base URL of the server, as the reader knows it."""
+        return origin_of(self.request.headers)
+
     def may(self, role: Role) -> bool:
         """Whether the reader has a role, or one above."""
-        return self.key is None or ROLES.index(self.key.role) >= ROLES.index(role)
+        return allows(self.key, role)
 
     # Words and numbers
 
@@ -198,7 +203,7 @@ class Visit:
         secret: bool = False,
     ) -> None:
         """Set a cookie; one that is secret is not seen by scripts, and ends with the browser."""
-        secure = not self.request.app.state.loopback
+        secure = not self.request.app.state.loopback or self.address.startswith("https:")
         response.set_cookie(
             name, value, max_age=seconds, httponly=secret, samesite="strict", secure=secure
         )
@@ -258,13 +263,14 @@ async def check_token(request: Request, visit: Visit) -> None:
         raise HTTPException(403, STALE_PAGE)
 
 
-def _space(request: Request, key: ApiKey | None) -> Scope:
-    if key is not None:
-        return Scope(space=key.space)
+def _scope(request: Request, key: ApiKey | None) -> Scope:
+    """The space of the key, else the one that the reader has chosen."""
+    # The choice may be of a time before this login.
+    chosen = None if key is not None else request.cookies.get(SPACE_COOKIE)
     try:
-        return Scope(space=request.cookies.get(SPACE_COOKIE) or "default")
+        return scope_of(key, "read", chosen)
     except InvalidInput:
-        return Scope()
+        return scope_of(key, "read")
 
 
 def visiting(role: Role) -> Callable[..., Coroutine[Any, Any, Visit]]:
@@ -272,7 +278,7 @@ def visiting(role: Role) -> Callable[..., Coroutine[Any, Any, Visit]]:
 
     async def visit(request: Request, open_visit: Annotated[Visit, Depends(visitor)]) -> Visit:
         key: ApiKey | None = request.state.key
-        scope = _space(request, key)
+        scope = _scope(request, key)
         hippo = open_visit.hippo
         settings = await hippo.settings(scope=scope)
         found = replace(

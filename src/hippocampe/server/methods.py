@@ -1,0 +1,45 @@
+"""Methods of HTTP: HEAD wherever GET is served, and the methods that a path has."""
+
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+class HeadRequests:
+    """Answers HEAD like GET, without the body. A stream ends with its head.
+
+    Args:
+        app: The application behind it, which sees a GET.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "http" or connection["method"] != "HEAD":
+            await self._app(connection, receive, send)
+            return
+
+        async def head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                # The server then takes the client for gone, which ends the rest.
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        await self._app({**connection, "method": "GET"}, receive, head)
+
+
+def allowed(request: Request) -> list[str]:
+    """The methods that the path of a request has, whichever route serves each."""
+    routes: list[BaseRoute] = request.app.routes
+    found = [
+        method
+        for method in METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
+        )
+    ]
+    return ["HEAD", *found] if "GET" in found else found
