@@ -34,7 +34,7 @@ def test_it_says_what_is_set_and_where_without_secrets(folder: Path, tmp_path: P
     assert "request_burst 7 (--set)" in said
     assert f"upstream_key {reach.MASKED} ({file})" in said
     assert "very-secret" not in str(seen)
-    for name in ("server", "embedder", "upstream", "notes"):
+    for name in ("server", "embedder", "upstream", "upstream of Anthropic", "notes"):
         assert seen[name][0], seen[name]
 
 
@@ -61,6 +61,12 @@ def test_it_asks_the_upstream(server: ModelServer) -> None:
     assert reach.upstream(None, None)[0]
     assert reach.upstream(server.openai_url, "test-key") == (True, f"{server.openai_url} answers")
     ok, said = reach.upstream(NOBODY, "sk-very-secret")
+    assert not ok
+    assert "very-secret" not in said
+    assert reach.anthropic_upstream(None, None)[0]
+    found = reach.anthropic_upstream(server.openai_url, "test-key")
+    assert found == (True, f"{server.openai_url} answers")
+    ok, said = reach.anthropic_upstream(NOBODY, "sk-very-secret")
     assert not ok
     assert "very-secret" not in said
 
