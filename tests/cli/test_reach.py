@@ -35,7 +35,7 @@ def test_it_says_what_is_set_and_where_without_secrets(folder: Path, tmp_path: P
     assert "request_burst 7 (--set)" in said
     assert f"upstream_key {reach.MASKED} ({file})" in said
     assert "very-secret" not in str(seen)
-    for name in ("server", "embedder", "upstream", "notes"):
+    for name in ("server", "embedder", "upstream", "upstream of Anthropic", "notes"):
         assert seen[name][0], seen[name]
 
 
@@ -59,7 +59,7 @@ def test_it_asks_the_server_of_the_folder(
 
 
 def checked(*typed: str) -> tuple[int, dict[str, Any]]:
-    done = CliRunner().invoke(app, ["doctor", "--json", *typed])
+    done = CliRunner().invoke(app, ["doctor", "--json", *typed], catch_exceptions=False)
     found = {check["name"]: (check["ok"], check["seen"]) for check in json.loads(done.output)}
     return done.exit_code, found
 
@@ -128,6 +128,12 @@ def test_it_asks_the_upstream(server: ModelServer) -> None:
     assert reach.upstream(None, None)[0]
     assert reach.upstream(server.openai_url, "test-key") == (True, f"{server.openai_url} answers")
     ok, said = reach.upstream(NOBODY, "sk-very-secret")
+    assert not ok
+    assert "very-secret" not in said
+    assert reach.anthropic_upstream(None, None)[0]
+    found = reach.anthropic_upstream(server.openai_url, "test-key")
+    assert found == (True, f"{server.openai_url} answers")
+    ok, said = reach.anthropic_upstream(NOBODY, "sk-very-secret")
     assert not ok
     assert "very-secret" not in said
 

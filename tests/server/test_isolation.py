@@ -25,7 +25,13 @@ CHAT: dict[str, Any] = {
     "model": "x",
     "messages": [{"role": "user", "content": f"Que sais-tu de la {SOUGHT} ?"}],
 }
-PROXIED = [("GET", "/v1/models", None, "read"), ("POST", "/v1/chat/completions", CHAT, "write")]
+RESPONSE: dict[str, Any] = {"model": "x", "input": f"Que sais-tu de la {SOUGHT} ?"}
+PROXIED = [
+    ("GET", "/v1/models", None, "read"),
+    ("POST", "/v1/chat/completions", CHAT, "write"),
+    ("POST", "/v1/responses", RESPONSE, "write"),
+    ("POST", "/v1/messages", {**CHAT, "max_tokens": 9}, "write"),
+]
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -12,60 +11,27 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.config import UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.testing import Call, ModelServer
 from hippocampe.testing.exchange import Answer
-from served import served
+from proxying import ASK, DEV, asked, knowing, stored, talking
 
-DEV = Scope(user="dev")
-ASK: list[Any] = [{"role": "user", "content": "Que boit Paul le matin ?"}]
 TOOL: Any = {
     "type": "function",
     "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}},
 }
-Talk = Callable[..., openai.OpenAI]
 
 
 @pytest.fixture
 def memory(
     hashed: None, open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> Hippocampe:
-    """A memory with an upstream that knows a fact."""
-    monkeypatch.setenv(UPSTREAM_URL, server.openai_url)
-    monkeypatch.setenv(UPSTREAM_KEY, "upstream-key")
-    memory = open_hippo(embedder="hashed:64")
-    memory.update_settings(scope=DEV, hook_timeout_ms=10_000)
-    memory.remember("Paul boit du thé vert le matin", type="identity", scope=DEV)
-    return memory
-
-
-@contextmanager
-def talking(memory: Hippocampe, *, loopback: bool = True, **options: Any) -> Iterator[Any]:
-    with served(memory, loopback=loopback) as url:
-        settings = {"api_key": "sk-of-the-client", "max_retries": 0, "timeout": 30, **options}
-        with openai.OpenAI(base_url=f"{url}/v1", **settings) as client:
-            yield client
+    return knowing(open_hippo, server, monkeypatch)
 
 
 @pytest.fixture
 def client(memory: Hippocampe) -> Iterator[openai.OpenAI]:
     with talking(memory) as client:
         yield client
-
-
-def asked(server: ModelServer) -> dict[str, Any]:
-    """The last body that reached the upstream."""
-    return dict(server.requests[-1].body)
-
-
-def stored(memory: Hippocampe, wanted: int, scope: Scope = DEV) -> list[str]:
-    """The messages of a space, once there are as many; a stream is stored after its last event."""
-    until = time.monotonic() + 5
-    while True:
-        found = [each.content for each in memory.messages(scope=Scope(space=scope.space))]
-        if len(found) >= wanted or time.monotonic() > until:
-            return found
-        time.sleep(0.01)
 
 
 def test_a_chat_is_reminded_and_stored(
@@ -307,7 +273,7 @@ def test_messages_of_any_form_reach_the_upstream(
 ) -> None:
     server.brain = lambda request: Answer("Oui.")
     body = json.dumps({"model": "x", "messages": messages})
-    answer = httpx.post(f"{client.base_url}chat/completions", content=body)
+    answer = httpx.post(f"{client.base_url}chat/completions", content=body, timeout=30)
     # The upstream judges them.
     assert answer.status_code in (200, 400, 500)
     assert server.requests or server.errors
@@ -330,8 +296,8 @@ def test_a_spent_budget_is_said(
 def test_requests_without_a_conversation(
     client: openai.OpenAI, server: ModelServer, body: bytes
 ) -> None:
-    answer = httpx.post(f"{client.base_url}chat/completions", content=body)
+    answer = httpx.post(f"{client.base_url}chat/completions", content=body, timeout=30)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"]
     lost = httpx.get(f"{client.base_url}nowhere")
-    assert lost.json()["error"]["type"] == "invalid_request_error"
+    assert lost.json()["error"]["type"] == "not_found_error"

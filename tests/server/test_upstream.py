@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from test_proxy import ASK, DEV, talking
 
 from conftest import Opener
 from hippocampe import Config
-from hippocampe.config import UPSTREAM_KEY, UPSTREAM_URL
+from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.errors import InvalidInput
+from proxying import ASK, DEV, talking
 from served import served
 
 
@@ -49,6 +49,8 @@ def test_without_an_upstream_there_is_no_proxy(hashed: None, open_hippo: Opener)
         ({"upstream_url": "https://host/v1?key=secret"}, "a query"),
         ({"upstream_url": "https://host:99999/v1"}, "with a host"),
         ({"upstream_key": "two secrets"}, "without spaces"),
+        ({"upstream_anthropic_url": "https://host/v1?key=secret"}, "upstream_anthropic_url must"),
+        ({"upstream_anthropic_key": "two secrets"}, "UPSTREAM_ANTHROPIC_KEY"),
     ],
 )
 def test_settings_that_no_upstream_has(settings: dict[str, str], said: str) -> None:
@@ -62,6 +64,10 @@ def test_the_key_of_the_upstream_is_not_shown(monkeypatch: pytest.MonkeyPatch) -
     config = Config("data", upstream_url="http://[::1]:8080/v1/")  # pyright: ignore[reportArgumentType]
     assert (config.upstream_url, config.upstream_key) == ("http://[::1]:8080/v1", "sk-secret")
     assert "sk-secret" not in repr(config)
+    monkeypatch.setenv(UPSTREAM_ANTHROPIC_KEY, "sk-ant-secret")
+    config = Config("data")  # pyright: ignore[reportArgumentType]
+    assert config.upstream_anthropic_key == "sk-ant-secret"
+    assert "sk-ant-secret" not in repr(config)
 
 
 @pytest.mark.parametrize("upstream_key", ["upstream-key", None])

@@ -117,6 +117,7 @@ class TestChatCompletions:
 
     def test_models(self, gpt: openai.OpenAI) -> None:
         assert [model.id for model in gpt.models.list()] == ["scripted"]
+        assert gpt.models.retrieve("ft:gpt/é").id == "ft:gpt%2F%C3%A9"
 
 
 class TestResponses:
@@ -187,6 +188,7 @@ class TestMessages:
 
     def test_models(self, claude: anthropic.Anthropic) -> None:
         assert [model.id for model in claude.models.list()] == ["scripted"]
+        assert claude.models.retrieve("claude").display_name == "claude"
 
 
 CALLS = (Call("search", {"query": "a"}, "c1"), Call("search", {"query": "b"}, "c2"))
@@ -564,9 +566,19 @@ class TestRefusals:
         gpt.chat.completions.create(model="m", messages=unpaired())
         assert server.requests[0].results == (CallResult("c1", "rien"),)
 
-    def test_responses_keep_no_history(self, server: ModelServer, gpt: openai.OpenAI) -> None:
-        with pytest.raises(openai.BadRequestError, match="Send all messages"):
-            respond(gpt, previous_response_id="resp_1")
+    @pytest.mark.parametrize("conversation", [None, "conv_1", {"id": "conv_1"}])
+    def test_responses_are_continued(
+        self, server: ModelServer, gpt: openai.OpenAI, conversation: Any
+    ) -> None:
+        server.say(TEXT)
+        server.say("À Lyon.")
+        more: Any = {} if conversation is None else {"conversation": conversation}
+        first = respond(gpt, **more)
+        respond(gpt, **(more or {"previous_response_id": first.id}))
+        said = [(each.role, each.text) for each in server.requests[-1].messages]
+        assert said == [(USER[0]["role"], USER[0]["content"]), ("assistant", TEXT), said[0]]
+        with pytest.raises(openai.BadRequestError, match="not found"):
+            respond(gpt, previous_response_id="resp_9")
 
     def test_messages_need_a_limit(self, server: ModelServer, claude: anthropic.Anthropic) -> None:
         with pytest.raises(anthropic.BadRequestError, match="max_tokens"):

@@ -58,6 +58,12 @@ def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
         ("server", lambda: reach.server(config)),
         ("embedder", lambda: reach.embedder(config)),
         ("upstream", lambda: reach.upstream(config.upstream_url, config.upstream_key)),
+        (
+            "upstream of Anthropic",
+            lambda: reach.anthropic_upstream(
+                config.upstream_anthropic_url, config.upstream_anthropic_key
+            ),
+        ),
         ("notes", lambda: reach.notes(config)),
     ):
         about_to(name)

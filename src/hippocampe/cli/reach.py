@@ -4,11 +4,12 @@ import json
 import os
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from contextlib import closing
 
 from hippocampe import __version__
 from hippocampe.cli.call import KEY, URL
-from hippocampe.config import Config
+from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL, Config
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError, InvalidInput
@@ -18,6 +19,8 @@ from hippocampe.remote.local import LocalConnection
 
 TIMEOUT = 3.0
 """Seconds that a server has to answer."""
+ANTHROPIC_VERSION = "2023-06-01"
+"""Of the API of Anthropic; the list of models is the same in later ones."""
 MASKED = "•••"
 
 
@@ -60,7 +63,8 @@ def _remote(url: str, key: str | None) -> tuple[bool, str]:
         address = Connection(url, key).address
     except InvalidInput as exc:
         return False, f"{URL}: {exc}"
-    status, answer = _get(f"{address}/api/verbs", key)
+    bearer = {"Authorization": f"Bearer {key}"} if key else {}
+    status, answer = _get(f"{address}/api/verbs", bearer)
     if status is None:
         return False, f"{address} does not answer ({answer}): check that it runs, and {URL}"
     if status == 401:
@@ -113,10 +117,22 @@ def embedder(config: Config) -> tuple[bool, str]:
 def upstream(url: str | None, key: str | None) -> tuple[bool, str]:
     """Whether the proxy's upstream answers."""
     if url is None:
-        return True, "none set, which only the proxy needs: set HIPPOCAMPE_UPSTREAM_URL"
-    status, said = _get(f"{url.rstrip('/')}/models", key)
+        return True, f"none set, which only the proxy needs: set {UPSTREAM_URL}"
+    return _upstream(url, {"Authorization": f"Bearer {key}"} if key else {}, UPSTREAM_KEY)
+
+
+def anthropic_upstream(url: str | None, key: str | None) -> tuple[bool, str]:
+    """Whether the upstream of Anthropic's clients answers, if they have one of their own."""
+    if url is None:
+        return True, "none set: the other upstream serves Anthropic's clients too"
+    headers = {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
+    return _upstream(url, headers, UPSTREAM_ANTHROPIC_KEY)
+
+
+def _upstream(url: str, headers: Mapping[str, str], variable: str) -> tuple[bool, str]:
+    status, said = _get(f"{url.rstrip('/')}/models", headers)
     if status in (401, 403):
-        return False, f"{url} refuses the key ({status}): check HIPPOCAMPE_UPSTREAM_KEY"
+        return False, f"{url} refuses the key ({status}): check {variable}"
     if status is None:
         return False, f"{url} does not answer ({said})"
     return True, f"{url} answers"
@@ -135,13 +151,11 @@ def notes(config: Config) -> tuple[bool, str]:
     return True, f"{config.notes_folder or config.obsidian_url} has {len(found):,} notes"
 
 
-def _get(url: str, key: str | None = None) -> tuple[int | None, str]:
+def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None, str]:
     """Status and text of an answer; None and the reason if there is none."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(url, headers=dict(headers or {}))
     try:
-        with _opener().open(
-            urllib.request.Request(url, headers=headers), timeout=TIMEOUT
-        ) as answer:
+        with _opener().open(request, timeout=TIMEOUT) as answer:
             return answer.status, answer.read(100_000).decode("utf-8", "replace")
     except urllib.error.HTTPError as exc:
         return exc.code, exc.read(100_000).decode("utf-8", "replace")

@@ -27,6 +27,8 @@ LOGIN = "/login"
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
 """Paths that need no key."""
 PROXY = "/v1/"
+CREDENTIALS = ("authorization", "x-api-key", "api-key")
+"""Headers in which clients of the proxy send a key: OpenAI's, Anthropic's, Azure's."""
 BODY_SECONDS = 20.0
 """Time that a body has to come, and the bytes a second that give it more."""
 SLOWEST = 32 * 1024
@@ -103,7 +105,7 @@ class Gate:
         problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
         if problem is not None or _public(connection["path"]):
             return problem
-        secret = _secret(headers)
+        secret = _secret(headers, connection["path"])
         if keyless and _of_provider(connection["path"], secret):
             secret = None
         state = connection.setdefault("state", {})
@@ -209,13 +211,25 @@ def _refusal(problem: problems.Problem, connection: Connection, headers: Headers
     return problems.response(problem, {"WWW-Authenticate": "Bearer"})
 
 
-def _secret(headers: Headers) -> str | None:
-    """What a request sends to be let in; empty if it has another form than `Bearer`."""
-    given = headers.get("authorization")
-    if given is None:
-        return None
-    scheme, _, secret = given.partition(" ")
-    return secret.strip() if scheme.lower() == "bearer" else ""
+def credentials(headers: Headers) -> dict[str, str]:
+    """The keys of a request by header; one in `Authorization` is empty if it has another form than `Bearer`."""
+    found = {name: headers[name].strip() for name in CREDENTIALS if name in headers}
+    if "authorization" in found:
+        scheme, _, secret = found["authorization"].partition(" ")
+        found["authorization"] = secret.strip() if scheme.lower() == "bearer" else ""
+    return found
+
+
+def _secret(headers: Headers, path: str) -> str | None:
+    """The key that a request sends to be let in.
+
+    A client of the proxy may send that of a provider beside it, in another header.
+    """
+    found = credentials(headers)
+    if not path.startswith(PROXY):
+        return found.get("authorization")
+    ours = [secret for secret in found.values() if secret.startswith(PREFIX)]
+    return next(iter(ours or found.values()), None)
 
 
 def _of_provider(path: str, secret: str | None) -> bool:
@@ -229,7 +243,7 @@ class BodyLimit:
     Args:
         app: The application behind it.
         most: Bytes of the largest body.
-        larger: Bytes of the largest body by path, where they are more.
+        larger: Bytes of the largest body by the beginning of a path, where they are more.
     """
 
     def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
@@ -241,7 +255,9 @@ class BodyLimit:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
-        most = self._larger.get(connection["path"], self._most)
+        path: str = connection["path"]
+        larger = (most for start, most in self._larger.items() if path.startswith(start))
+        most = next(larger, self._most)
         length = Headers(scope=connection).get("content-length", "")
         if length.isdecimal() and int(length) > most:
             problem = problems.of_status(413, _too_large(most))

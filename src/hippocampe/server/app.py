@@ -22,18 +22,19 @@ from hippocampe.server import (
     verbs,
     work,
 )
-from hippocampe.server.access import BEARER, BodyLimit, Gate
+from hippocampe.server.access import BEARER, PROXY, BodyLimit, Gate
 from hippocampe.server.description import DESCRIPTION, describe
 from hippocampe.server.idempotency import Idempotency
 from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
 from hippocampe.server.methods import HeadRequests
 from hippocampe.server.observation import Observation
-from hippocampe.server.openai_form import OpenAIErrors
 from hippocampe.server.pages import site
+from hippocampe.server.providers import ProviderErrors
+from hippocampe.server.remembered_chat import Threads
 from hippocampe.server.served import ServedMemory
 from hippocampe.server.sessions import Sessions
-from hippocampe.server.upstream import Upstream
+from hippocampe.server.upstream import upstreams
 from hippocampe.server.versions import Versions
 
 MAX_BODY_BYTES = 16 * 2**20
@@ -76,7 +77,8 @@ def create_app(
     app.state.sessions = Sessions()
     app.state.loopback = loopback
     config = awaited.config
-    app.state.upstream = Upstream(config.upstream_url, config.upstream_key)
+    app.state.upstreams = upstreams(config)
+    app.state.threads = Threads()
     app.state.answering = chat.Answering(awaited)
     for part in (
         *(memories, relations, turns, talk, memory_panel, chat),
@@ -91,7 +93,7 @@ def create_app(
     site.install(app)
     describe(app)
     app.add_middleware(Idempotency, hippo=awaited)
-    larger = {"/api/import": transfer.MAX_IMPORT_BYTES}
+    larger = {"/api/import": transfer.MAX_IMPORT_BYTES, PROXY: proxy.MAX_PASSED_BYTES}
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
     app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
     app.add_middleware(
@@ -104,9 +106,9 @@ def create_app(
     app.add_middleware(GuessLimit)
     app.add_middleware(site.Headers)
     app.add_middleware(Observation, metrics=awaited.metrics)
-    app.add_middleware(OpenAIErrors)
+    app.add_middleware(ProviderErrors)
     app.add_middleware(Versions)
-    app.add_middleware(HeadRequests)
+    app.add_middleware(HeadRequests, except_below=PROXY)
     return app
 
 

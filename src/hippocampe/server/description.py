@@ -22,6 +22,8 @@ Requests take the scope as query parameters: `space`, `user`, `channel`. On loop
 the request came through a proxy or the server was started with `--require-key`; elsewhere, send
 `Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.
 
+Requests below `/v1` that are not listed here are passed on to the upstream of the proxy, untouched.
+
 Writes take an `Idempotency-Key`: a write that comes again with the same key and body is made once."""
 
 _ID = "0198a000-0000-7000-8000-000000000000"

@@ -13,6 +13,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.engine import audit
 from hippocampe.server import problems
+from hippocampe.server.access import CREDENTIALS
 from hippocampe.types import ApiKey
 
 MAX_KNOWN = 10_000
@@ -114,7 +115,9 @@ class GuessLimit:
 
         async def seen(message: Message) -> None:
             if message["type"] == "http.response.start" and given is not None:
-                self._note(address, given, message["status"])
+                # An upstream that refuses its own key says nothing of the one that opened this server.
+                passed_on = connection.get("state", {}).get("passed_on", False)
+                self._note(address, given, 200 if passed_on else message["status"])
             await send(message)
 
         await self._app(connection, receive, seen)
@@ -148,7 +151,8 @@ def _credentials(connection: Connection) -> bytes | None:
     A form that is posted without is a login.
     """
     headers = Headers(scope=connection)
-    given = headers.get("authorization") or headers.get("cookie")
+    keys = "\n".join(headers[name] for name in CREDENTIALS if name in headers)
+    given = keys or headers.get("cookie")
     form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
     if given is None and not form:
         return None

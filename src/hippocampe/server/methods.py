@@ -13,13 +13,16 @@ class HeadRequests:
 
     Args:
         app: The application behind it, which sees a GET.
+        except_below: The beginning of paths whose HEAD it sees as it is.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, except_below: str) -> None:
         self._app = app
+        self._except = except_below
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http" or connection["method"] != "HEAD":
+        is_head = connection["type"] == "http" and connection["method"] == "HEAD"
+        if not is_head or connection["path"].startswith(self._except):
             await self._app(connection, receive, send)
             return
 

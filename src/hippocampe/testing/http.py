@@ -120,8 +120,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = urlsplit(self.path).path
+        anthropic = "anthropic-version" in self.headers
         if path == "/v1/models":
-            self._send(200, _models(anthropic="anthropic-version" in self.headers))
+            self._send(200, _models(anthropic=anthropic))
+        elif path.startswith("/v1/models/"):
+            self._send(200, _model(path.removeprefix("/v1/models/"), anthropic=anthropic))
         else:
             self._refuse_path(path)
 
@@ -204,14 +207,19 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _models(*, anthropic: bool) -> Body:
+    found = [_model(MODEL, anthropic=anthropic)]
     if not anthropic:
-        model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "hippocampe"}
-        return {"object": "list", "data": [model]}
-    model = {
-        "id": MODEL,
+        return {"object": "list", "data": found}
+    return {"data": found, "has_more": False, "first_id": MODEL, "last_id": MODEL}
+
+
+def _model(id: str, *, anthropic: bool) -> Body:
+    if not anthropic:
+        return {"id": id, "object": "model", "created": 0, "owned_by": "hippocampe"}
+    return {
+        "id": id,
         "type": "model",
-        "display_name": MODEL,
+        "display_name": id,
         "created_at": datetime.fromtimestamp(0, UTC).isoformat(),
         "lifecycle": "active",
     }
-    return {"data": [model], "has_more": False, "first_id": MODEL, "last_id": MODEL}

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from hippocampe.testing.exchange import Answer, Call, ModelRequest
 from hippocampe.testing.http import ModelHTTPServer, Reply
-from hippocampe.testing.wires import Wire, arguments_text, request_of
+from hippocampe.testing.wires import History, Wire, arguments_text, request_of
 
 Brain = Callable[[ModelRequest], Answer]
 
@@ -33,7 +33,8 @@ class ModelServer:
 
     It speaks chat completions (`openai-chat:NAME` in Pydantic AI and most compatible servers),
     responses (`openai:NAME`) and messages (`anthropic:NAME`), streamed or not. Any model name and
-    any key are accepted. Requests that providers refuse, such as a tool call without its result,
+    any key are accepted. A response can be continued by `previous_response_id` or by its conversation.
+    Requests that providers refuse, such as a tool call without its result,
     get a 400. All methods are thread-safe. A client that retries takes the next answer.
 
     Args:
@@ -56,6 +57,7 @@ class ModelServer:
         self._queue: deque[Answer] = deque()
         self._requests: list[ModelRequest] = []
         self._errors: list[Exception] = []
+        self._history = History()
         self._http = ModelHTTPServer(self._reply, self._record, chunk_size=chunk_size, pause=pause)
         port = self._http.server_address[1]
         self.openai_url = f"http://127.0.0.1:{port}/v1"
@@ -150,8 +152,12 @@ class ModelServer:
 
     def _reply(self, wire: Wire, body: bytes) -> Reply:
         number = next(self._numbers)
-        request = request_of(wire, body)
-        return Reply(request, _completed(self._asked(request), body, number), number)
+        request = request_of(wire, body, self._history.completed)
+        answer = _completed(self._asked(request), body, number)
+        if request.protocol == "openai-responses" and answer.status < 400:
+            sent = self._history.completed(request.body)
+            self._history.keep(sent, wire.body(request, answer, number))
+        return Reply(request, answer, number)
 
     def _asked(self, request: ModelRequest) -> Answer:
         with self._lock:

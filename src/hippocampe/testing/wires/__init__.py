@@ -2,7 +2,7 @@
 
 from hippocampe.testing.wires.chat_completions import ChatCompletions
 from hippocampe.testing.wires.messages import Messages
-from hippocampe.testing.wires.responses import Responses
+from hippocampe.testing.wires.responses import History, Responses
 from hippocampe.testing.wires.wire import (
     BadRequest,
     Body,
@@ -13,7 +13,17 @@ from hippocampe.testing.wires.wire import (
     request_of,
 )
 
-__all__ = ["WIRES", "BadRequest", "Body", "Event", "Wire", "arguments_text", "dumped", "request_of"]
+__all__ = [
+    "WIRES",
+    "BadRequest",
+    "Body",
+    "Event",
+    "History",
+    "Wire",
+    "arguments_text",
+    "dumped",
+    "request_of",
+]
 
 WIRES: dict[str, Wire] = {
     "/v1/chat/completions": ChatCompletions(),

@@ -1,8 +1,8 @@
 """OpenAI's responses: `POST /v1/responses`."""
 
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from hippocampe.testing.exchange import Answer, Call, ModelMessage, ModelRequest, Tool
 from hippocampe.testing.wires.openai import error, tool_choice
@@ -26,13 +26,10 @@ SYSTEM = ("system", "developer")
 
 
 class Responses(Wire):
-    """The protocol of the newer OpenAI models; the whole history is sent with each request."""
+    """The protocol of the newer OpenAI models. `History` adds what an earlier response holds."""
 
     def read(self, body: Body) -> ModelRequest:
-        if body.get("previous_response_id") or body.get("conversation"):
-            raise BadRequest("This server keeps no history. Send all messages as `input`.")
-        sent: Any = body["input"]
-        items: list[Body] = [{"role": "user", "content": sent}] if isinstance(sent, str) else sent
+        items = _input(body)
         system = [body.get("instructions") or ""]
         system += [text_of(item["content"]) for item in items if item.get("role") in SYSTEM]
         messages = [_message(item) for item in items if item.get("role") not in SYSTEM]
@@ -91,6 +88,43 @@ class Responses(Wire):
         return error(status, message)
 
 
+class History:
+    """What earlier requests and responses said, by the id of the response or of its conversation.
+
+    It is kept whatever `store` says. A conversation begins with the first request that names it.
+    """
+
+    def __init__(self) -> None:
+        self._items: dict[str, list[Body]] = {}
+
+    def completed(self, body: Body) -> Body:
+        """A request with the items of the history that it continues.
+
+        Raises:
+            BadRequest: It continues a response that is not there.
+        """
+        before = body.get("previous_response_id")
+        if before is not None and before not in self._items:
+            raise BadRequest(f"Previous response with id {before!r} not found.")
+        kept = self._items.get(before or _conversation(body) or "", [])
+        return {**body, "input": [*kept, *_input(body)]} if kept else body
+
+    def keep(self, body: Body, response: Body) -> None:
+        """Keep a request, completed, with its response."""
+        id = _conversation(body) or response["id"]
+        self._items[id] = [*_input(body), *response["output"]]
+
+
+def _input(body: Body) -> list[Body]:
+    sent: Any = body["input"]
+    return [{"role": "user", "content": sent}] if isinstance(sent, str) else sent
+
+
+def _conversation(body: Body) -> str | None:
+    named: Any = body.get("conversation")
+    return cast(Body, named)["id"] if isinstance(named, Mapping) else named
+
+
 def _message(item: Body) -> ModelMessage | None:
     kind = item.get("type", "message")
     if kind == "function_call":
@@ -106,9 +140,11 @@ def _message(item: Body) -> ModelMessage | None:
 
 
 def _response(request: ModelRequest, number: int, status: str) -> Body:
+    conversation = _conversation(request.body)
     return {
         "id": f"resp_{number}",
         "object": "response",
+        "conversation": {"id": conversation} if conversation else None,
         "created_at": int(time.time()),
         "status": status,
         "error": None,

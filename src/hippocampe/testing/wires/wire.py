@@ -4,8 +4,8 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from hippocampe.testing.exchange import (
@@ -66,8 +66,15 @@ class Wire(ABC):
         """The JSON body of an error."""
 
 
-def request_of(wire: Wire, body: bytes) -> ModelRequest:
+def request_of(
+    wire: Wire, body: bytes, completed: Callable[[Body], Body] = lambda body: body
+) -> ModelRequest:
     """The request of a body.
+
+    Args:
+        wire: Its protocol.
+        body: The body.
+        completed: Adds what the server knows of earlier requests.
 
     Raises:
         BadRequest: The body is not JSON, a field is missing or of another type, or a rule of the
@@ -77,7 +84,8 @@ def request_of(wire: Wire, body: bytes) -> ModelRequest:
         sent: object = json.loads(body)
         if not isinstance(sent, dict):
             raise BadRequest("The body must be a JSON object.")
-        return wire.read(cast(dict[str, Any], sent))
+        found = cast(dict[str, Any], sent)
+        return replace(wire.read(completed(found)), body=found)
     except KeyError as exc:
         raise BadRequest(f"The field {exc} is missing.") from exc
     except (ValueError, TypeError, AttributeError) as exc:

@@ -1,0 +1,137 @@
+"""The answers that the proxy reads while it passes them on, whole and in pieces of any length."""
+
+import json
+from typing import Any
+
+import pytest
+
+from hippocampe.server.protocols import PROTOCOLS, Answer
+
+CHAT, RESPONSES, MESSAGES = PROTOCOLS
+
+
+def whole(protocol: Any, body: Any) -> Answer:
+    answer = protocol.answer()
+    answer.read(json.dumps(body).encode())
+    return answer
+
+
+def streamed(protocol: Any, events: list[Any], size: int = 7) -> Answer:
+    answer = protocol.answer()
+    sent = b"".join(
+        b"event: x\r\ndata: " + json.dumps(each).encode() + b"\r\n\r\n" for each in events
+    )
+    for start in range(0, len(sent), size):
+        answer.feed(sent[start : start + size])
+    return answer
+
+
+def message(*texts: str) -> Any:
+    return {"type": "message", "content": [{"type": "output_text", "text": each} for each in texts]}
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "calls"),
+    [
+        ([message("Du ", "thé."), message("Vert.")], "Du thé.\nVert.", False),
+        ([{"type": "reasoning", "summary": [{"text": "Hmm"}]}, message("Thé")], "Thé", False),
+        ([{"type": "web_search_call", "id": "ws_1"}, message("Thé")], "Thé", False),
+        ([message("Je cherche"), {"type": "function_call", "call_id": "1"}], "Je cherche", True),
+        ([{"type": "custom_tool_call", "call_id": "1"}], "", True),
+        # The provider ran it itself.
+        (
+            [
+                {"type": "shell_call", "call_id": "1"},
+                {"type": "shell_call_output", "call_id": "1"},
+                message("Fait"),
+            ],
+            "Fait",
+            False,
+        ),
+        ([{"type": "mcp_approval_request", "id": "1"}], "", True),
+    ],
+)
+def test_the_output_of_a_response(output: list[Any], text: str, calls: bool) -> None:
+    body = {"id": "resp_1", "model": "gpt", "output": output}
+    for answer in (
+        whole(RESPONSES, body),
+        streamed(RESPONSES, [{"type": "response.completed", "response": body}]),
+    ):
+        assert (answer.text, answer.calls) == (text, calls)
+        assert (answer.id, answer.model) == ("resp_1", "gpt")
+
+
+def test_a_response_that_is_left_early_or_in_a_conversation() -> None:
+    begun = {"id": "resp_1", "model": "gpt", "output": [], "conversation": {"id": "conv_1"}}
+    answer = streamed(
+        RESPONSES,
+        [
+            {"type": "response.created", "response": begun},
+            {"type": "response.reasoning_text.delta", "delta": "Hmm"},
+            {"type": "response.output_text.delta", "delta": "Du "},
+            {"type": "response.output_text.delta", "delta": "thé"},
+        ],
+    )
+    assert (answer.text, answer.id, answer.model) == ("Du thé", "conv_1", "gpt")
+
+
+def test_the_blocks_of_a_message() -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "Hmm", "signature": "x"},
+        {"type": "text", "text": "Du thé "},
+        {"type": "text", "text": "vert.", "citations": [{"cited_text": "vert"}]},
+        {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": "1", "content": []},
+        {"type": "text", "text": "Chaud."},
+    ]
+    used = {"input_tokens": 5, "cache_read_input_tokens": 90, "output_tokens": 1}
+    events: list[Any] = [{"type": "message_start", "message": {"model": "claude", "usage": used}}]
+    for index, block in enumerate(blocks):
+        bare = {**block, "text": ""} if block["type"] == "text" else block
+        events.append({"type": "content_block_start", "index": index, "content_block": bare})
+        if block["type"] == "text":
+            for piece in (block["text"][:3], block["text"][3:]):
+                delta = {"type": "text_delta", "text": piece}
+                events.append({"type": "content_block_delta", "index": index, "delta": delta})
+    stop = {"delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}}
+    events += [{"type": "message_delta", **stop}, {"type": "message_stop"}]
+    body = {"model": "claude", "content": blocks, "stop_reason": "end_turn"}
+    for answer in (
+        streamed(MESSAGES, events),
+        whole(MESSAGES, {**body, "usage": {**used, "output_tokens": 7}}),
+    ):
+        assert answer.text == "Du thé vert.\nChaud."
+        assert not answer.calls
+        assert (answer.model, answer.input_tokens, answer.output_tokens) == ("claude", 95, 7)
+
+
+@pytest.mark.parametrize(
+    ("content", "stop"),
+    [
+        ([{"type": "tool_use", "id": "1", "name": "a", "input": {}}], "tool_use"),
+        ([{"type": "text", "text": "Je cherche"}], "pause_turn"),
+    ],
+)
+def test_a_message_that_the_client_has_to_answer(content: list[Any], stop: str) -> None:
+    assert whole(MESSAGES, {"content": content, "stop_reason": stop}).calls
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        3,
+        {},
+        {"choices": 3, "output": 3, "content": 3, "usage": 3, "response": 3, "delta": 3},
+        {"choices": [3], "output": [3], "content": [3], "type": ["x"], "conversation": [3]},
+        {"choices": [{"index": 0, "message": {"content": {}}}], "output": [{"type": 3}]},
+        {"type": "content_block_delta", "delta": {"text": 3}, "usage": {"input_tokens": True}},
+        {"type": "response.output_text.delta", "delta": {"text": "x"}},
+    ],
+)
+def test_an_answer_of_any_form_can_be_read(protocol: Any, body: Any) -> None:
+    for answer in (whole(protocol, body), streamed(protocol, [body])):
+        assert answer.text.strip() == ""
+        assert answer.input_tokens is None
