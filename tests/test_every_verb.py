@@ -4,8 +4,9 @@ import asyncio
 import inspect
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -85,26 +86,32 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
         yield root, prepare(root)
 
 
-Open = Callable[[Path], World]
+Open = Callable[[str], World]
 
 
-@pytest.fixture(scope="module")
-def open_world(template: Template) -> Iterator[Open]:
-    """Open a copy of the prepared folder at a path."""
+@contextmanager
+def opened(template: Template, root: Path) -> Iterator[World]:
+    """A copy of the prepared folder, removed at the end: its index takes much room."""
+    world = open_copy(*template, root)
+    try:
+        yield world
+    finally:
+        world.hippo.close()
+        shutil.rmtree(root)
+
+
+@pytest.fixture
+def open_world(template: Template, tmp_path: Path) -> Iterator[Open]:
+    """Open a copy of the prepared folder under a name."""
     with ExitStack() as stack:
-
-        def opener(root: Path) -> World:
-            world = open_copy(*template, root)
-            stack.callback(world.hippo.close)
-            return world
-
-        yield opener
+        yield lambda name: stack.enter_context(opened(template, tmp_path / name))
 
 
 @pytest.fixture(scope="module")
-def world(open_world: Open, tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """One memory for all calls that change nothing."""
-    return open_world(tmp_path_factory.mktemp("shared") / "world")
+    with opened(template, tmp_path_factory.mktemp("shared") / "world") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -157,11 +164,9 @@ def differences(found: Any, wanted: Any, at: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("door", [door for door in DOORS if door != "library"])
-def test_a_door_does_what_the_library_does(
-    door: str, open_world: Open, server: Server, tmp_path: Path
-) -> None:
+def test_a_door_does_what_the_library_does(door: str, open_world: Open, server: Server) -> None:
     """The same calls on two copies of a folder, here by the library and there by the door."""
-    here, there = open_world(tmp_path / "here"), open_world(tmp_path / "there")
+    here, there = open_world("here"), open_world("there")
     normal_here, normal_there = Normal(here), Normal(there)
     called, different = set[str](), list[str]()
     for verb, cases in CASES.items():
@@ -253,10 +258,8 @@ def fields_of_body(operation: dict[str, Any], document: dict[str, Any]) -> set[s
     return set(document["components"]["schemas"][name]["properties"]) if name else set[str]()
 
 
-def test_every_tool_does_what_the_library_does(
-    open_world: Open, server: Server, tmp_path: Path
-) -> None:
-    here, there = open_world(tmp_path / "here"), open_world(tmp_path / "there")
+def test_every_tool_does_what_the_library_does(open_world: Open, server: Server) -> None:
+    here, there = open_world("here"), open_world("there")
     steps = tool_calls(here.ids)
     server.put(there.hippo)
     answers = asyncio.run(call_tools(server, [(each.tool, each.arguments) for each in steps]))
