@@ -47,7 +47,6 @@ def test_head_needs_a_key_where_get_does(connect: Connect) -> None:
         ("GET", "/api/recall", "POST"),
         ("HEAD", "/api/recall", "POST"),
         ("OPTIONS", "/api/memories", "GET, HEAD, POST"),
-        ("GET", "/v1/chat/completions", "POST"),
         ("GET", "/mcp", "POST"),
         ("POST", "/static/app.js", "GET, HEAD"),
         ("PUT", "/login", "GET, HEAD, POST"),

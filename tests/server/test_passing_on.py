@@ -185,6 +185,7 @@ def test_a_request_and_its_answer_come_as_they_are(
                 *(("x-several", "1"), ("x-several", "2"), ("accept-encoding", "gzip")),
                 *(("cookie", "a=b"), ("connection", "x-gone"), ("x-gone", "1")),
                 *(("x-forwarded-for", "10.0.0.1"), ("x-hippocampe-user", "dev")),
+                ("authorization", f"Bearer {secret}"),
                 ("content-type", "x/y"),
             ],
             content=None if method in ("GET", "HEAD") else b"\x00\xff" * 9,
