@@ -127,6 +127,7 @@ def test_it_stops_when_nobody_needs_it(
     # And starts again when somebody does.
     assert door.recent(scope=ME) == []
     assert (folder / "server.log").read_text() == ""
+    assert (folder / "server.log").stat().st_mode & 0o077 == 0
     door.close()
 
 

@@ -7,6 +7,7 @@ from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
 from hippocampe.store import memories, meta, outbox
 from hippocampe.store.store import translated
+from hippocampe.system import private
 
 
 def index_folder(folder: Path, model: str) -> Path:
@@ -36,7 +37,7 @@ def flush_index(context: Context) -> None:
             outbox.acknowledge(connection, upto)
             meta.put(connection, "acknowledged", str(upto))
         with translated():
-            acknowledged_mark(context).write_text(str(upto))
+            private.replace_text(acknowledged_mark(context), str(upto))
     context.position.flushed = upto
 
 

@@ -30,7 +30,7 @@ from hippocampe.index import plans, shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.plans import DEFAULT_PLAN, SearchPlan
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector, is_point_id
-from hippocampe.system import page_cache
+from hippocampe.system import page_cache, private
 
 Answer = TypeVar("Answer")
 
@@ -92,7 +92,7 @@ class EdgeIndex:
     def open(cls, folder: Path, *, dimensions: int, model: str) -> "EdgeIndex":
         """Open the index of a folder; see `hippocampe.index.open_index`."""
         with shards.engine_errors(f"the index in {folder} cannot be opened"):
-            folder.mkdir(parents=True, exist_ok=True)
+            private.make_folder(folder)
             manifest = shards.read_manifest(folder)
         if manifest is None:
             manifest = shards.Manifest(dimensions, model, {})
@@ -138,15 +138,17 @@ class EdgeIndex:
             if shard.started:
                 shard.changed.update(point.id for point in points)
                 shard.changed.update(map(str, gone))
-            serving = shard.serving
+            serving, created = shard.serving, False
             if serving is None:
                 if not points:
                     return
-                serving = self._create_shard(kind, shard)
+                serving, created = self._create_shard(kind, shard), True
             # Also before: no search may use a cached plan that this change invalidates.
             shard.invalidate(points, len(gone))
             for change in changes:
                 serving.update(change)
+            if created:
+                private.restrict(self._folder / kind)
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """Return the points of highest cosine, best first, ties by id."""
@@ -209,15 +211,17 @@ class EdgeIndex:
             ):
                 if shard.serving is not None and not shard.flushed:
                     shard.serving.flush()
+                    private.restrict(self._folder / kind)
                     shard.flushed = True
 
     def close(self) -> None:
         """Make everything durable and close; later calls raise `IndexUnavailable`."""
         self._closed = True
-        for shard in self._shards.values():
+        for kind, shard in self._shards.items():
             with shard.writing, shards.engine_errors("the index cannot be closed"):
                 if shard.serving is not None:
                     shard.serving.close()
+                    private.restrict(self._folder / kind)
 
     @staticmethod
     def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
@@ -246,6 +250,7 @@ class EdgeIndex:
                 shard.optimize()
             shard.flush()
             shard.close()
+            private.restrict(target)
         return total
 
     def start_generation(self, kind: str) -> Path:
@@ -261,7 +266,7 @@ class EdgeIndex:
         shard = self._shards[kind]
         with shard.writing, shards.engine_errors(f"no generation of kind {kind!r} can be started"):
             self._check_open()
-            (self._folder / kind).mkdir(exist_ok=True)
+            private.make_folder(self._folder / kind)
             shard.started = token_hex(8)
             return self._folder / kind / shard.started
 
@@ -313,6 +318,7 @@ class EdgeIndex:
                 self._check_open()
                 shards.copy(shard.changed, shard.serving, fresh)
                 fresh.flush()
+                private.restrict(self._folder / kind / name)
                 self._publish(kind, name)
                 adopted = True
                 # The old shard is not closed: its last reader frees it.

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.index import plans
 from hippocampe.index.bm25 import sparse_document
 from hippocampe.protocols import KINDS, Point, is_point_id
+from hippocampe.system import private
 
 log = logging.getLogger("hippocampe")
 
@@ -94,12 +94,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest atomically and durably."""
-    temporary = folder / f"{MANIFEST}.new"
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(asdict(manifest), file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(folder / MANIFEST)
+    text = json.dumps(asdict(manifest), indent=2)
+    private.replace_text(folder / MANIFEST, text, durable=True)
 
 
 def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
@@ -136,7 +132,7 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
 
 def create(path: Path, dimensions: int) -> engine.EdgeShard:
     """Create an empty shard with its payload indexes."""
-    path.mkdir(parents=True)
+    private.make_folder(path)
     shard = engine.EdgeShard.create(str(path), _config(dimensions))
     create = engine.UpdateOperation.create_field_index
     shard.update(create("space", engine.KeywordIndexParams(is_tenant=True)))

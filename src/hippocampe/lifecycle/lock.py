@@ -5,6 +5,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from hippocampe.errors import FolderInUse, StoreError, StoreReadOnly
+from hippocampe.system import private
 from hippocampe.system.owner import publish, read_owner, withdraw
 
 
@@ -22,9 +23,9 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private.make_folder(folder)
             # Not thread-local: another thread may close.
-            self._lock = FileLock(folder / "owner.lock", thread_local=False)
+            self._lock = FileLock(folder / "owner.lock", mode=0o600, thread_local=False)
             self._lock.acquire(timeout=0)
             publish(folder)
         except Timeout as exc:

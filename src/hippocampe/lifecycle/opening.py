@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
+from pathlib import Path
 from threading import Event, Lock, Thread
 
 from hippocampe.config import Config
@@ -25,7 +26,9 @@ from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.store import meta, outbox
-from hippocampe.store.store import Store, check_exists
+from hippocampe.store.store import BACKUPS, Store, check_exists
+from hippocampe.system import private
+from hippocampe.system.atomic_file import OWN_FILES
 
 
 @dataclass(slots=True)
@@ -126,6 +129,7 @@ def open_folder(
     tracer = Tracer(on=config.tracing)
     owner = FolderLock(config.folder)
     try:
+        _make_private(config.folder)
         store = Store.open(config.database, config.folder)
         try:
             context = _assemble(config, store, clock, progress)
@@ -141,6 +145,24 @@ def open_folder(
         _start(loading, "reading", _read_ahead, context, ending)
         _start(loading, "warming", warm_spaces, context, ending)
     return Opened(context, owner, loading, ending, Lock())
+
+
+def _make_private(folder: Path) -> None:
+    """Mend what an earlier version, or a copy of the folder, left readable by other users."""
+    mended, refused = private.mend(folder, {*OWN_FILES, BACKUPS})
+    if mended:
+        log.warning(
+            "other users of this machine could read %d files and folders of %s: now only this user can",
+            mended,
+            folder,
+        )
+    if refused:
+        log.warning(
+            "other users of this machine can read %d files and folders of %s, and this user cannot change "
+            "that: give them to this user, or take the permissions of others away",
+            refused,
+            folder,
+        )
 
 
 def _start(

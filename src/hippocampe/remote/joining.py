@@ -16,6 +16,7 @@ from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, HippocampeError, ServerUnavailable
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.door import RemoteHippocampe
+from hippocampe.system import private
 from hippocampe.system.owner import Owner, held_by_server, read_owner, read_token
 
 IDLE_SECONDS = 900
@@ -130,9 +131,8 @@ def start(config: Config) -> subprocess.Popen[bytes]:
     if config.embedder is not None:
         command += ["--embedder", config.embedder]
     try:
-        config.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(config.folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as log:
+        private.make_folder(config.folder)
+        with open(config.folder / LOG, "wb", opener=private.opener) as log:
             child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

@@ -28,7 +28,10 @@ from hippocampe.errors import (
     StoreTooNew,
 )
 from hippocampe.store import replies, schema, sqlite
-from hippocampe.system import atomic_file, page_cache
+from hippocampe.system import atomic_file, page_cache, private
+
+BACKUPS = "backups"
+"""Name of the folder of backups in the data folder."""
 
 
 class Store:
@@ -69,6 +72,8 @@ class Store:
             if read_only:
                 store._check_readable()
                 return store
+            if not path.exists():
+                private.make_file(path)
             sqlite.check_file(path)
             store.remove_partial_backups()
             store._upgrade()
@@ -153,7 +158,7 @@ class Store:
             StoreError: The copy cannot be written.
         """
         with translated(), self.copying:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            private.make_folder(target.parent)
             with atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
                 sqlite.backup(self.engine, partial)
         return target
@@ -161,12 +166,12 @@ class Store:
     def remove_partial_backups(self) -> None:
         """Remove unfinished backups of killed processes: an erasure would not reach them."""
         with translated():
-            for path in (self.folder / "backups").glob(f"*{atomic_file.PARTIAL}*"):
+            for path in (self.folder / BACKUPS).glob(f"*{atomic_file.PARTIAL}*"):
                 path.unlink(missing_ok=True)
 
     def backups(self) -> list[Path]:
         """The backups in the data folder, oldest first."""
-        return sorted((self.folder / "backups").glob("*.db"))
+        return sorted((self.folder / BACKUPS).glob("*.db"))
 
     def scrub(self) -> None:
         """Overwrite deleted data in the files.
@@ -239,7 +244,7 @@ class Store:
             self._refuse_later(current)
         if current is not None:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-            self.backup(self.folder / "backups" / f"before-{schema.REVISION}-{stamp}.db")
+            self.backup(self.folder / BACKUPS / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
 
         with self.write() as connection:

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hippocampe.system import private
+
 _CARD = "owner.json"
 _TOKEN = "owner.token"
 _to_serve: ContextVar[bool] = ContextVar("to_serve", default=False)
@@ -53,18 +55,13 @@ def publish(
     """
     withdraw(folder)
     if token is not None:
-        # Created with its permissions: at no time can another user open it.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(folder / _TOKEN, flags, 0o600), "w") as file:
+        with open(folder / _TOKEN, "x", opener=private.opener) as file:
             file.write(token)
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    card = folder / _CARD
-    written = card.with_suffix(".new")
     # A reader sees the whole file, and the token before the address.
     serves = address is not None or _to_serve.get()
     owner = Owner(os.getpid(), since, address, on_demand, serves)
-    written.write_text(json.dumps(asdict(owner)))
-    written.replace(card)
+    private.replace_text(folder / _CARD, json.dumps(asdict(owner)))
 
 
 def withdraw(folder: Path) -> None:
