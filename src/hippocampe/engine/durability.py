@@ -33,7 +33,7 @@ def flush_index(context: Context) -> None:
     with context.store.exclusive():
         if context.retired or context.position.keep_outbox:
             return
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             outbox.acknowledge(connection, upto)
             meta.put(connection, "acknowledged", str(upto))
         with translated():

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hippocampe.errors import FolderInUse, StoreError, StoreReadOnly
-from hippocampe.system import private
+from hippocampe.errors import FolderInUse, StoreError, StoreFull, StoreReadOnly
+from hippocampe.system import free_space, private
 from hippocampe.system.owner import publish, read_owner, withdraw
 
 
@@ -31,6 +31,9 @@ class FolderLock:
         except Timeout as exc:
             raise FolderInUse(self._refusal(folder)) from exc
         except OSError as exc:
+            refusal = free_space.refusal(exc, f"cannot use the data folder {folder}")
+            if isinstance(refusal, StoreFull):
+                raise refusal from exc
             raise StoreReadOnly(
                 f"cannot use the data folder {folder}: {exc.strerror}. Choose a folder you can write, or change "
                 "its permissions."

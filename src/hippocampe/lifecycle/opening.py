@@ -197,11 +197,9 @@ def _assemble(
         clock=clock,
         language_model=_language_model(config),
     )
+    context.position.damaged = damaged
     try:
-        if damaged:
-            maintenance.reindex(context, progress, graphs=False)
-        else:
-            maintenance.catch_up(context, progress)
+        maintenance.catch_up(context, progress)
         _finish_erasure(context)
     except BaseException:
         index.close()
@@ -223,7 +221,7 @@ def _finish_erasure(context: Context) -> None:
     except HippocampeError as exc:
         # A full disk, for example: the remaining data can still be used.
         log.warning(
-            "the erasure is not finished, erased text may remain in the files until the next open: %s",
+            "the erasure is not finished, erased text may remain in the files until it is: %s",
             exc,
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from hippocampe.errors import InvalidInput, StoreError
-from hippocampe.system import private
+from hippocampe.system import free_space, private
 
 PARTIAL = ".partial"
 """Suffix of an unfinished file."""
@@ -30,6 +30,7 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
 
     Raises:
         InvalidInput: `target` exists, is not a file, or is a file of the data folder.
+        StoreFull: The disk is full.
         StoreError: It cannot be written.
     """
     _check(target, folder, overwrite)
@@ -43,7 +44,7 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
         _check(target, folder, overwrite)
         partial.replace(target)
     except OSError as exc:
-        raise StoreError(f"cannot write {target}: {exc.strerror or exc}.") from exc
+        raise free_space.refusal(exc, f"cannot write {target}") from exc
     except KeyboardInterrupt as exc:
         exc.add_note(f"{target} was not written; a file that was there is unchanged.")
         raise

@@ -42,12 +42,16 @@ def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
         durable: Whether it survives a power cut.
     """
     temporary = path.with_name(f"{path.name}.new")
-    with open(temporary, "w", encoding="utf-8", opener=opener) as file:
-        file.write(text)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with open(temporary, "w", encoding="utf-8", opener=opener) as file:
+            file.write(text)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def make_folder(path: Path) -> None:
