@@ -1,10 +1,23 @@
 """A full disk: new writes are refused, reading goes on, no process dies, and it heals by itself."""
 
+import errno
+import os
+import shutil
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import small_disk
+from conftest import Opener
+from hippocampe import Scope, StoreFull
+from hippocampe.cli.doctor import examine
+from hippocampe.config_sources import load
+from hippocampe.system import free_space
+
+if TYPE_CHECKING:
+    import httpx
 
 KINDS = pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
 
@@ -132,3 +145,46 @@ print("closed")
 def test_a_server_answers_507_and_reads_on(kind: str, tmp_path: Path) -> None:
     done = small_disk.run(kind, tmp_path / "disk", SERVER)
     assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr
+
+
+@pytest.mark.usefixtures("hashed")
+def test_an_index_that_cannot_be_built_yet_is_built_later(
+    folder: Path, open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    id = hippo.remember("le chat est noir", scope=scope).memory.id
+    hippo.close()
+    shutil.rmtree(folder / "index")
+    monkeypatch.setattr(free_space, "free", lambda _: free_space.RESERVE - 1)
+    hippo = open_hippo(embedder="hashed:32", background=True, flush_seconds=0.02)
+    assert hippo.get(id, scope=scope).content == "le chat est noir"
+    assert hippo.stats(scope=scope).disk_full
+    with pytest.raises(StoreFull, match="Reading goes on"):
+        hippo.remember("le chien est blanc", scope=scope)
+    monkeypatch.setattr(free_space, "free", lambda _: None)
+    ends = time.monotonic() + 60
+    while not hippo.recall("chat noir", scope=scope) and time.monotonic() < ends:
+        time.sleep(0.02)
+    assert [each.id for each in hippo.recall("chat noir", scope=scope)] == [id]
+    assert not hippo.stats(scope=scope).disk_full
+
+
+def test_doctor_names_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(free_space, "free", lambda _: free_space.RESERVE - 1)
+    checks = examine(load(flags={"folder": tmp_path}), lambda _: None)
+    (disk,) = (check for check in checks if check.name == "disk")
+    assert not disk.ok
+    assert "new writes are refused" in disk.seen
+
+
+@pytest.mark.usefixtures("hashed")
+def test_an_upload_that_finds_no_room_is_refused(
+    client: "httpx.Client", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as uploading:
+        uploading.setattr(Path, "open", full)
+        answer = client.post("/api/import", content=b"{}")
+    assert (answer.status_code, answer.json()["title"]) == (507, "Store full")
