@@ -6,7 +6,7 @@
     ├── UnreadableFile        a file or note does not have its expected format
     ├── StoreError            the store cannot be read or written
     │   ├── StoreBusy         another process locked the store for too long
-    │   ├── StoreFull         the disk is full
+    │   ├── StoreFull         the disk has too little free space
     │   ├── StoreReadOnly     the folder or database cannot be written
     │   ├── StoreMissing      there is no data to read
     │   ├── StoreCorrupt      the database is damaged; nothing was overwritten
@@ -52,7 +52,7 @@ class StoreBusy(StoreError):
 
 
 class StoreFull(StoreError):
-    """The disk is full; the write was not acknowledged."""
+    """The disk has too little free space; the write was not acknowledged. Reading goes on."""
 
 
 class StoreReadOnly(StoreError):

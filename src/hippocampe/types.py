@@ -336,6 +336,8 @@ class Vitals:
         jobs: Runs of background jobs, by state.
         bytes: The size of its files: `database`, `index`, `backups`.
         outages: How often each part that can be done without was lost since the data was opened.
+        disk_free: Free bytes of the disk; None if unknown. Below `disk_reserve` new writes are refused.
+        disk_reserve: Bytes that new writes leave free.
     """
 
     pending: int
@@ -343,6 +345,8 @@ class Vitals:
     jobs: Mapping[str, int]
     bytes: Mapping[str, int]
     outages: Mapping[str, int]
+    disk_free: int | None = None
+    disk_reserve: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +388,8 @@ class Stats:
     `collection/category`, `jobs` runs of background jobs by state; `indexed` counts points by kind over
     all spaces. Since the data was opened:
     `outages` counts how often each part that can be done without was lost, `retrievals_dropped` the
-    injections that were not logged because too many waited.
+    injections that were not logged because too many waited. `disk_full` says that the disk has too
+    little free space, so that new writes are refused.
     """
 
     memories: Mapping[str, int]
@@ -403,6 +408,7 @@ class Stats:
     jobs: Mapping[str, int] = field(default_factory=dict[str, int])
     outages: Mapping[str, int] = field(default_factory=dict[str, int])
     retrievals_dropped: int = 0
+    disk_full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,6 +258,7 @@ def test_it_stops_when_nobody_needs_it(
     # And starts again when somebody does.
     assert memory.recent(scope=ME) == []
     assert (folder / "server.log").read_text() == ""
+    assert (folder / "server.log").stat().st_mode & 0o077 == 0
     memory.close()
 
 

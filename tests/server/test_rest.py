@@ -131,7 +131,7 @@ def test_the_page_of_memory(client: httpx.Client) -> None:
     assert "0 to 168" in problem(refused, 422, "InvalidInput")
 
 
-WORKING = {"ready": True, "store": "ok", "embedder": "ok", "index": "ok"}
+WORKING = {"ready": True, "store": "ok", "embedder": "ok", "index": "ok", "disk": "ok"}
 
 
 def test_health(client: httpx.Client, memory: Hippocampe) -> None:

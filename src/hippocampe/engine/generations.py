@@ -183,4 +183,5 @@ def build_from_order(order: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    os.umask(0o077)
     build_from_order(json.load(sys.stdin))

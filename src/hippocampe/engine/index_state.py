@@ -15,6 +15,10 @@ class IndexPosition:
     """The position up to which the index has every change durably."""
     behind: bool = False
     """Whether the index missed a change, so that the outbox must be replayed."""
+    incomplete: bool = False
+    """Whether a full disk stopped what brings the index up to date at opening."""
+    damaged: bool = False
+    """Whether the index must be built again."""
     keep_outbox: bool = False
     """Whether an index that is being filled still needs the outbox rows."""
 

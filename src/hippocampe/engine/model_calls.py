@@ -123,7 +123,7 @@ def record_usage(
         price=price,
         created_at=context.now(),
     )
-    with context.store.write(durable=False) as connection:
+    with context.store.write(durable=False, from_reserve=True) as connection:
         rows.add(connection, recorded)
     return recorded
 

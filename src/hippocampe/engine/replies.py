@@ -49,7 +49,7 @@ class Replies:
 
     def keep(self, claim: Claim, status: int, body: bytes) -> None:
         """Store what was replied to a write that was made, unless its space was erased since."""
-        with self._context().store.write(durable=False) as connection:
+        with self._context().store.write(durable=False, from_reserve=True) as connection:
             rows.answer(connection, claim, status, body)
 
 
@@ -59,5 +59,5 @@ def expire(context: Context) -> None:
     with context.store.read() as connection:
         oldest = rows.oldest(connection)
     if oldest is not None and oldest < kept_from:
-        with context.store.write(durable=False) as connection:
+        with context.store.write(durable=False, from_reserve=True) as connection:
             rows.remove_before(connection, kept_from)

@@ -16,6 +16,7 @@ Measured behaviour of the engine (0.9.0), and how it is handled:
 
 import shutil
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -25,12 +26,13 @@ from typing import TypeVar
 
 import qdrant_edge as engine
 
-from hippocampe.errors import EmbedderMismatch, IndexUnavailable
+from hippocampe.errors import EmbedderMismatch, IndexUnavailable, StoreFull
 from hippocampe.index import plans, shards
 from hippocampe.index.bm25 import sparse_query
 from hippocampe.index.plans import DEFAULT_PLAN, SearchPlan
 from hippocampe.protocols import KINDS, Filter, Hit, Point, Vector, is_point_id
-from hippocampe.system import page_cache
+from hippocampe.system import free_space, page_cache, private
+from hippocampe.system.free_space import FLOOR
 
 Answer = TypeVar("Answer")
 
@@ -49,7 +51,8 @@ class _Shard:
 
     writing: threading.Lock = field(default_factory=threading.Lock)
     serving: engine.EdgeShard | None = None
-    flushed: bool = True
+    unflushed: int = 0
+    """Points changed since the last flush."""
     started: str | None = None
     """Name of the generation being built."""
     changed: set[str] = field(default_factory=set[str])
@@ -64,7 +67,7 @@ class _Shard:
 
     def invalidate(self, points: Sequence[Point], removed: int) -> None:
         """Invalidate the caches that these changes may affect."""
-        self.flushed = False
+        self.unflushed += len(points) + removed
         self.changes += len(points) + removed
         if self.changes >= REPLAN_AFTER_CHANGES:
             self.plan_cache.clear()
@@ -87,12 +90,14 @@ class EdgeIndex:
         self._shards = {kind: _Shard() for kind in KINDS}
         self._publishing = threading.Lock()
         self._closed = False
+        # Also at the end of a program that did not close it.
+        weakref.finalize(self, _free_with_room, folder, self._shards)
 
     @classmethod
     def open(cls, folder: Path, *, dimensions: int, model: str) -> "EdgeIndex":
         """Open the index of a folder; see `hippocampe.index.open_index`."""
         with shards.engine_errors(f"the index in {folder} cannot be opened"):
-            folder.mkdir(parents=True, exist_ok=True)
+            private.make_folder(folder)
             manifest = shards.read_manifest(folder)
         if manifest is None:
             manifest = shards.Manifest(dimensions, model, {})
@@ -107,7 +112,7 @@ class EdgeIndex:
         index = cls(folder, manifest)
         try:
             index._load()
-        except IndexUnavailable:
+        except (IndexUnavailable, StoreFull):
             index.close()
             raise
         return index
@@ -118,6 +123,7 @@ class EdgeIndex:
         Raises:
             EmbedderMismatch: A vector has other dimensions than the index; nothing was changed.
             IndexUnavailable: The engine failed or was closed; some points may have been applied.
+            StoreFull: The disk has too little free space; some points may have been applied.
         """
         dimensions = self._manifest.dimensions
         points = list(shards.indexable(points))
@@ -138,15 +144,19 @@ class EdgeIndex:
             if shard.started:
                 shard.changed.update(point.id for point in points)
                 shard.changed.update(map(str, gone))
-            serving = shard.serving
+            serving, created = shard.serving, False
             if serving is None:
                 if not points:
                     return
-                serving = self._create_shard(kind, shard)
+                serving, created = self._create_shard(kind, shard), True
             # Also before: no search may use a cached plan that this change invalidates.
             shard.invalidate(points, len(gone))
             for change in changes:
+                needed = shard.unflushed * shards.FLUSHED_BYTES
+                free_space.check(self._folder, needed, keep=FLOOR)
                 serving.update(change)
+            if created:
+                private.restrict(self._folder / kind)
 
     def nearest(self, kind: str, vector: Vector, *, limit: int, where: Filter) -> list[Hit]:
         """Return the points of highest cosine, best first, ties by id."""
@@ -200,6 +210,7 @@ class EdgeIndex:
 
         Raises:
             IndexUnavailable: The engine failed or was closed.
+            StoreFull: The disk has too little free space.
         """
         self._check_open()
         for kind, shard in self._shards.items():
@@ -207,17 +218,21 @@ class EdgeIndex:
                 shard.writing,
                 shards.engine_errors(f"points of kind {kind!r} cannot be made durable"),
             ):
-                if shard.serving is not None and not shard.flushed:
-                    shard.serving.flush()
-                    shard.flushed = True
+                if shard.serving is not None and shard.unflushed:
+                    shards.flush(shard.serving, self._folder / kind, shard.unflushed)
+                    shard.unflushed = 0
 
     def close(self) -> None:
-        """Make everything durable and close; later calls raise `IndexUnavailable`."""
+        """Make everything durable and close; later calls raise `IndexUnavailable`.
+
+        On a full disk, nothing is made durable: the store replays its outbox at the next open.
+        """
         self._closed = True
-        for shard in self._shards.values():
+        for kind, shard in self._shards.items():
             with shard.writing, shards.engine_errors("the index cannot be closed"):
-                if shard.serving is not None:
+                if shard.serving is not None and _may_flush(self._folder, shard):
                     shard.serving.close()
+                    private.restrict(self._folder / kind)
 
     @staticmethod
     def build(target: Path, *, dimensions: int, points: Iterable[Point], graph: bool) -> int:
@@ -227,25 +242,31 @@ class EdgeIndex:
 
         Raises:
             IndexUnavailable: It could not be built.
+            StoreFull: The disk has too little free space.
         """
         what = f"an index cannot be built in {target}"
         with shards.engine_errors(what):
+            free_space.check(target.parent, keep=FLOOR)
             shard = shards.create(target, dimensions)
         total = 0
         remaining = shards.indexable(points)
         while batch := list(islice(remaining, shards.LARGE_BATCH)):
             for change in shards.upserts(batch, shards.LARGE_BATCH, graphed=graph):
                 with shards.engine_errors(what):
+                    free_space.check(target, total * shards.FLUSHED_BYTES, keep=FLOOR)
                     shard.update(change)
             total += len(batch)
         with shards.engine_errors(what):
+            shards.flush(shard, target, total)
             if graph and total:
-                shard.flush()
+                # A copy of the segments and the graph: 1.5 times the size was measured.
+                free_space.check(target, 2 * free_space.allocated(target), keep=FLOOR)
                 shard.close()
                 shard = shards.load(target, dimensions, total)
                 shard.optimize()
-            shard.flush()
+                shard.flush()
             shard.close()
+            private.restrict(target)
         return total
 
     def start_generation(self, kind: str) -> Path:
@@ -256,12 +277,16 @@ class EdgeIndex:
 
         Raises:
             IndexUnavailable: The index is closed or its folder cannot be written.
+            StoreFull: The disk has no room for a second copy of the kind.
         """
         self.abandon_generation(kind)
         shard = self._shards[kind]
+        if serving := self._manifest.generations.get(kind):
+            size = free_space.allocated(self._folder / kind / serving)
+            free_space.check(self._folder, size, keep=FLOOR)
         with shard.writing, shards.engine_errors(f"no generation of kind {kind!r} can be started"):
             self._check_open()
-            (self._folder / kind).mkdir(exist_ok=True)
+            private.make_folder(self._folder / kind)
             shard.started = token_hex(8)
             return self._folder / kind / shard.started
 
@@ -273,6 +298,7 @@ class EdgeIndex:
         Raises:
             IndexUnavailable: No generation was started, or it cannot be used. It is abandoned
                 and the current one goes on serving.
+            StoreFull: The disk has too little free space; likewise.
         """
         shard = self._shards[kind]
         started = shard.started
@@ -284,7 +310,7 @@ class EdgeIndex:
         try:
             with shards.engine_errors(f"the new generation of kind {kind!r} cannot be adopted"):
                 self._replace(kind, shard, started)
-        except IndexUnavailable:
+        except (IndexUnavailable, StoreFull):
             self.abandon_generation(kind)
             raise
         self._remove_leftovers(kind)
@@ -298,31 +324,34 @@ class EdgeIndex:
             shutil.rmtree(self._folder / kind / abandoned, ignore_errors=True)
 
     def _replace(self, kind: str, shard: _Shard, name: str) -> None:
-        fresh = shards.load(self._folder / kind / name, self._manifest.dimensions)
+        folder = self._folder / kind / name
+        fresh = shards.load(folder, self._manifest.dimensions)
         adopted = False
         try:
-            files = shards.searched_files(self._folder / kind / name)
+            files = shards.searched_files(folder)
             page_cache.read_ahead(files, stop=lambda: self._closed)
             for _ in range(CATCH_UP_ROUNDS):
                 if len(shard.changed) <= shards.SMALL_BATCH:
                     break
                 with shard.writing:
                     changed, shard.changed = shard.changed, set()
-                shards.copy(changed, shard.serving, fresh)
+                shards.copy(changed, shard.serving, fresh, folder)
             with shard.writing:
                 self._check_open()
-                shards.copy(shard.changed, shard.serving, fresh)
-                fresh.flush()
+                shards.copy(shard.changed, shard.serving, fresh, folder)
+                shards.flush(fresh, folder, CATCH_UP_ROUNDS * shards.LARGE_BATCH)
                 self._publish(kind, name)
                 adopted = True
                 # The old shard is not closed: its last reader frees it.
-                shard.serving, shard.flushed = fresh, True
+                shard.serving, shard.unflushed = fresh, 0
                 # The new shard may have points that the old one failed to index.
                 shard.holds_only.clear()
                 shard.started, shard.changed = None, set()
         finally:
-            if not adopted:
+            if not adopted and free_space.has_room(folder, keep=FLOOR):
                 fresh.close()
+            elif not adopted:
+                shards.never_free(fresh)
 
     def read_ahead(self, *, stop: Callable[[], bool]) -> None:
         """Load the files that searches read into the page cache, until `stop` returns true.
@@ -424,6 +453,7 @@ class EdgeIndex:
             self._remove_leftovers(kind)
 
     def _create_shard(self, kind: str, shard: _Shard) -> engine.EdgeShard:
+        free_space.check(self._folder, keep=FLOOR)
         name = token_hex(8)
         serving = shards.create(self._folder / kind / name, self._manifest.dimensions)
         serving.flush()
@@ -443,3 +473,15 @@ class EdgeIndex:
         for path in (self._folder / kind).glob("*"):
             if path.name not in kept:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _may_flush(folder: Path, shard: _Shard) -> bool:
+    """Whether the disk has room for what a flush writes, which closing and freeing a shard do."""
+    return free_space.has_room(folder, shard.unflushed * shards.FLUSHED_BYTES, keep=FLOOR)
+
+
+def _free_with_room(folder: Path, held: dict[str, _Shard]) -> None:
+    """Do not free shards on a full disk."""
+    for shard in held.values():
+        if shard.serving is not None and not _may_flush(folder, shard):
+            shards.never_free(shard.serving)

@@ -1,8 +1,8 @@
 """Shards of Qdrant Edge: files, configuration, encoding of points, errors."""
 
+import ctypes
 import json
 import logging
-import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,6 +15,8 @@ from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.index import plans
 from hippocampe.index.bm25 import sparse_document
 from hippocampe.protocols import KINDS, Point, is_point_id
+from hippocampe.system import free_space, private
+from hippocampe.system.free_space import FLOOR
 
 log = logging.getLogger("hippocampe")
 
@@ -23,6 +25,8 @@ FORMAT = 3
 LARGE_BATCH = 1000
 # Readers wait for the batch being written: 100 points take 10-15 ms, 1000 take 200.
 SMALL_BATCH = 100
+FLUSHED_BYTES = 256
+"""Bytes per changed point that a flush may take on the disk: 180 were measured."""
 _UNSEARCHED = {"payload_storage", "vector_storage-bm25"}
 _NUMBERS = ("at", "expires_at")
 # Marks the points in the graph. The engine's `indexed_vectors_count` adds up dense and sparse
@@ -94,12 +98,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest atomically and durably."""
-    temporary = folder / f"{MANIFEST}.new"
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(asdict(manifest), file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(folder / MANIFEST)
+    text = json.dumps(asdict(manifest), indent=2)
+    private.replace_text(folder / MANIFEST, text, durable=True)
 
 
 def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
@@ -136,7 +136,7 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
 
 def create(path: Path, dimensions: int) -> engine.EdgeShard:
     """Create an empty shard with its payload indexes."""
-    path.mkdir(parents=True)
+    private.make_folder(path)
     shard = engine.EdgeShard.create(str(path), _config(dimensions))
     create = engine.UpdateOperation.create_field_index
     shard.update(create("space", engine.KeywordIndexParams(is_tenant=True)))
@@ -148,8 +148,35 @@ def create(path: Path, dimensions: int) -> engine.EdgeShard:
 
 
 def load(path: Path, dimensions: int, points: int = 0) -> engine.EdgeShard:
-    """Open a shard; `points` is the expected size, if a graph will be built in it."""
+    """Open a shard; `points` is the expected size, if a graph will be built in it.
+
+    Raises:
+        StoreFull: Opening it takes space that the disk does not have.
+    """
+    if needed := free_space.to_open(path):
+        free_space.check(path, needed, keep=FLOOR)
     return engine.EdgeShard.load(str(path), _config(dimensions, points))
+
+
+def flush(shard: engine.EdgeShard, path: Path, changes: int) -> None:
+    """Make a shard durable, and private the files that this adds.
+
+    Args:
+        shard: The shard.
+        path: Its folder.
+        changes: Points changed since the last flush.
+
+    Raises:
+        StoreFull: The disk has too little free space.
+    """
+    free_space.check(path, changes * FLUSHED_BYTES, keep=FLOOR)
+    shard.flush()
+    private.restrict(path)
+
+
+def never_free(shard: engine.EdgeShard) -> None:
+    """Keep a shard until the process ends: freeing it flushes it, and kills it on a full disk."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(shard))
 
 
 def searched_files(path: Path) -> Iterator[Path]:
@@ -194,8 +221,20 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
     )
 
 
-def copy(ids: Iterable[str], source: engine.EdgeShard | None, target: engine.EdgeShard) -> None:
-    """Copy the points of these ids from `source` to `target`; delete those `source` lacks."""
+def copy(
+    ids: Iterable[str], source: engine.EdgeShard | None, target: engine.EdgeShard, folder: Path
+) -> None:
+    """Copy the points of these ids from `source` to `target`; delete those `source` lacks.
+
+    Args:
+        ids: The ids.
+        source: The shard that has them; None if there is none.
+        target: The shard to change.
+        folder: The folder of `target`.
+
+    Raises:
+        StoreFull: The disk has too little free space; some points may have been copied.
+    """
     remaining = iter(ids)
     while batch := list(islice(remaining, LARGE_BATCH)):
         records = source.retrieve([*batch], with_payload=True, with_vector=True) if source else []
@@ -208,5 +247,6 @@ def copy(ids: Iterable[str], source: engine.EdgeShard | None, target: engine.Edg
             )
             for record in records
         ]
+        free_space.check(folder, keep=FLOOR)
         target.update(engine.UpdateOperation.upsert_points(points))
         target.update(engine.UpdateOperation.delete_points([*(set(batch) - present)]))

@@ -35,6 +35,7 @@ from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated
+from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
 
@@ -60,6 +61,7 @@ def save(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int:
 
     Raises:
         InvalidInput: The file exists, or belongs to the data folder.
+        StoreFull: The disk is full.
         StoreError: The file cannot be written.
     """
     written = 0
@@ -74,6 +76,8 @@ def save(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int:
         lines.write(json.dumps(header, ensure_ascii=False) + "\n")
         for name, table in TABLES.items():
             for row in _rows(connection, table, scope.space):
+                if written % BATCH == 0:
+                    free_space.check(path.parent)
                 lines.write(json.dumps({"record": name} | row, ensure_ascii=False) + "\n")
                 written += 1
     return written

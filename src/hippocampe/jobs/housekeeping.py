@@ -73,7 +73,7 @@ def _batches(ids: list[str]) -> Iterable[list[str]]:
 
 def _forget(context: Context, space: str, ids: list[str], least: float) -> int:
     reason = f"pruned: importance below {least:g}, not used for {UNUSED.days} days"
-    with context.change() as change:
+    with context.change(from_reserve=True) as change:
         now = context.now()
         kept = memories.get(change.connection, space, ids).values()
         # Someone may have changed one since it was found.

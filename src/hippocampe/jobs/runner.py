@@ -199,11 +199,11 @@ class Runner:
 
     def _release(self, context: Context, run: JobRun) -> None:
         """Undo a claim."""
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             job_runs.leave(connection, run.id, state="waiting", attempts=run.attempts)
 
     def _succeed(self, context: Context, run: JobRun, outcome: str | None) -> None:
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             done = {"state": "done", "outcome": outcome, "error": None}
             job_runs.leave(connection, run.id, **done, ended_at=context.now())
         for space in (None, run.space):
@@ -214,7 +214,7 @@ class Runner:
     def _fail(self, context: Context, run: JobRun, error: Exception) -> None:
         said = _spelled(error)
         now = context.now()
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             if run.attempts + 1 >= MAX_ATTEMPTS:
                 job_runs.leave(connection, run.id, state="parked", error=said, ended_at=now)
             else:
@@ -230,7 +230,7 @@ class Runner:
         context.outages.failed(name, error)
         first, most = OUTAGE_SECONDS
         until = context.now() + timedelta(seconds=min(first * 2 ** min(before, 10), most))
-        with context.store.write() as connection:
+        with context.store.write(from_reserve=True) as connection:
             job_runs.leave(
                 connection,
                 run.id,

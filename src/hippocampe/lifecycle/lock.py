@@ -6,8 +6,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from hippocampe.engine.outages import log
-from hippocampe.errors import FolderInUse, StoreReadOnly
+from hippocampe.errors import FolderInUse, StoreFull, StoreReadOnly
 from hippocampe.remote.host import Host
+from hippocampe.system import free_space, private
 from hippocampe.system.owner import publish, read_owner, withdraw
 
 
@@ -30,13 +31,16 @@ class FolderLock:
     def __init__(self, folder: Path, *, share: bool) -> None:
         self._folder = folder
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private.make_folder(folder)
             # Not thread-local: another thread may close.
-            self._lock = FileLock(folder / "owner.lock", thread_local=False)
+            self._lock = FileLock(folder / "owner.lock", mode=0o600, thread_local=False)
             self._lock.acquire(timeout=0)
         except Timeout as exc:
             raise FolderInUse(_refusal(folder)) from exc
         except OSError as exc:
+            refusal = free_space.refusal(exc, f"cannot use the data folder {folder}")
+            if isinstance(refusal, StoreFull):
+                raise refusal from exc
             raise StoreReadOnly(
                 f"cannot use the data folder {folder}: {exc.strerror}. Choose a folder you can write, or change "
                 "its permissions."

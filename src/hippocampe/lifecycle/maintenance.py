@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from hippocampe.curation import erase
 from hippocampe.embed.word_space import WordSpace, fit, shipped
 from hippocampe.engine import backlog, generations, projection, replies
 from hippocampe.engine.context import Context, Retired
@@ -17,6 +18,7 @@ from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import (
     HippocampeError,
     IndexUnavailable,
+    StoreFull,
     StoreReadOnly,
 )
 from hippocampe.injection.turn_state import TurnState
@@ -27,6 +29,7 @@ from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store
+from hippocampe.system import free_space
 from hippocampe.types import Reindexed
 
 LOG_SECONDS = 5.0
@@ -62,18 +65,34 @@ def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
 
 
 def flush(context: Context, buffer: RetrievalBuffer) -> None:
-    """Make the index durable; count recalls and log turns in the store."""
-    count_accesses(context)
-    retrieval_log.flush(context, buffer)
+    """Make the index durable; count recalls and log turns in the store, unless the disk is full."""
+    if free_space.has_room(context.config.folder):
+        count_accesses(context)
+        retrieval_log.flush(context, buffer)
     flush_index(context)
 
 
 def catch_up(context: Context, progress: Progress | None = None) -> None:
     """Bring the index up to date at open: replay the outbox, or rebuild.
 
-    Rebuilds when the index is not the one that the store last acknowledged: the index was deleted,
-    or the database was restored from a backup.
+    Rebuilds when the index is damaged, or is not the one that the store last acknowledged: the
+    index was deleted, or the database was restored from a backup. On a full disk the data is opened
+    all the same, and a later round of maintenance goes on.
     """
+    position = context.position
+    try:
+        if position.damaged:
+            reindex(context, progress, graphs=False)
+        else:
+            _catch_up(context, progress)
+    except StoreFull as exc:
+        position.incomplete = position.behind = True
+        context.outages.failed("indexing", exc)
+    else:
+        position.incomplete = position.damaged = False
+
+
+def _catch_up(context: Context, progress: Progress | None) -> None:
     with context.store.read() as connection:
         acknowledged = int(meta.get(connection, "acknowledged") or 0)
         unembedded = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
@@ -113,7 +132,11 @@ def reindex(
 
     Args:
         graphs: With the graphs of large kinds, which takes minutes; else maintenance builds them.
+
+    Raises:
+        StoreFull: The disk has too little free space; the old index goes on serving.
     """
+    free_space.check(context.config.folder)
     with context.builder.building:
         context.check_serving()
         without = generations.refill(context, progress, graphs=graphs)
@@ -144,7 +167,7 @@ def _grow_graph(context: Context, kind: str) -> None:
     try:
         generations.new_generation(context, kind, graph=True)
         context.outages.works("graphs")
-    except IndexUnavailable as exc:
+    except (IndexUnavailable, StoreFull) as exc:
         if not context.builder.stopped:
             context.outages.failed("graphs", exc)
 
@@ -178,10 +201,12 @@ class Maintenance:
         due = time.monotonic() + self._seconds
         while not self._stop.wait(min(self._seconds, LOG_SECONDS)):
             context = self._context()
-            context.outages.attempt(
-                "logging of turns", partial(retrieval_log.flush, context, self._buffer)
-            )
-            context.outages.attempt("rules", partial(self._rederive, context))
+            checking = partial(free_space.check, context.config.folder)
+            if context.outages.attempt("storing", checking) is None:
+                context.outages.attempt(
+                    "logging of turns", partial(retrieval_log.flush, context, self._buffer)
+                )
+                context.outages.attempt("rules", partial(self._rederive, context))
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1
@@ -195,7 +220,10 @@ class Maintenance:
 
     def _round(self, context: Context, *, whole: bool) -> None:
         try:
+            if context.position.incomplete:
+                catch_up(context)
             flush(context, self._buffer)
+            erase.finish_erasure(context)
             if whole:
                 retrieval_log.expire(context)
                 replies.expire(context)
@@ -234,7 +262,7 @@ def close(context: Context, turns: TurnState) -> None:
 
 def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
     try:
-        if not context.config.background:
+        if not context.config.background and free_space.has_room(context.config.folder):
             until = time.monotonic() + REDERIVING_SECONDS
             rederivation.rederive(context, lambda: time.monotonic() > until)
         flush(context, buffer)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
+from pathlib import Path
 from threading import Event, Lock, Thread
 
 from hippocampe.config import Config
@@ -26,7 +27,9 @@ from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.remote.host import Host
 from hippocampe.store import meta, outbox
-from hippocampe.store.store import Store, check_exists
+from hippocampe.store.store import BACKUPS, Store, check_exists
+from hippocampe.system import private
+from hippocampe.system.atomic_file import OWN_FILES
 
 
 @dataclass(slots=True)
@@ -135,6 +138,7 @@ def open_folder(
     tracer = Tracer(on=config.tracing)
     owner = FolderLock(config.folder, share=config.share)
     try:
+        _make_private(config.folder)
         store = Store.open(config.database, config.folder)
         try:
             context = _assemble(config, store, clock, progress)
@@ -150,6 +154,24 @@ def open_folder(
         _start(loading, "reading", _read_ahead, context, ending)
         _start(loading, "warming", warm_spaces, context, ending)
     return Opened(context, owner, loading, ending, Lock())
+
+
+def _make_private(folder: Path) -> None:
+    """Mend what an earlier version, or a copy of the folder, left readable by other users."""
+    mended, refused = private.mend(folder, {*OWN_FILES, BACKUPS})
+    if mended:
+        log.warning(
+            "other users of this machine could read %d files and folders of %s: now only this user can",
+            mended,
+            folder,
+        )
+    if refused:
+        log.warning(
+            "other users of this machine can read %d files and folders of %s, and this user cannot change "
+            "that: give them to this user, or take the permissions of others away",
+            refused,
+            folder,
+        )
 
 
 def _start(
@@ -185,12 +207,11 @@ def _assemble(
         clock=clock,
         language_model=_language_model(config),
     )
+    context.position.damaged = damaged or relabelled
     try:
-        if damaged or relabelled:
-            maintenance.reindex(context, progress, graphs=False)
+        maintenance.catch_up(context, progress)
+        if relabelled and not context.position.incomplete:
             relabelling.finish(store)
-        else:
-            maintenance.catch_up(context, progress)
         _finish_erasure(context)
     except BaseException:
         index.close()
@@ -212,7 +233,7 @@ def _finish_erasure(context: Context) -> None:
     except HippocampeError as exc:
         # A full disk, for example: the remaining data can still be used.
         log.warning(
-            "the erasure is not finished, erased text may remain in the files until the next open: %s",
+            "the erasure is not finished, erased text may remain in the files until it is: %s",
             exc,
         )
 

@@ -52,7 +52,7 @@ def relabel(store: Store) -> bool:
             "accents composed. Names of spaces that were taken got a number: see hippocampe spaces.",
             wrong,
         )
-    with store.write() as connection:
+    with store.write(from_reserve=True) as connection:
         if wrong:
             _rename_spaces(connection)
             _rename_channels(connection)
@@ -68,7 +68,7 @@ def relabel(store: Store) -> bool:
 
 def finish(store: Store) -> None:
     """Record that the index has the labels of the store."""
-    with store.write() as connection:
+    with store.write(from_reserve=True) as connection:
         meta.put(connection, LABELS, DONE)
 
 

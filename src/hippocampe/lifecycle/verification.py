@@ -15,7 +15,9 @@ from hippocampe.protocols import KINDS
 from hippocampe.store import meta, outbox, statistics
 from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
+from hippocampe.system import free_space
 from hippocampe.system.file_size import written
+from hippocampe.system.free_space import RESERVE
 from hippocampe.types import Scope, Stats, Verification, Vitals
 from hippocampe.validation import check_list
 
@@ -100,6 +102,7 @@ def stats(context: Context, *, scope: Scope, retrievals_dropped: int) -> Stats:
         embedder=context.embedder.model,
         outages=context.outages.counts,
         retrievals_dropped=retrievals_dropped,
+        disk_full=not free_space.has_room(context.config.folder),
     )
 
 
@@ -119,6 +122,8 @@ def vitals(context: Context) -> Vitals:
             "backups": _size((folder / "backups").glob("*")),
         },
         outages=context.outages.counts,
+        disk_free=free_space.free(folder),
+        disk_reserve=RESERVE,
     )
 
 

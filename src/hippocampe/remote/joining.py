@@ -1,6 +1,5 @@
 """Use a data folder that another process owns, and start a process for a folder that none owns."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.door import RemoteHippocampe
 from hippocampe.remote.local import LocalConnection
+from hippocampe.system import private
 
 IDLE_SECONDS = 900.0
 """After the last request, a process that was started by itself stops: turns of one sitting share it."""
@@ -173,9 +173,8 @@ def start(config: Config) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "hippocampe.resident", str(config.folder.absolute())]
     command += [str(IDLE_SECONDS), *([config.embedder] if config.embedder else [])]
     try:
-        config.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(config.folder / LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as log:
+        private.make_folder(config.folder)
+        with open(config.folder / LOG, "wb", opener=private.opener) as log:
             child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

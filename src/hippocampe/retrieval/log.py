@@ -7,11 +7,12 @@ Candidates are logged by id, with their signals and never with their content.
 import threading
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
-from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.language import secrets
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import without_control
@@ -99,8 +100,13 @@ def record(
     buffer.add(Noted(entry, scoring.LOGGED_SIGNALS, considered))
 
 
-def flush(context: Context, buffer: RetrievalBuffer) -> None:
+def flush(context: Context, buffer: RetrievalBuffer, *, from_reserve: bool = False) -> None:
     """Write the buffered retrievals to the store in one transaction.
+
+    Args:
+        context: The open memory.
+        buffer: The retrievals.
+        from_reserve: Whether the write may use the reserve of the disk; see `Store.write`.
 
     Raises:
         StoreError: They could not be written; they stay in the buffer.
@@ -112,7 +118,7 @@ def flush(context: Context, buffer: RetrievalBuffer) -> None:
             return
         try:
             # The entries were only in memory so far: a power cut may still lose them.
-            with context.store.write(durable=False) as connection:
+            with context.store.write(durable=False, from_reserve=from_reserve) as connection:
                 rows.add(connection, waiting)
         except BaseException:
             buffer.put_back(waiting)
@@ -136,7 +142,7 @@ def retrievals(
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
     channel = scope.channel if check_flag("channel_only", channel_only) else None
-    flush(context, buffer)
+    _flush_with_room(context, buffer)
     with context.store.read() as connection:
         before = None
         if cursor is not None:
@@ -157,7 +163,7 @@ def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scop
         NotFound: The space has no retrieval with this id.
     """
     check_id(id)
-    flush(context, buffer)
+    _flush_with_room(context, buffer)
     with context.store.read() as connection:
         found = rows.get(connection, scope.space, id)
     if found is None:
@@ -168,6 +174,12 @@ def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scop
     return found
 
 
+def _flush_with_room(context: Context, buffer: RetrievalBuffer) -> None:
+    """Write the buffered retrievals before they are read, unless the disk is full."""
+    with suppress(StoreFull):
+        flush(context, buffer)
+
+
 def expire(context: Context) -> None:
     """Delete retrievals older than the setting `retrieval_days` of their space."""
     with context.store.read() as connection:
@@ -176,7 +188,7 @@ def expire(context: Context) -> None:
         days = settings.read(context, scope=Scope(space=space)).retrieval_days
         kept_from = context.now() - timedelta(days=days)
         if at < kept_from:
-            with context.store.write() as connection:
+            with context.store.write(from_reserve=True) as connection:
                 rows.remove_before(connection, space, kept_from)
 
 

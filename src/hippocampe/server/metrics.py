@@ -26,7 +26,7 @@ FRESH_SECONDS = 5.0
 PARTS = frozenset(
     {
         *("embedder", "index", "search", "context", "settings", "before_turn", "language model"),
-        *("overload", "notes", "jobs", "retrieval log", "flush", "maintenance"),
+        *("overload", "notes", "jobs", "retrieval log", "flush", "maintenance", "storing"),
     }
 )
 """Outages by their own name. Others are `other`: a name may hold that of a space."""
@@ -137,6 +137,9 @@ class _Data(Collector):
             "Changes that the index does not hold durably yet.",
             found.pending,
         )
+        if found.disk_free is not None:
+            disk = {"free": found.disk_free, "reserve": found.disk_reserve}
+            yield _gauge("disk_bytes", "Free space, and what new writes leave free.", "part", disk)
 
 
 def _gauge(

@@ -38,6 +38,12 @@ class Readiness:
     store: State
     embedder: State
     index: State
+    disk: State
+    """`down`: there is less free space than the reserve, so new writes are refused. Reading goes on."""
+
+
+DOWN = Readiness(ready=False, store="down", embedder="down", index="down", disk="down")
+"""The state of all while the store cannot be read."""
 
 
 class Probe:
@@ -58,9 +64,10 @@ class Probe:
 
     async def _try(self) -> Readiness:
         try:
-            await self._hippo.stats(scope=PROBE)
+            stats = await self._hippo.stats(scope=PROBE)
         except HippocampeError:
-            return Readiness(ready=False, store="down", embedder="down", index="down")
+            return DOWN
+        disk: State = "down" if stats.disk_full else "ok"
         embedder: State = "ok"
         index: State = "ok"
         try:
@@ -68,12 +75,11 @@ class Probe:
         except EmbedderError:
             embedder = "down"
         except StoreError:
-            return Readiness(ready=False, store="down", embedder="down", index="down")
+            return DOWN
         except HippocampeError:
             index = "down"
-        return Readiness(
-            ready=embedder == index == "ok", store="ok", embedder=embedder, index=index
-        )
+        ready = embedder == index == disk == "ok"
+        return Readiness(ready, store="ok", embedder=embedder, index=index, disk=disk)
 
 
 @changes.get("/api/audit")

@@ -14,6 +14,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.server.door import Admin, Bound, Door
+from hippocampe.system import free_space
 from hippocampe.types import Imported
 
 router = APIRouter(prefix="/api", tags=["transfer"])
@@ -65,12 +66,15 @@ async def import_file(
 
 
 async def _receive(request: Request, path: Path) -> None:
-    file = await asyncio.to_thread(path.open, "wb")
     try:
-        async for piece in request.stream():
-            await asyncio.to_thread(file.write, piece)
-    finally:
-        await asyncio.to_thread(file.close)
+        file = await asyncio.to_thread(path.open, "wb")
+        try:
+            async for piece in request.stream():
+                await asyncio.to_thread(file.write, piece)
+        finally:
+            await asyncio.to_thread(file.close)
+    except OSError as exc:
+        raise free_space.refusal(exc, "the file cannot be received") from exc
 
 
 class _Sent(FileResponse):

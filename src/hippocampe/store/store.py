@@ -28,7 +28,11 @@ from hippocampe.errors import (
     StoreTooNew,
 )
 from hippocampe.store import replies, schema, sqlite
-from hippocampe.system import atomic_file, page_cache
+from hippocampe.system import atomic_file, free_space, page_cache, private
+from hippocampe.system.free_space import FLOOR, RESERVE
+
+BACKUPS = "backups"
+"""Name of the folder of backups in the data folder."""
 
 
 class Store:
@@ -69,6 +73,8 @@ class Store:
             if read_only:
                 store._check_readable()
                 return store
+            if not path.exists():
+                private.make_file(path)
             sqlite.check_file(path)
             store.remove_partial_backups()
             store._upgrade()
@@ -94,16 +100,20 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Generator[Connection]:
+    def write(self, *, durable: bool = True, from_reserve: bool = False) -> Generator[Connection]:
         """A write transaction, committed and durable when the block ends without an error.
 
         Args:
             durable: If false, a power cut may undo it, together with all later transactions.
+            from_reserve: Whether it may use the reserve of the disk, because it removes something or
+                completes what is stored.
 
         Raises:
             StoreReadOnly: The store was opened read-only.
+            StoreFull: The disk has too little free space.
         """
         self.check_writable()
+        free_space.check(self.folder, keep=FLOOR if from_reserve else RESERVE)
         options: dict[str, Any] = {"writing": True, "durable": durable}
         claim = replies.CLAIM.get()
         if claim is not None and (claim.committed or claim.database != self.path):
@@ -150,10 +160,12 @@ class Store:
 
         Raises:
             InvalidInput: The file exists, or belongs to the data folder.
+            StoreFull: The disk has no room for it.
             StoreError: The copy cannot be written.
         """
         with translated(), self.copying:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            private.make_folder(target.parent)
+            free_space.check(target.parent, self.path.stat().st_size)
             with atomic_file.whole_file(target, folder=self.folder, overwrite=overwrite) as partial:
                 sqlite.backup(self.engine, partial)
         return target
@@ -161,20 +173,22 @@ class Store:
     def remove_partial_backups(self) -> None:
         """Remove unfinished backups of killed processes: an erasure would not reach them."""
         with translated():
-            for path in (self.folder / "backups").glob(f"*{atomic_file.PARTIAL}*"):
+            for path in (self.folder / BACKUPS).glob(f"*{atomic_file.PARTIAL}*"):
                 path.unlink(missing_ok=True)
 
     def backups(self) -> list[Path]:
         """The backups in the data folder, oldest first."""
-        return sorted((self.folder / "backups").glob("*.db"))
+        return sorted((self.folder / BACKUPS).glob("*.db"))
 
     def scrub(self) -> None:
         """Overwrite deleted data in the files.
 
         Raises:
             StoreBusy: Another process is reading; deleted data may still be in the files.
+            StoreFull: The disk has no room for the second copy that this takes meanwhile.
         """
         self.check_writable()
+        free_space.check(self.folder, self.path.stat().st_size, keep=FLOOR)
         with self._writing, translated():
             sqlite.scrub(self.engine)
 
@@ -239,7 +253,7 @@ class Store:
             self._refuse_later(current)
         if current is not None:
             stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-            self.backup(self.folder / "backups" / f"before-{schema.REVISION}-{stamp}.db")
+            self.backup(self.folder / BACKUPS / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
 
         with self.write() as connection:
@@ -258,6 +272,10 @@ def _missing(folder: Path) -> StoreMissing:
     )
 
 
+_FULL = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
+"""Names of SQLite's errors of a full disk."""
+
+
 def _invalidate(_connection: Any, entry: ConnectionPoolEntry) -> None:
     entry.invalidate()
 
@@ -272,26 +290,27 @@ def translated() -> Generator[None]:
             "no database connection became free in time: too many calls at once."
         ) from exc
     except DBAPIError as exc:
-        raise _translate(str(exc.orig)) from exc
+        raise _translate(exc.orig) from exc
     except sqlite3.Error as exc:
         # The online backup bypasses SQLAlchemy.
-        raise _translate(str(exc)) from exc
+        raise _translate(exc) from exc
     except UnicodeEncodeError as exc:
         raise InvalidInput(
             "a given text contains a lone surrogate, which cannot be stored: decode it with "
             'errors="replace" first.'
         ) from exc
     except OSError as exc:
-        raise StoreError(f"the data folder cannot be used: {exc.strerror or exc}.") from exc
+        raise free_space.refusal(exc, "the data folder cannot be used") from exc
 
 
-def _translate(reason: str) -> StoreError:
+def _translate(error: BaseException | None) -> StoreError:
+    reason = str(error)
     if "locked" in reason or "busy" in reason:
         return StoreBusy(
             "another process has locked the database; nothing was changed. Close that process, or let it finish, and "
             "try again."
         )
-    if "full" in reason or "No space" in reason:
+    if getattr(error, "sqlite_errorname", "") in _FULL:
         return StoreFull("the disk is full; the write was not made. Free some space and try again.")
     if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
         return StoreReadOnly(

@@ -7,19 +7,21 @@ from pathlib import Path
 from secrets import token_hex
 
 from hippocampe.errors import InvalidInput, StoreError
+from hippocampe.system import free_space, private
 
 PARTIAL = ".partial"
 """Suffix of an unfinished file."""
 _DATABASE = "hippocampe.db"
-_OWN_FILES = {
+OWN_FILES = {
     *(_DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")),
     *("owner.lock", "owner.json", "owner.sock", "owner.token", "server.log", "index"),
 }
+"""Names in the data folder that no other file may take, in lower case."""
 
 
 @contextmanager
 def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path]:
-    """Yield an empty file to fill; it replaces `target` if the block ends without an error.
+    """Yield an empty private file to fill; it replaces `target` if the block ends without an error.
 
     Args:
         target: The file to write; its folder must exist.
@@ -28,12 +30,13 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
 
     Raises:
         InvalidInput: `target` exists, is not a file, or is a file of the data folder.
+        StoreFull: The disk is full.
         StoreError: It cannot be written.
     """
     _check(target, folder, overwrite)
     partial = target.with_name(f"hippocampe-{token_hex(8)}{PARTIAL}")
     try:
-        partial.touch(exist_ok=False)
+        private.make_file(partial)
         yield partial
         with partial.open("rb+") as written:
             os.fsync(written.fileno())
@@ -41,7 +44,7 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
         _check(target, folder, overwrite)
         partial.replace(target)
     except OSError as exc:
-        raise StoreError(f"cannot write {target}: {exc.strerror or exc}.") from exc
+        raise free_space.refusal(exc, f"cannot write {target}") from exc
     except KeyboardInterrupt as exc:
         exc.add_note(f"{target} was not written; a file that was there is unchanged.")
         raise
@@ -82,4 +85,4 @@ def _is_own(target: Path, folder: Path) -> bool:
         return False
     inside = target.relative_to(folder).parts
     # Some file systems ignore case.
-    return bool(inside) and inside[0].casefold() in _OWN_FILES
+    return bool(inside) and inside[0].casefold() in OWN_FILES

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hippocampe.system import private
+
 CARD = "owner.json"
 
 
@@ -35,10 +37,7 @@ def publish(folder: Path, *, address: str | None = None) -> None:
         OSError: The file cannot be written.
     """
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    written = (folder / CARD).with_suffix(".new")
-    # A reader sees the whole file.
-    written.write_text(json.dumps(asdict(Owner(os.getpid(), since, address))))
-    written.replace(folder / CARD)
+    private.replace_text(folder / CARD, json.dumps(asdict(Owner(os.getpid(), since, address))))
 
 
 def withdraw(folder: Path) -> None:

@@ -1,0 +1,190 @@
+"""A full disk: new writes are refused, reading goes on, no process dies, and it heals by itself."""
+
+import errno
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import small_disk
+from conftest import Opener
+from hippocampe import Scope, StoreFull
+from hippocampe.cli.doctor import examine
+from hippocampe.config_sources import load
+from hippocampe.system import free_space
+
+if TYPE_CHECKING:
+    import httpx
+
+KINDS = pytest.mark.parametrize("kind", ["ext4", "tmpfs"])
+
+PROGRAM = """
+hippo = Hippocampe.open(config)
+stored = [hippo.remember(f"le numéro {n} est rouge", scope=me).memory.id for n in range(20)]
+hippo.after_turn("où est le jardin ?", "Derrière la maison.", scope=me)
+
+def talk():
+    return hippo.recall("jardin", scope=me, collections=["turn"])
+
+def found(item):
+    return {each.id for each in hippo.recall("numéro rouge", scope=me, limit=100)} >= set(item)
+
+def overwritten():
+    try:
+        return not hippo.verify(absent=["le numéro 6 est"]).present
+    except errors.StoreError:
+        # A file that was searched has just been replaced.
+        return False
+
+assert talk() and found(stored)
+fill()
+assert refused(lambda: hippo.remember("le chat est noir", scope=me))
+assert refused(lambda: hippo.after_turn("et le chat ?", "Noir.", scope=me))
+assert refused(lambda: hippo.set_fact("chat", "noir", scope=me))
+assert refused(lambda: hippo.backup())
+assert refused(lambda: hippo.reindex())
+assert refused(lambda: hippo.forget("numéro 3", scope=me))
+try:
+    hippo.export_to(disk / "space.jsonl", scope=me)
+except errors.StoreFull:
+    pass
+assert sorted(each.name for each in disk.iterdir() if each.is_file()) == ["ballast"]
+# Recalls are counted and turns are logged once there is space.
+assert found(stored) and talk()
+assert hippo.before_turn("le numéro 7 ?", scope=me).items
+assert hippo.retrievals(scope=me) == []
+assert hippo.stats(scope=me).disk_full
+until(lambda: "storing" in hippo.stats(scope=me).outages)
+drain()
+until(lambda: len(hippo.retrievals(scope=me)) == 1)
+# Between the reserve and its half, what frees space goes on.
+fill(leave=48 << 20)
+assert refused(lambda: hippo.remember("le chat est noir", scope=me))
+assert hippo.delete(stored.pop(), scope=me, reason="test").forgotten_at
+try:
+    hippo.erase(scope=me, id=stored.pop(6))
+except errors.StoreFull as exc:
+    # A second copy of the index takes more on tmpfs.
+    assert "1 items were erased" in str(exc)
+assert not any("numéro 6 " in each.content for each in hippo.memories(scope=me, limit=100).items)
+drain()
+until(overwritten)
+stored.append(hippo.remember("le numéro 99 est rouge", scope=me).memory.id)
+assert found(stored)
+"""
+
+CLOSED = """
+fill()
+hippo.close()
+drain()
+with Hippocampe.open(config) as hippo:
+    assert hippo.verify().ok
+    assert talk() and found(stored)
+"""
+
+
+@KINDS
+def test_a_program_goes_on_reading_and_loses_nothing(kind: str, tmp_path: Path) -> None:
+    done = small_disk.run(kind, tmp_path / "disk", PROGRAM + CLOSED)
+    assert done.returncode == 0, done.stderr
+
+
+@KINDS
+def test_a_program_that_does_not_close_ends(kind: str, tmp_path: Path) -> None:
+    done = small_disk.run(
+        kind,
+        tmp_path / "disk",
+        """
+config = Config(folder=config.folder, embedder=config.embedder, background=False)
+hippo = Hippocampe.open(config)
+hippo.remember("le chat est noir", scope=me)
+fill()
+print("end")
+""",
+    )
+    assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+
+
+SERVER = """
+import httpx
+from served import served
+from hippocampe.server import operation
+# Counts that took long are kept for a while as well.
+operation.FRESH_SECONDS = 0
+hippo = Hippocampe.open(config)
+
+def write(client, content):
+    return client.post("/api/memories", json={"content": content})
+
+def states(client):
+    answer = client.get("/readyz")
+    return answer.status_code, answer.json()["disk"], answer.json()["store"]
+
+with served(hippo, loopback=True) as url, httpx.Client(base_url=url, timeout=60) as client:
+    assert write(client, "le chat est noir").status_code < 300
+    until(lambda: states(client) == (200, "ok", "ok"))
+    fill()
+    answer = write(client, "le chien est blanc")
+    assert (answer.status_code, answer.json()["title"]) == (507, "Store full")
+    until(lambda: states(client) == (503, "down", "ok"))
+    answer = client.post("/api/recall", json={"query": "le chat"})
+    assert answer.json(), answer.text
+    drain()
+    until(lambda: states(client) == (200, "ok", "ok"))
+    assert write(client, "le chien est blanc").status_code < 300
+    fill()
+hippo.close()
+print("closed")
+"""
+
+
+@KINDS
+def test_a_server_answers_507_and_reads_on(kind: str, tmp_path: Path) -> None:
+    done = small_disk.run(kind, tmp_path / "disk", SERVER)
+    assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr
+
+
+@pytest.mark.usefixtures("hashed")
+def test_an_index_that_cannot_be_built_yet_is_built_later(
+    folder: Path, open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32")
+    id = hippo.remember("le chat est noir", scope=scope).memory.id
+    hippo.close()
+    shutil.rmtree(folder / "index")
+    monkeypatch.setattr(free_space, "free", lambda _: free_space.RESERVE - 1)
+    hippo = open_hippo(embedder="hashed:32", background=True, flush_seconds=0.02)
+    assert hippo.get(id, scope=scope).content == "le chat est noir"
+    assert hippo.stats(scope=scope).disk_full
+    with pytest.raises(StoreFull, match="Reading goes on"):
+        hippo.remember("le chien est blanc", scope=scope)
+    monkeypatch.setattr(free_space, "free", lambda _: None)
+    ends = time.monotonic() + 60
+    while not hippo.recall("chat noir", scope=scope) and time.monotonic() < ends:
+        time.sleep(0.02)
+    assert [each.id for each in hippo.recall("chat noir", scope=scope)] == [id]
+    assert not hippo.stats(scope=scope).disk_full
+
+
+def test_doctor_names_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(free_space, "free", lambda _: free_space.RESERVE - 1)
+    checks = examine(load(flags={"folder": tmp_path}), lambda _: None)
+    (disk,) = (check for check in checks if check.name == "disk")
+    assert not disk.ok
+    assert "new writes are refused" in disk.seen
+
+
+@pytest.mark.usefixtures("hashed")
+def test_an_upload_that_finds_no_room_is_refused(
+    client: "httpx.Client", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as uploading:
+        uploading.setattr(Path, "open", full)
+        answer = client.post("/api/import", content=b"{}")
+    assert (answer.status_code, answer.json()["title"]) == (507, "Store full")
