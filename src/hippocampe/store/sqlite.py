@@ -275,4 +275,5 @@ def check_file(path: Path) -> None:
 
 def integrity(connection: Connection) -> str:
     """`ok`, or the damage found by SQLite's quick check."""
-    return str(connection.exec_driver_sql("PRAGMA quick_check(5)").scalar_one())
+    found = connection.exec_driver_sql("PRAGMA quick_check(5)").scalars()
+    return "; ".join(" ".join(str(line).split()) for line in found)

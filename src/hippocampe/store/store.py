@@ -238,7 +238,8 @@ class Store:
         if current is not None and current > schema.REVISION:
             self._refuse_later(current)
         if current is not None:
-            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+            # Microseconds: an interrupted upgrade may be repeated at once.
+            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             self.backup(self.folder / "backups" / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
 
