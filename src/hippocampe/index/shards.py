@@ -286,13 +286,15 @@ def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
     sound: set[str] = set()
     for row, point in enumerate(points):
         record = records.get(point.id)
-        vectors: dict[str, Any] = dict(record.vector or {}) if record else {}  # pyright: ignore[reportArgumentType, reportCallIssue]
-        values, terms = vectors.get("dense"), vectors.get("bm25")
-        if record is None or values is None or len(values) != dense.shape[1]:
+        if record is None or not isinstance(record.vector, dict):
+            continue
+        values, terms = record.vector.get("dense"), record.vector.get("bm25")
+        if not isinstance(values, list) or len(values) != dense.shape[1]:
             continue
         answered[row] = values
         same = _unordered(record.payload or {}) == _unordered(_payload(point))
-        if same and _terms(terms) == _terms(sparse_document(point.text)):
+        held = _terms(terms.indices, terms.values) if isinstance(terms, engine.SparseVector) else {}
+        if same and held == _terms(*sparse_document(point.text)):
             sound.add(point.id)
     dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
     near = (np.abs(answered - dense) <= _ROUNDED * np.abs(dense) + _TINY).all(axis=1)
@@ -307,10 +309,7 @@ def _unordered(payload: Mapping[str, Any]) -> dict[str, Any]:
     return fields | {"subjects": sorted(payload.get("subjects") or ())}
 
 
-def _terms(sparse: Any) -> dict[int, float]:
-    if sparse is None:
-        return {}
-    indices, values = sparse if isinstance(sparse, tuple) else (sparse.indices, sparse.values)
+def _terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
     return dict(zip(indices, np.array(values, np.float32).tolist(), strict=True))
 
 

@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     Table,
@@ -45,7 +46,7 @@ _WORD_LISTS = select(vector.c.words).where(
 )
 _REPLACE_VECTOR = insert(vector).prefix_with("OR REPLACE")
 _SUMMED = (vector.c.dense, vector.c.words, vector.c.traits)
-_BY_IDS = bindparam("ids", expanding=True)
+_BY_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _TRAITS = select(vector.c.id, vector.c.checksum, *_SUMMED).where(
     vector.c.model == bindparam("model"), vector.c.id.in_(_BY_IDS)
 )
@@ -263,7 +264,7 @@ def replace_words(connection: Connection, ids: Sequence[int], vectors: Vectors) 
         for id, half in zip(ids, halves, strict=True)
     ]
     if rows:
-        values = {"vector": bindparam("half"), "checksum": bindparam("sum")}
+        values: dict[str, Any] = {"vector": bindparam("half"), "checksum": bindparam("sum")}
         connection.execute(query.values(values), rows)
 
 
