@@ -158,7 +158,9 @@ def _index_damage(
     context: Context, checked: embeddings.Checked, stop: Callable[[], bool]
 ) -> Iterator[str]:
     for kind, ids in checked.all.items():
-        for _ in differing(context, kind, ids, stop):
-            yield f"{kind}: answers differ from the store"
+        for id in differing(context, kind, ids, stop):
+            # A second look: the engine may have failed once, for want of memory.
+            if list(differing(context, kind, [id])):
+                yield f"{kind}: answers differ from the store"
     for name in context.index.damaged_files(stop=stop):
         yield f"file {name}"
