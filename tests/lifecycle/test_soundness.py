@@ -420,6 +420,28 @@ def test_an_interrupted_upgrade_leaves_the_tables_as_they_were(
     everything(opener(), scope)
 
 
+def test_a_damaged_index_of_the_database_is_named_and_built_again(
+    folder: Path, opener: Callable[..., Hippocampe], scope: Scope
+) -> None:
+    """By a damaged index, SQLite finds another row than the one asked for."""
+    filled(opener, scope)
+    with database(folder) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (id,) = connection.execute("SELECT id FROM vector ORDER BY id LIMIT 1").fetchone()
+    content = bytearray((folder / "hippocampe.db").read_bytes())
+    start = 0
+    while (start := content.find(f"{id}hashed-64".encode(), start)) >= 0:
+        # The key in the index is followed by the row number, the row by the kind.
+        if not content[start + 45 :].startswith((b"memory", b"turn", b"live")):
+            content[start] ^= 1
+        start += 1
+    (folder / "hippocampe.db").write_bytes(content)
+    hippo = opener()
+    assert "index" in hippo.verify().database
+    hippo.reindex()
+    everything(hippo, scope)
+
+
 def test_verify_reports_a_database_with_damage_in_several_places(
     folder: Path, opener: Callable[..., Hippocampe], scope: Scope
 ) -> None:

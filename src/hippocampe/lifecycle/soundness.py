@@ -86,7 +86,12 @@ def mend(context: Context) -> tuple[int, int]:
 
 
 def rebuild(context: Context, progress: Progress | None = None) -> Reindexed:
-    """Embed the texts of damaged vectors again, and build the whole index again."""
+    """Embed the texts of damaged vectors again, and build the whole index again.
+
+    The indexes of the database too, if it is damaged.
+    """
+    if context.store.integrity() != "ok":
+        context.store.rebuild_indexes()
     mended, damaged = mend(context)
     done = reindex(context, progress)
     return replace(done, mended=mended, damaged=damaged)

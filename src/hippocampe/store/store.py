@@ -183,6 +183,11 @@ class Store:
         with self.read() as connection:
             return sqlite.integrity(connection)
 
+    def rebuild_indexes(self) -> None:
+        """Build the indexes of all tables again, because one may be damaged."""
+        with self.write() as connection:
+            connection.exec_driver_sql("REINDEX")
+
     def close(self) -> None:
         """Close all connections, those in use when they are returned."""
         event.listen(self.engine, "checkin", _invalidate)
