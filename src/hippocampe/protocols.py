@@ -217,6 +217,21 @@ class Index(Protocol):
         """Delete the started generation, if any; its builder must have ended."""
         ...
 
+    def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
+        """Compare stored points with what the index answers; yield the ids that differ.
+
+        Vectors are equal within half precision. A point that is not indexed differs; one whose id
+        `is_point_id` rejects is skipped.
+        """
+        ...
+
+    def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
+        """Yield the names of files that are not as they were written, until `stop` returns true.
+
+        Only files whose damage `differing` would not show; none if there are no such files.
+        """
+        ...
+
     def read_ahead(self, *, stop: Callable[[], bool]) -> None:
         """Load what searches read into memory or the page cache, until `stop` returns true."""
         ...

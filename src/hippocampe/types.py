@@ -351,11 +351,12 @@ class Vitals:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of `verify`: ids that are in the store or the index only, by kind.
+    """The result of `verify`: ids that are in the store or the index only, or differ, by kind.
 
-    `pending` counts changes that are not durable in the index yet, which is not an error. `present`
-    has the texts that should be absent but were found, each with the places: paths in the data
-    folder, and settings as `setting companion_names of space default`.
+    `damaged` has the ids of stored vectors that do not match their checksum, and of words as `word`;
+    `damaged_files` names files of the index. `pending` counts changes that are not durable in the index
+    yet, which is not an error. `present` has the texts that should be absent but were found, each with
+    the places: paths in the data folder, and settings as `setting companion_names of space default`.
     """
 
     ok: bool
@@ -365,6 +366,11 @@ class Verification:
     pending: int
     database: str = "ok"
     present: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    differing_in_index: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict[str, tuple[str, ...]]
+    )
+    damaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    damaged_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,11 +379,14 @@ class Reindexed:
 
     `embedder` is the model of the vectors. `without_graph` names the kinds that should have a graph
     but have none, because its process failed. They are scanned until background maintenance builds
-    the graph.
+    the graph. `mended` counts damaged vectors that were made again from their texts, `damaged` those
+    that were not, because the embedder is down.
     """
 
     embedder: str
     without_graph: tuple[str, ...] = ()
+    mended: int = 0
+    damaged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -728,12 +729,25 @@ class TestUpkeep:
         assert (found.code, found.json["present"]) == (4, {"tuba": ["hippocampe.db"]})
         assert "'tuba' is in: hippocampe.db" in run("verify", "--absent", "tuba").out
 
+    def test_verify_and_reindex_name_damaged_vectors(self, run: Run, folder: Path) -> None:
+        run("remember", "Zoé joue du tuba")
+        with closing(sqlite3.connect(folder / "hippocampe.db")) as connection, connection:
+            connection.execute("UPDATE vector SET dense = zeroblob(length(dense))")
+        found = run("verify")
+        assert found.code == 4
+        assert "1 memory with a damaged vector" in found.out
+        assert "`hippocampe reindex` rebuilds the index" in found.out
+        assert "1 damaged vector made again from the texts" in run("reindex").out
+        assert run("verify").code == 0
+
     def test_reindex(self, run: Run) -> None:
         run("remember", "Zoé joue du tuba")
         assert run("reindex").code == 0
         assert run("reindex", "--embedder", "hashed:32", "--json").json == {
             "embedder": "hashed-32",
             "without_graph": [],
+            "mended": 0,
+            "damaged": 0,
         }
         assert run("recall", "tuba", "--json").json[0]["content"] == "Zoé joue du tuba"
         assert run("recent", "--embedder", HASHED, "--json").json["kind"] == "EmbedderMismatch"

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
+from hippocampe.index import shards
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.index.shards import MANIFEST
 from hippocampe.protocols import KINDS, Point
@@ -107,6 +108,7 @@ def test_closed_index_says_so(tmp_path: Path) -> None:
         lambda: index.nearest("memory", unit(1.0), limit=1, where=HERE),
         lambda: index.matching("turn", "phrase", limit=1, where=replace(HERE, space="")),
         lambda: list(index.ids("memory")),
+        lambda: list(index.differing("memory", [point(1)])),
         lambda: index.count("turn"),
         lambda: index.ungraphed("memory"),
         lambda: index.start_generation("memory"),
@@ -335,6 +337,52 @@ def test_damaged_shard(tmp_path: Path, name: str) -> None:
         path.write_bytes(random.Random(1).randbytes(path.stat().st_size // 2))
     with pytest.raises(IndexUnavailable, match="reindex"):
         open_index(tmp_path)
+
+
+def test_files_that_never_change_have_checksums(tmp_path: Path) -> None:
+    with closing(open_index(tmp_path)) as index:
+        path = index.start_generation("memory")
+        build(path, numbered(range(300)), graph=True)
+        index.adopt_generation("memory")
+        index.apply("memory", numbered(range(200, 400)), [point_id(n) for n in range(50)])
+        index.flush()
+        assert list(index.damaged_files(stop=lambda: False)) == []
+    (links,) = path.rglob("matrix.dat")
+    # The size stays.
+    content = bytearray(links.read_bytes())
+    content[len(content) // 2] ^= 1
+    links.write_bytes(content)
+    with closing(open_index(tmp_path)) as index:
+        (damaged,) = index.damaged_files(stop=lambda: False)
+        assert damaged == links.relative_to(tmp_path).as_posix()
+        assert list(index.damaged_files(stop=lambda: True)) == []
+    (path / "checksums.json").write_text("{")
+    with pytest.raises(IndexUnavailable, match=r"checksums\.json is damaged"):
+        open_index(tmp_path)
+
+
+def test_an_interrupted_load_is_refused_once_it_is_over(tmp_path: Path) -> None:
+    open_index(tmp_path).close()
+    open_index(tmp_path).close()
+    (tmp_path / "loading").touch()
+    with pytest.raises(IndexUnavailable, match="died meanwhile"):
+        open_index(tmp_path)
+
+
+def test_one_point_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_index(tmp_path)) as index:
+        index.apply("memory", numbered(range(150)))
+        really = shards.differing
+
+        def damaged(shard: Any, points: list[Point]) -> list[str]:
+            if point_id(77) in [each.id for each in points]:
+                raise IndexUnavailable("a record cannot be decoded.")
+            return really(shard, points)
+
+        monkeypatch.setattr(shards, "differing", damaged)
+        assert list(index.differing("memory", numbered(range(150)))) == [point_id(77)]
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:

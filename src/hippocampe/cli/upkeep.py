@@ -50,7 +50,7 @@ def verify(
         ),
     ] = None,
 ) -> None:
-    """Compare store and index, and check the database. Exit code 4 on a difference."""
+    """Compare store and index, and check database and vectors. Exit code 4 on a difference."""
     with call.read() as hippo, terminal.progress() as progress:
         progress("comparing store and index", 0, 0)
         found = hippo.verify(absent=absent or ())

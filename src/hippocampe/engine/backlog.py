@@ -1,6 +1,6 @@
 """Embed and index the stored rows that still wait for it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from hippocampe.index.documents import (
 from hippocampe.store import conversations, embeddings, memories, meta, notes
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
+from hippocampe.store.store import Store
 
 UNEMBEDDED = "unembedded"
 """The `meta` entry of an import that was interrupted before its rows were embedded."""
@@ -182,3 +183,38 @@ def _embed_rows(
             for point in stored_points(change.connection, kind, model, ids):
                 change.index(kind, point)
             change.counted += [(row.space, each.words, 1) for row, each in pairs]
+
+
+def embed_again(context: Context, kind: str, ids: Sequence[str]) -> None:
+    """Embed the texts of some ids again, because their stored vectors are damaged.
+
+    A vector without a text is removed. A row whose text changes meanwhile is left to that change.
+    """
+    before = _rows_of(context.store, kind, ids)
+    prepared = context.prepare(*texts(kind, list(before.values())))
+    with context.change() as change:
+        now = {row.id: row for row in _select_rows(change.connection, kind, ids)}
+        unchanged = [
+            (now[id], change.embedded(each))
+            for (id, row), each in zip(before.items(), prepared, strict=True)
+            if id in now and texts(kind, [now[id]]) == texts(kind, [row])
+        ]
+        model = context.embedder.model
+        new = [
+            embeddings.vector_row(row.id, model, kind, row.space, each) for row, each in unchanged
+        ]
+        embeddings.put_vectors(change.connection, new)
+        written = [row.id for row, _ in unchanged]
+        for point in stored_points(change.connection, kind, model, written):
+            change.index(kind, point)
+        embeddings.remove_vectors(change.connection, [id for id in ids if id not in now])
+
+
+def _rows_of(store: Store, kind: str, ids: Sequence[str]) -> dict[str, Any]:
+    with store.read() as connection:
+        return {row.id: row for row in _select_rows(connection, kind, ids)}
+
+
+def _select_rows(connection: Connection, kind: str, ids: Sequence[str]) -> Iterable[Any]:
+    table = TABLES[kind]
+    return connection.execute(select(table).where(table.c.id.in_(ids)))

@@ -170,6 +170,19 @@ class Vocabulary:
             embeddings.replace_words(connection, ids, self.place(texts, vectors))
             meta.put(connection, name, digest)
 
+    def embed_again(self, known: Sequence[tuple[int, str]]) -> None:
+        """Embed words again, given by id and text, because their stored vectors are damaged."""
+        texts = [text for _, text in known]
+        placed = self.place(texts, self.embedder.embed(spoken(texts)))
+        with self.store.write() as connection:
+            rows = [
+                row
+                for row, (id, text) in enumerate(known)
+                if embeddings.is_word(connection, id, text)
+            ]
+            embeddings.replace_words(connection, [known[row][0] for row in rows], placed[rows])
+        self.forget()
+
     def _new(self, connection: Connection) -> Iterator[embeddings.Words]:
         return embeddings.words_after(connection, self.embedder.model, self._last)
 
@@ -189,6 +202,17 @@ class Vocabulary:
             steps = np.pad(self._vectors.steps, ((0, more), (0, 0)))
             self._topics = np.pad(self._topics, (0, more))
             self._vectors = WordVectors(steps, np.pad(self._vectors.scales, (0, more)))
+
+    def known_ids(self, words: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Stored word ids, with 0, which is no word, for those that damage has made up."""
+        if not len(words):
+            return words
+        if int(words.max()) > self._last:
+            # Another process added them.
+            self.refresh()
+        if words.min() >= 0 and words.max() <= self._last:
+            return words
+        return np.where((words >= 0) & (words <= self._last), words, 0)
 
     def vectors_of(self, words: NDArray[np.integer[Any]]) -> WordVectors:
         """Vectors by word id, covering at least these words."""
@@ -337,7 +361,8 @@ class Vocabulary:
                         lists = embeddings.word_lists(connection, self.embedder.model, space)
                         first = next(lists, list[bytes]())
                         self._meanwhile = space, meanwhile
-                    counts = _counted(chain((first,), lists), max(len(self._vectors), 1))
+                    last = embeddings.last_word(connection)
+                    counts = _counted(chain((first,), lists), max(len(self._vectors), last + 1))
                 with self._lock:
                     for words, by in meanwhile:
                         self._add(counts, words, by)
@@ -367,16 +392,15 @@ class Vocabulary:
 
 
 def _counted(batches: Iterable[Sequence[bytes]], width: int) -> _Counts:
-    """The document frequencies of word lists; the array grows past `width` if needed."""
+    """The document frequencies of word lists, for ids below `width`; larger ones are damaged."""
     counts = _Counts(0, np.zeros(width, np.int32))
     for lists in batches:
-        joined = np.frombuffer(b"".join(lists), embeddings.WORD_IDS)
-        width = max(len(counts.of_word), int(joined.max(initial=0)) + 1)
-        lengths = [len(words) // embeddings.WORD_IDS.itemsize for words in lists]
+        joined, lengths = embeddings.unpack_words(lists)
         owners = np.repeat(np.arange(len(lists)), lengths)
+        if joined.min(initial=0) < 0 or joined.max(initial=0) >= width:
+            sound = (joined >= 0) & (joined < width)
+            joined, owners = joined[sound], owners[sound]
         distinct = np.unique(owners * width + joined) % width
-        of_word = np.bincount(distinct, minlength=width).astype(np.int32)
-        of_word[: len(counts.of_word)] += counts.of_word
-        counts.of_word = of_word
+        counts.of_word += np.bincount(distinct, minlength=width).astype(np.int32)
         counts.items += len(lists)
     return counts

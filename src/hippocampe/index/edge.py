@@ -11,13 +11,17 @@ Measured behaviour of the engine (0.9.0), and how it is handled:
   built in another process, and unchanged shards are not flushed.
 - A closed shard raises, even in readers already inside. So a replaced shard is not closed: it is
   freed when its last reader drops the reference.
-- A damaged file raises an `Exception`, or a Rust panic, which is only a `BaseException`.
+- A damaged file raises an `Exception`, or a Rust panic, which is only a `BaseException`. Some damage ends
+  the process: the engine asks for 70 GB of memory while it loads a shard. So files that never change
+  have checksums, and a mark says that a process is loading: if one died meanwhile, the index is rebuilt.
+- Most damage is silent: the engine answers with what the file says.
 """
 
 import shutil
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -36,6 +40,8 @@ from hippocampe.system.free_space import FLOOR
 
 Answer = TypeVar("Answer")
 
+LOADING = "loading"
+"""The file that exists while a process loads the shards."""
 REPLAN_AFTER_CHANGES = 1_000
 """Changes after which search plans are chosen again: that takes 0.2 ms per space."""
 MAX_CACHED_PLANS = 10_000
@@ -202,6 +208,32 @@ class EdgeIndex:
         covered = self._read(kind, lambda serving: serving.count(shards.COVERED))
         return 0 if covered is None else max(0, self.count(kind) - covered)
 
+    def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
+        """Compare stored points with what the engine answers; yield the ids that differ."""
+        remaining = (point for point in points if is_point_id(point.id))
+        while batch := list(islice(remaining, shards.SMALL_BATCH)):
+            yield from self._differing(kind, batch)
+
+    def _differing(self, kind: str, points: Sequence[Point]) -> list[str]:
+        try:
+            found = self._read(kind, lambda serving: shards.differing(serving, points))
+        except IndexUnavailable:
+            self._check_open()
+            if len(points) == 1:
+                return [points[0].id]
+            # The engine answers nothing at all if one point cannot be read.
+            middle = len(points) // 2
+            return self._differing(kind, points[:middle]) + self._differing(kind, points[middle:])
+        return [point.id for point in points] if found is None else found
+
+    def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
+        """Compare the files that never change with their checksums; yield the names of damaged ones."""
+        for kind, name in self._manifest.generations.items():
+            for damaged in shards.damaged_files(self._folder / kind / name, stop=stop):
+                # Else a new generation has replaced it, and its files are gone.
+                if self._manifest.generations.get(kind) == name:
+                    yield f"{kind}/{name}/{damaged}"
+
     def flush(self) -> None:
         """Make everything applied so far durable.
 
@@ -267,6 +299,7 @@ class EdgeIndex:
                 shard.flush()
             shard.close()
             private.restrict(target)
+            shards.write_checksums(target)
         return total
 
     def start_generation(self, kind: str) -> Path:
@@ -441,11 +474,29 @@ class EdgeIndex:
             raise IndexUnavailable("the index cannot be used: it was closed. Open it again.")
 
     def _load(self) -> None:
+        loading = self._folder / LOADING
+        if loading.exists():
+            raise IndexUnavailable(
+                f"the index in {self._folder} is not loaded: the process that loaded it last died meanwhile."
+            )
+        # Not on a full disk, where nothing can be rebuilt either.
+        with suppress(OSError):
+            loading.touch()
+        try:
+            self._load_shards()
+        finally:
+            with suppress(OSError):
+                loading.unlink(missing_ok=True)
+
+    def _load_shards(self) -> None:
         for kind, name in self._manifest.generations.items():
+            path = self._folder / kind / name
             with shards.engine_errors(
                 f"the index of kind {kind!r} in {self._folder} cannot be read"
             ):
-                serving = shards.load(self._folder / kind / name, self._manifest.dimensions)
+                if damaged := next(shards.damaged_files(path, loading=True), None):
+                    raise ValueError(f"{damaged} is damaged")
+                serving = shards.load(path, self._manifest.dimensions)
                 self._shards[kind].serving = serving
                 # Some damage only shows when a point is read.
                 serving.scroll(engine.ScrollRequest(limit=1, with_payload=True, with_vector=True))

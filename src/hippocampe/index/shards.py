@@ -3,18 +3,22 @@
 import ctypes
 import json
 import logging
-from collections.abc import Generator, Iterable, Iterator, Sequence
+import os
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import qdrant_edge as engine
 
 from hippocampe.errors import HippocampeError, IndexUnavailable
 from hippocampe.index import plans
 from hippocampe.index.bm25 import sparse_document
-from hippocampe.protocols import KINDS, Point, is_point_id
+from hippocampe.protocols import KINDS, Filter, Point, is_point_id
 from hippocampe.system import free_space, private
 from hippocampe.system.free_space import FLOOR
 
@@ -39,6 +43,19 @@ _KEYWORDS = (
 COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
+_CHECKSUMS = "checksums.json"
+# The engine writes these files once, when a generation is built. It writes the others in place, and a
+# search of their points shows what is in them.
+_WRITTEN_ONCE = (
+    *("*.bin", "*.json", "*.info", "id_tracker.mappings"),
+    *("matrix.dat", "quantized.data", "inverted_index.dat"),
+)
+_WRITTEN_AGAIN = {"edge_config.json", "segment.json", "deleted.bin"}
+# Damaged, they make the engine ask for so much memory that the system ends the process.
+_READ_AT_LOADING = (".json", ".info", ".mappings", "graph.bin")
+# Two roundings to half precision: of the stored vector, and of the engine's, which it normalises.
+_ROUNDED = 2.0**-9
+_TINY = 1e-5
 _REMEDY = "Nothing is lost, the store holds the truth: rebuild the index (`hippocampe reindex`)."
 
 
@@ -179,6 +196,60 @@ def never_free(shard: engine.EdgeShard) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(shard))
 
 
+def write_checksums(path: Path) -> None:
+    """Write the checksums of the files of a built generation that never change."""
+    files = {file for pattern in _WRITTEN_ONCE for file in path.rglob(pattern)}
+    named = {
+        file.relative_to(path).as_posix(): _checksum(file)
+        for file in sorted(files)
+        if file.name not in _WRITTEN_AGAIN
+    }
+    with open(path / _CHECKSUMS, "w", encoding="utf-8", opener=private.opener) as file:
+        json.dump(named, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def damaged_files(
+    path: Path, *, loading: bool = False, stop: Callable[[], bool] = lambda: False
+) -> Iterator[str]:
+    """Compare the files of a generation with their checksums; yield the names of damaged ones.
+
+    Args:
+        path: The folder of the generation.
+        loading: Only the small files that the engine reads when it loads them.
+        stop: Whether to end early.
+    """
+    checksums = path / _CHECKSUMS
+    if not checksums.exists():
+        # Not built from the store at once, but filled by writes.
+        return
+    try:
+        named: dict[str, int] = dict(json.loads(checksums.read_bytes()))
+    except ValueError:
+        yield _CHECKSUMS
+        return
+    for name, expected in named.items():
+        if stop():
+            return
+        if loading and not name.endswith(_READ_AT_LOADING):
+            continue
+        try:
+            damaged = _checksum(path / name) != expected
+        except OSError:
+            damaged = True
+        if damaged:
+            yield name
+
+
+def _checksum(path: Path) -> int:
+    total, block = 0, memoryview(bytearray(1 << 20))
+    with path.open("rb", buffering=0) as file:
+        while read := file.readinto(block):
+            total = zlib.crc32(block[:read], total)
+    return total
+
+
 def searched_files(path: Path) -> Iterator[Path]:
     """The files of a shard that searches read."""
     for each in path.rglob("*"):
@@ -197,6 +268,20 @@ def upserts(
 
 def _encode(point: Point, *, graphed: bool) -> engine.Point:
     indices, values = sparse_document(point.text)
+    payload = _payload(point)
+    if graphed:
+        payload[_MARK] = "graph"
+    return engine.Point(
+        point.id,
+        {
+            "dense": point.dense.tolist(),
+            "bm25": engine.SparseVector(list(indices), list(values)),
+        },
+        payload,
+    )
+
+
+def _payload(point: Point) -> dict[str, Any]:
     payload = {
         "space": point.space,
         plans.LASTING if point.expires_at is None else plans.EXPIRING: plans.partition(
@@ -209,16 +294,90 @@ def _encode(point: Point, *, graphed: bool) -> engine.Point:
         "channel": point.channel,
         "at": point.at,
         "expires_at": point.expires_at,
-        _MARK: "graph" if graphed else None,
     }
-    return engine.Point(
-        point.id,
-        {
-            "dense": point.dense.tolist(),
-            "bm25": engine.SparseVector(list(indices), list(values)),
-        },
-        {name: value for name, value in payload.items() if value is not None},
-    )
+    return {name: value for name, value in payload.items() if value is not None}
+
+
+def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
+    """The ids of the points that a shard answers otherwise than they are.
+
+    Compared are the vectors, the terms and the payload that it returns, and which points its filters
+    find.
+    """
+    ids: list[engine.PointId] = [point.id for point in points]
+    records = {
+        str(record.id): record
+        for record in shard.retrieve(ids, with_payload=True, with_vector=True)
+    }
+    dense = np.stack([point.dense for point in points]).astype(np.float32)
+    answered = np.full_like(dense, np.nan)
+    sound: set[str] = set()
+    for row, point in enumerate(points):
+        record = records.get(point.id)
+        if record is None or not isinstance(record.vector, dict):
+            continue
+        values, terms = record.vector.get("dense"), record.vector.get("bm25")
+        if not isinstance(values, list) or len(values) != dense.shape[1]:
+            continue
+        answered[row] = values
+        same = _unordered(record.payload or {}) == _unordered(_payload(point))
+        held = _terms(terms.indices, terms.values) if isinstance(terms, engine.SparseVector) else {}
+        if same and held == _terms(*sparse_document(point.text)):
+            sound.add(point.id)
+    dense /= np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-9)
+    near = (np.abs(answered - dense) <= _ROUNDED * np.abs(dense) + _TINY).all(axis=1)
+    sound &= {point.id for point, each in zip(points, near.tolist(), strict=True) if each}
+    sound &= _filtered(shard, points)
+    return [point.id for point in points if point.id not in sound]
+
+
+def _unordered(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """A payload without the mark; its subjects are stored in any order."""
+    fields = {name: value for name, value in payload.items() if name != _MARK}
+    return fields | {"subjects": sorted(payload.get("subjects") or ())}
+
+
+def _terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
+    return dict(zip(indices, np.array(values, np.float32).tolist(), strict=True))
+
+
+def _filtered(shard: engine.EdgeShard, points: Sequence[Point]) -> set[str]:
+    """The points that a filter by all their fields finds, asked for those of equal fields at once."""
+    groups: dict[Filter, list[Point]] = {}
+    for point in points:
+        fields = Filter(
+            space=point.space,
+            collections=(point.collection,),
+            # Before every expiry.
+            now=0.0,
+            types=None if point.type is None else (point.type,),
+            category=point.category,
+            user=point.user,
+            channel=point.channel,
+            subjects=() if point.subjects else None,
+        )
+        groups.setdefault(fields, []).append(point)
+    found: set[str] = set()
+    for fields, some in groups.items():
+        times = [point.at for point in some]
+        subjects = dict.fromkeys(name for point in some for name in point.subjects)
+        where = replace(
+            fields,
+            since=min(times),
+            until=max(times) + 1.0,
+            subjects=tuple(subjects) or None,
+            ids=frozenset(point.id for point in some),
+        )
+        records, _ = shard.scroll(
+            engine.ScrollRequest(
+                limit=len(some),
+                filter=plans.condition(where),
+                with_payload=False,
+                with_vector=False,
+            )
+        )
+        found.update(str(record.id) for record in records)
+    return found
 
 
 def copy(

@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -229,6 +230,14 @@ class StoredIndex:
     def adopt_generation(self, kind: str) -> NoReturn:
         _refuse()
 
+    def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
+        """Yield nothing: the answers are read from the store."""
+        return iter(())
+
+    def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
+        """Yield nothing: there are no files of its own."""
+        return iter(())
+
     def abandon_generation(self, kind: str) -> None:
         """Do nothing: no generation can be started."""
 
@@ -309,12 +318,14 @@ class StoredIndex:
         for rows in shown.searched(connection, kind, self._model, space, ids):
             for column, values in zip(columns, zip(*rows, strict=True), strict=False):
                 column += values
-            dense.append(embeddings.unpack(b"".join(columns[1])).reshape(-1, self._dimensions))
+            dense.append(embeddings.unpack_all(columns[1], self._dimensions))
             columns[1].clear()
         id, _, words, collection, type, category, user, channel, at, expires_at = columns
-        spoken = np.empty(len(id), np.object_)
-        for row, packed in enumerate(words):
-            spoken[row] = np.frombuffer(packed, embeddings.WORD_IDS)
+        joined, lengths = embeddings.unpack_words(words)
+        # Larger ids are damaged: 0 is no word.
+        joined = np.where((joined > 0) & (joined <= embeddings.last_word(connection)), joined, 0)
+        ends = accumulate(lengths, initial=0)
+        spoken = _objects([joined[start:end] for start, end in pairwise(ends)])
         return _Items(
             _objects(id),
             np.concatenate(dense),

@@ -21,7 +21,7 @@ from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailabl
 from hippocampe.index import open_index, open_read_only_index
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import warm_spaces
-from hippocampe.lifecycle import maintenance, relabelling
+from hippocampe.lifecycle import maintenance, relabelling, soundness
 from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
@@ -190,6 +190,7 @@ def _read_ahead(context: Context, ending: Event) -> None:
     with suppress(HippocampeError):
         context.index.read_ahead(stop=ending.is_set)
         context.store.read_ahead(stop=ending.is_set)
+    soundness.check_sample(context, ending)
 
 
 def _assemble(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, bindparam, func, select, update
+from sqlalchemy import Connection, and_, func, select
 
 from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog
@@ -37,12 +37,6 @@ PAUSE: Final = 0.005
 
 _END: Final = "\U0010ffff"
 """Greater than every id."""
-
-_TRAITS = (
-    update(vector)
-    .where(vector.c.id == bindparam("of"), vector.c.model == bindparam("by"))
-    .values(traits=bindparam("now"))
-)
 
 
 def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -112,10 +106,9 @@ def _rederive_memory(change: UnitOfWork, item: Memory, equality: str) -> None:
 
 def _rederive_traits(connection: Connection, kind: str, model: str, rows: Sequence[Any]) -> None:
     contents = backlog.texts(kind, rows)[1]
-    changed = [
-        {"of": row.id, "by": model, "now": now}
+    changed = {
+        row.id: now
         for row, now in zip(rows, map(traits, contents), strict=True)
         if row.traits is not None and row.traits != now
-    ]
-    if changed:
-        connection.execute(_TRAITS, changed)
+    }
+    embeddings.replace_traits(connection, model, changed)

@@ -10,6 +10,7 @@ from hippocampe.engine import backlog, projection
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.errors import InvalidInput
+from hippocampe.lifecycle import soundness
 from hippocampe.lifecycle.residue import found_in_files, spellings
 from hippocampe.protocols import KINDS
 from hippocampe.store import meta, outbox, statistics
@@ -23,7 +24,7 @@ from hippocampe.validation import check_list
 
 
 def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
-    """Compare the store with the index, check the database, and look for what must be nowhere.
+    """Compare the store with the index, check database and vectors, and look for what must be nowhere.
 
     Raises:
         InvalidInput: `absent` is one text, or holds an empty one.
@@ -51,8 +52,27 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
             pending = outbox.pending_count(connection)
         database = context.store.integrity()
         present = _places(context, absent)
-    ok = not missing and not unknown and not present and database == "ok"
-    return Verification(ok, checked, missing, unknown, pending, database, present)
+    # Not under the lock, which writers wait for.
+    damaged = soundness.stored_damage(context).ids
+    differing = {
+        kind: left
+        for kind, ids in soundness.all_differing(context).items()
+        if (left := tuple(sorted({*ids}.difference(missing.get(kind, ()), damaged.get(kind, ())))))
+    }
+    files = tuple(context.index.damaged_files(stop=lambda: False))
+    wrong = (missing, unknown, present, differing, damaged, files)
+    return Verification(
+        ok=not any(wrong) and database == "ok",
+        checked=checked,
+        missing_in_index=missing,
+        unknown_to_store=unknown,
+        pending=pending,
+        database=database,
+        present=present,
+        differing_in_index=differing,
+        damaged=damaged,
+        damaged_files=files,
+    )
 
 
 def _indexed(context: Context, connection: Connection, kind: str) -> set[str]:

@@ -33,7 +33,7 @@ from hippocampe.retrieval.late_interaction import Texts
 from hippocampe.retrieval.measured import CandidateFeatures
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.store.driver import read_by_ids
-from hippocampe.store.embeddings import HALF, WORD_IDS
+from hippocampe.store.embeddings import unpack_all, unpack_words
 from hippocampe.store.schema import memory, message, note, turn, vector
 
 
@@ -101,9 +101,8 @@ def load(
     places = {row.id: place for place, row in enumerate(texts)}
     neighbours = _neighbours(rows, places, known | far)
     seen = [*rows, *near.values()]
-    vectors = np.frombuffer(b"".join([row.dense for row in seen]), HALF).astype(np.float32)
-    vectors = vectors.reshape(len(seen), -1) if seen else np.zeros((0, len(dense)), np.float32)
-    words = _texts(texts, query.same)
+    vectors = unpack_all([row.dense for row in seen], len(dense))
+    words = _texts(context, texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
     tellers = _tellers(rows)
@@ -335,9 +334,9 @@ def _numbers(values: Sequence[float | None]) -> NDArray[np.float32]:
     return np.array([np.nan if value is None else value for value in values], np.float32)
 
 
-def _texts(rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
-    lengths = [len(row.words) // WORD_IDS.itemsize for row in rows]
-    ids = np.frombuffer(b"".join(row.words for row in rows), WORD_IDS).astype(np.int64)
+def _texts(context: Context, rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
+    stored, lengths = unpack_words([row.words for row in rows])
+    ids = context.vocabulary.known_ids(stored).astype(np.int64)
     for id, read_as in same.items():
         ids[ids == id] = read_as
     return Texts(ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))

@@ -29,7 +29,7 @@ class _Compiled:
 
 
 def read_by_ids(
-    connection: Connection, statement: ClauseElement, ids: Sequence[str], **values: Any
+    connection: Connection, statement: ClauseElement, ids: Sequence[str | int], **values: Any
 ) -> list[Any]:
     """Execute a statement with a list of ids and return the driver's tuples, without conversion.
 

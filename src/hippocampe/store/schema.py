@@ -29,7 +29,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The migration that this version of the code needs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -241,6 +241,7 @@ vector = Table(
     Column("dense", LargeBinary, nullable=False),  # float16, L2-normalised
     Column("words", LargeBinary, nullable=False),  # int32 ids of the words, in order
     Column("traits", Integer, nullable=False),  # bits derived from content
+    Column("checksum", BigInteger, nullable=False),  # of dense, words and traits
     Index(None, "space", "kind"),
 )
 
@@ -251,6 +252,7 @@ word = Table(
     Column("model", String(200), nullable=False),
     Column("text", String(200), nullable=False),
     Column("vector", LargeBinary, nullable=False),  # float16, placed in the word space
+    Column("checksum", BigInteger, nullable=False),  # of vector
     UniqueConstraint("model", "text"),
 )
 

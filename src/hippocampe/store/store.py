@@ -197,6 +197,11 @@ class Store:
         with self.read() as connection:
             return sqlite.integrity(connection)
 
+    def rebuild_indexes(self) -> None:
+        """Build the indexes of all tables again, because one may be damaged."""
+        with self.write() as connection:
+            connection.exec_driver_sql("REINDEX")
+
     def close(self) -> None:
         """Close all connections, those in use when they are returned."""
         event.listen(self.engine, "checkin", _invalidate)
@@ -252,7 +257,8 @@ class Store:
         if current is not None and current > schema.REVISION:
             self._refuse_later(current)
         if current is not None:
-            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+            # Microseconds: an interrupted upgrade may be repeated at once.
+            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
             self.backup(self.folder / BACKUPS / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
 

@@ -401,6 +401,63 @@ class IndexContract:
         index.adopt_generation("memory")
         assert self.numbers(index) == {0, 1, 2, 3}
 
+    @pytest.mark.parametrize("graph", [False, True])
+    def test_what_was_stored_does_not_differ(self, index: Index, graph: bool) -> None:
+        said = [
+            replace(
+                point(n, f"la {n}e phrase du merle", unit(1.0, n / 7.0, 0.3)),
+                collection=("memory", "goal")[n % 2],
+                expires_at=None if n % 3 else NOW + n,
+                at=NOW - n / 3,
+                type=None if n % 5 else "fact",
+                category=None if n % 4 else "habit",
+                subjects=("merle", f"n{n}")[: n % 3],
+                user=None if n % 6 else "camille",
+                channel=f"salon{n % 2}",
+            )
+            for n in range(40)
+        ]
+        target = index.start_generation("memory")
+        index.build(target, dimensions=self.DIMENSIONS, points=said[:30], graph=graph)
+        index.adopt_generation("memory")
+        index.apply("memory", said[25:], [point_id(3)])
+        # Stores keep half precision.
+        halves = [
+            replace(each, dense=each.dense.astype(np.float16).astype(np.float32)) for each in said
+        ]
+        assert list(index.differing("memory", halves)) == [point_id(3)]
+        assert list(index.differing("turn", [replace(halves[0], id="m1")])) == []
+        index.flush()
+        assert list(index.damaged_files(stop=lambda: False)) == []
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"dense": unit(1.0, 0.05)},
+            {"text": "un perroquet"},
+            {"space": "away"},
+            {"collection": "goal"},
+            {"at": NOW - 101.0},
+            {"type": "todo"},
+            {"category": "habit"},
+            {"subjects": ("ski", "merle")},
+            {"user": "camille"},
+            {"channel": "salon"},
+            {"expires_at": NOW + 1.0},
+        ],
+        ids=lambda other: next(iter(other)),
+    )
+    def test_a_point_that_differs_is_named(self, index: Index, other: dict[str, Any]) -> None:
+        index.apply("memory", [replace(point(n), subjects=("ski",)) for n in range(250)])
+        stored = [replace(point(n), subjects=("ski",)) for n in range(250)]
+        stored[170] = replace(stored[170], **other)
+        assert list(index.differing("memory", stored)) == [point_id(170)]
+
+    def test_order_of_subjects_is_no_difference(self, index: Index) -> None:
+        index.apply("memory", [replace(point(1), subjects=("ski", "merle"))])
+        stored = [replace(point(1), subjects=("merle", "ski"))]
+        assert list(index.differing("memory", stored)) == []
+
     def test_a_used_kind_is_not_unused(self, index: Index) -> None:
         assert index.is_unused("live")
         index.apply("live", [point(1)])

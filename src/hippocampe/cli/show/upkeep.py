@@ -43,15 +43,25 @@ def verification(found: Verification) -> "RenderableType":
     """Whether store and index agree."""
     if found.ok:
         return text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
-    differ = found.missing_in_index or found.unknown_to_store
+    differ = (
+        found.missing_in_index
+        or found.unknown_to_store
+        or found.differing_in_index
+        or found.damaged_files
+    )
     shown = [f"{sign('✗')} {'store and index differ' if differ else 'problems were found'}"]
     for what, ids in (
         ("missing in the index", found.missing_in_index),
         ("unknown to the store", found.unknown_to_store),
+        ("answered differently by the index", found.differing_in_index),
+        ("with a damaged vector", found.damaged),
     ):
         shown += [f"{count(len(some), kind)} {what}" for kind, some in ids.items()]
-    if differ:
-        shown.append("`hippocampe reindex` rebuilds the index")
+    shown += [f"damaged file of the index: {name}" for name in found.damaged_files]
+    if differ or found.damaged:
+        shown.append(
+            "`hippocampe reindex` rebuilds the index, and makes damaged vectors again from their texts"
+        )
     if found.database != "ok":
         shown.append(f"the database is damaged: {found.database}")
     shown += [f"{absent!r} is in: {', '.join(places)}" for absent, places in found.present.items()]
@@ -61,6 +71,12 @@ def verification(found: Verification) -> "RenderableType":
 def reindexed(done: Reindexed) -> "RenderableType":
     """The embedder of the new index, and the graphs it lacks."""
     shown = [f"index rebuilt with {done.embedder}"]
+    if done.mended:
+        shown.append(f"{count(done.mended, 'damaged vector')} made again from the texts")
+    if done.damaged:
+        shown.append(
+            f"{count(done.damaged, 'vector')} still damaged, because the embedder is down: run it again later"
+        )
     if done.without_graph:
         kinds = ", ".join(done.without_graph)
         shown.append(
