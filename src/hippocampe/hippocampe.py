@@ -73,7 +73,7 @@ from hippocampe.types import (
     Verification,
     Vitals,
 )
-from hippocampe.validation import check_id, check_path, check_scope
+from hippocampe.validation import MAX_TOKEN_CHARACTERS, check_id, check_path, check_scope
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -1341,9 +1341,9 @@ class Hippocampe:
             StoreReadOnly: This memory was opened read-only: it does not own the folder.
             StoreError: The address cannot be written to the folder.
         """
-        check_id(address, name="address")
+        check_id(address, name="address", limit=MAX_TOKEN_CHARACTERS)
         if token is not None:
-            check_id(token, name="token")
+            check_id(token, name="token", limit=MAX_TOKEN_CHARACTERS)
         self._write(
             lambda context: self._opened.announce(address, token, on_demand=on_demand), UNSCOPED
         )

@@ -64,7 +64,7 @@ MAX_METADATA_BYTES = 4_096
 
 
 def _check_label(name: str, value: str) -> None:
-    if not value.strip() or len(value) > MAX_LABEL_CHARACTERS or not value.isprintable():
+    if len(value) > MAX_LABEL_CHARACTERS or not value.strip() or not value.isprintable():
         raise InvalidInput(
             f"{name} {value[:40]!r} cannot be used: a {name} is 1 to {MAX_LABEL_CHARACTERS} printable "
             "characters, not only spaces."

@@ -25,6 +25,7 @@ from hippocampe.server import (
 from hippocampe.server.access import BEARER, BodyLimit, Gate
 from hippocampe.server.description import DESCRIPTION, describe
 from hippocampe.server.idempotency import Idempotency
+from hippocampe.server.json_limit import JsonLimit
 from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
 from hippocampe.server.observation import Observation
@@ -91,8 +92,9 @@ def create_app(
     problems.install(app)
     site.install(app)
     describe(app)
-    app.add_middleware(Idempotency, hippo=awaited)
     larger = {"/api/import": transfer.MAX_IMPORT_BYTES}
+    app.add_middleware(Idempotency, hippo=awaited)
+    app.add_middleware(JsonLimit, free=frozenset(larger))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
     app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
     app.add_middleware(
