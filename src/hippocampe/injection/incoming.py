@@ -10,8 +10,8 @@ from hippocampe.validation import MAX_BURST
 HostMessage = str | Mapping[str, Any]
 
 MAX_READ_CHARACTERS = 200_000
-"""Characters that are read of a burst, latest first: injections and what surrounds them, of which a turn keeps
-the beginning and the end."""
+"""Characters that are read of a burst, latest first: injections and the text around them. A turn keeps the
+beginning and the end."""
 SKIPPED_ROLES = ("system", "developer", "tool", "function")
 """Roles of messages that no user wrote."""
 
@@ -22,7 +22,7 @@ def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str
     Never raises: values that are not messages are skipped.
 
     Args:
-        message: One message or several, of which the latest are read.
+        message: One message or several; the latest are read.
         role: The role of messages that name none.
         longest: Characters kept of each.
     """

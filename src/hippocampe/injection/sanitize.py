@@ -127,7 +127,7 @@ _ENDS_NAME: Final = re.compile(r"[()=\[\]:/]")
 def quote(text: str) -> str:
     """Sanitise a text into one line; empty if nothing in it is visible."""
     lines = LINE_BREAK.join(filter(None, map(_visible, text.splitlines())))
-    # A letter and its accent may have had something between them that is no more.
+    # A letter and its accent may have had something between them that was removed.
     text = unicodedata.normalize("NFC", lines)
     while (quoted := unicodedata.normalize("NFC", _disarm(text))) != text:
         text = quoted

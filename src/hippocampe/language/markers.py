@@ -17,7 +17,7 @@ MARK = re.compile(
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 _AFTER = re.compile(r"(?:\r?\n){0,2}")
 _MENTION = MARKER.replace("-", " ")
-"""Stands for a marker that a removal would leave. No other marker can be made with it."""
+"""Replaces a marker that a removal would leave. No other marker can be made with it."""
 _LONGEST_CUT = 40
 _CUT_MARK = re.compile(rf"{_LESS}/?hippocampe(?:-[memory]{{0,6}})?\Z", re.IGNORECASE)
 

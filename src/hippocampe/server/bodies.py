@@ -45,7 +45,7 @@ Choices = Annotated[list[Label], Field(max_length=MAX_CHOICES)]
 
 
 def few(given: Any) -> Any:
-    """Refuse an object or array with too many members, each of which would be reported if it is wrong."""
+    """Refuse an object or array with too many members, before each wrong one is reported."""
     if isinstance(given, dict | list) and len(cast("Sized", given)) > MAX_MEMBERS:
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
     return given

@@ -97,7 +97,7 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
 
 
 class _Directory(io.FileIO):
-    """A zip archive of which only the directory is read."""
+    """A zip archive whose directory alone is read."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_DIRECTORY_BYTES:
