@@ -46,7 +46,8 @@ Choices = Annotated[list[Label], Field(max_length=MAX_CHOICES)]
 
 def few(given: Any) -> Any:
     """Refuse an object or array with too many members, before each wrong one is reported."""
-    if isinstance(given, dict | list) and len(cast("Sized", given)) > MAX_MEMBERS:
+    several = isinstance(given, dict | list)
+    if several and len(cast("Sized", given)) > MAX_MEMBERS:
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
     return given
 
