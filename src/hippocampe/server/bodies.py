@@ -46,10 +46,13 @@ Choices = Annotated[list[Label], Field(max_length=MAX_CHOICES)]
 
 def few(given: Any) -> Any:
     """Refuse an object or array with too many members, before each wrong one is reported."""
-    several = isinstance(given, dict | list)
-    if several and len(cast("Sized", given)) > MAX_MEMBERS:
+    if _members(given) > MAX_MEMBERS:
         raise ValueError(f"it has more than {MAX_MEMBERS} members")
     return given
+
+
+def _members(given: Any) -> int:
+    return len(cast("Sized", given)) if isinstance(given, dict | list) else 0
 
 
 Few = BeforeValidator(few)
