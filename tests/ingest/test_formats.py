@@ -889,3 +889,12 @@ def test_ids_of_another_type_end_no_import(tmp_path: Path) -> None:
         one = message | {"uuid": "u1", "parent_message_uuid": parent}
         path = write(tmp_path, "claude.json", json.dumps([{"chat_messages": [one]}]))
         assert said(read(path, format="claude")[0]) == [("user", "Bonjour")]
+
+
+def test_the_error_of_a_damaged_archive_is_short(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", **{"x" * 9_000 + "/_chat.txt": LINE.encode()})
+    # The name in the directory is not that of the member.
+    path.write_bytes(path.read_bytes().replace(b"x/_chat", b"y/_chat", 1))
+    with pytest.raises(UnreadableFile) as caught:
+        read(path)
+    assert len(str(caught.value)) < 500

@@ -114,7 +114,8 @@ def _sources(path: Path) -> list[Source]:
 
 def _unreadable(path: Path, exc: Exception) -> UnreadableFile:
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-    return UnreadableFile(f"cannot import {path}: {reason or 'the file is damaged'}.")
+    # It may quote the names of members, which have up to 64 KiB.
+    return UnreadableFile(f"cannot import {path}: {reason[:200] or 'the file is damaged'}.")
 
 
 def _detect(source: Source) -> str:
