@@ -258,6 +258,15 @@ def crash(results: dict[str, Any]) -> Iterator[str]:
     yield table(["", "count"], counted)
 
 
+def fuzz(results: dict[str, Any]) -> Iterator[str]:
+    """Findings of the fuzzer."""
+    rows = [
+        [name, f"{each['cases']:,}", each["seconds"], each["slowest_ms"], len(each["found"])]
+        for name, each in results["targets"].items()
+    ]
+    yield table(["target", "cases", "seconds", "slowest (ms)", "findings"], rows)
+
+
 def pairs(results: dict[str, Any]) -> Iterator[str]:
     """Wrong merges and missed updates, in both orders."""
     rows = [
@@ -300,6 +309,7 @@ SECTIONS = {
     "sharing": sharing,
     "bulk": bulk,
     "crash": crash,
+    "fuzz": fuzz,
     "pairs": pairs,
     "companion": companion,
 }

@@ -34,7 +34,7 @@ ALLOWED: dict[str, str] = {
     "engine": "errors types config protocols system language validation store embed index",
     "ingest": "errors types config protocols system language reading consolidation validation store reader index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
-    "injection": "errors types config protocols system language consolidation store embed index engine ingest"
+    "injection": "errors types config protocols system language consolidation validation store embed index engine ingest"
     " retrieval",
     "curation": "errors types protocols language reading consolidation validation store index engine ingest"
     " retrieval injection",
@@ -53,7 +53,7 @@ ALLOWED: dict[str, str] = {
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config config_sources system language embed reader model engine ingest curation jobs lifecycle hippocampe"
+    "cli": "errors types config config_sources system language validation embed reader model engine ingest curation jobs lifecycle hippocampe"
     " remote companion server hooks demo",
     "__main__": "cli",
 }

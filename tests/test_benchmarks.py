@@ -233,6 +233,13 @@ def test_crash(results: Path) -> None:
     assert "opening after a kill" in run("report", None, results / "crash.json")["printed"]
 
 
+def test_fuzz(results: Path) -> None:
+    report = run("fuzz", results / "fuzz.json", "--seconds", 2, "--seed", 7)
+    assert report["results"]["findings"] == 0
+    assert all(each["cases"] for each in report["results"]["targets"].values())
+    assert "slowest" in run("report", None, results / "fuzz.json")["printed"]
+
+
 def test_the_collection_of_memories_is_whole() -> None:
     folder = BENCHMARKS / "data" / "memories"
     rows, asked = (

@@ -26,6 +26,21 @@
 A message says what failed, why, and what to do about it.
 """
 
+import reprlib
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+_SHORT.maxlevel = 2
+
+
+def shown(value: object) -> str:
+    """The representation of a value for a message, short whatever its size."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:
+        # Python does not write integers of more than 4,300 digits.
+        return f"a large {type(value).__name__}"
+
 
 class HippocampeError(Exception):
     """Base class of all errors of this package."""

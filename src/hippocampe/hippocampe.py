@@ -84,7 +84,13 @@ from hippocampe.types import (
     Verification,
     Vitals,
 )
-from hippocampe.validation import check_flag, check_id, check_path, check_scope
+from hippocampe.validation import (
+    MAX_TOKEN_CHARACTERS,
+    check_flag,
+    check_id,
+    check_path,
+    check_scope,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -1367,7 +1373,7 @@ class Hippocampe:
             InvalidInput: The address is not text.
             StoreReadOnly: This memory was opened read-only: it does not own the folder.
         """
-        check_id(address, name="address")
+        check_id(address, name="address", limit=MAX_TOKEN_CHARACTERS)
         self._write(lambda context: self._opened.announce(address), UNSCOPED)
 
     @property

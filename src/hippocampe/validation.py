@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, shown
 from hippocampe.language import secrets
 from hippocampe.language.markers import without_injection
 from hippocampe.language.text import without_control
@@ -24,7 +24,35 @@ from hippocampe.types import (
 )
 
 MAX_LIMIT = 1_000
+"""Results of one call: larger lists are read page by page."""
 MAX_DAYS = 366
+MAX_SUBJECTS = 100
+"""Subjects of one memory or of one filter: each is a row that every search by subject reads."""
+MAX_REPLACES = 100
+"""Memories that one statement supersedes: each is read and written again in its transaction."""
+MAX_EVIDENCE = 10_000
+"""Messages that support one memory, and messages read by id: more than years of repetitions, and below the
+variables of one statement of SQLite (32,766)."""
+MAX_CHOICES = 32
+"""Names chosen from a fixed list (collections, types, states), which is shorter."""
+MAX_TOOL_RESULTS = 100
+"""Tool results of one exchange: more than an agent calls tools for one answer."""
+MAX_TOOL_CHARACTERS = 4_000_000
+"""Characters of all tool results of one exchange, which are stored and searched word for word."""
+MAX_ABSENT = 100
+"""Texts that one `verify` looks for in every file."""
+MAX_MANY = 10_000
+"""Items of one `remember_many`, which holds and checks all of them before the first is stored."""
+MAX_BURST = 100
+"""Messages of one burst: the latest are read."""
+MAX_QUESTION_CHARACTERS = 400_000
+"""Characters of a question. Only its beginning is searched for: long ones are pasted texts."""
+MAX_REASON_CHARACTERS = 1_000
+"""Characters of a reason, of what is to be forgotten, and of a text that `verify` looks for: a sentence or two."""
+MAX_TOKEN_CHARACTERS = 1_000
+"""Characters of cursors, addresses and secrets, which are made by programs."""
+MAX_PATH_CHARACTERS = 4_096
+"""Characters of a path (`PATH_MAX` of Linux)."""
 
 
 def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
@@ -141,26 +169,34 @@ def check_scope(scope: Scope) -> Scope:
     return scope
 
 
-def check_text(name: str, value: str | None) -> str | None:
-    """Check that a value is text or None.
+def check_text(name: str, value: str | None, *, limit: int = MAX_LABEL_CHARACTERS) -> str | None:
+    """Check that a value is text of at most `limit` characters, or None.
 
     Raises:
-        InvalidInput: It is neither.
+        InvalidInput: It is neither, or longer.
     """
     if value is not None and not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}.")
+    if value is not None and len(value) > limit:
+        raise _too_long(name, len(value), limit)
     return value
 
 
-def check_id(id: str, *, name: str = "id") -> str:
-    """Check that an id is text. Does not check that it exists.
+def check_id(id: str, *, name: str = "id", limit: int = MAX_LABEL_CHARACTERS) -> str:
+    """Check that an id is text of at most `limit` characters. Does not check that it exists.
 
     Raises:
-        InvalidInput: It is not text.
+        InvalidInput: It is not text, or longer.
     """
     if not isinstance(id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"{name} must be text, not {type(id).__name__}: take it from a result.")
+    if len(id) > limit:
+        raise _too_long(name, len(id), limit)
     return id
+
+
+def _too_long(name: str, length: int, limit: int) -> InvalidInput:
+    return InvalidInput(f"{name} is {length:,} characters long, more than {limit:,}: shorten it.")
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
@@ -171,7 +207,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     """
     names = tuple(choices)
     if not isinstance(value, str) or value not in names:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"unknown {name} {value!r}: choose from {', '.join(names)}.")
+        raise InvalidInput(f"unknown {name} {shown(value)}: choose from {', '.join(names)}.")
     return value
 
 
@@ -182,7 +218,7 @@ def check_flag(name: str, value: bool) -> bool:
         InvalidInput: It is neither True nor False.
     """
     if not isinstance(value, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"{name} must be True or False, not {value!r}.")
+        raise InvalidInput(f"{name} must be True or False, not {shown(value)}.")
     return value
 
 
@@ -194,7 +230,9 @@ def check_number(name: str, value: float, least: float, most: float) -> float:
     """
     wrong = not isinstance(value, int | float) or isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
     if wrong or not least <= value <= most:
-        raise InvalidInput(f"{name} must be a number from {least:g} to {most:g}, not {value!r}.")
+        raise InvalidInput(
+            f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}."
+        )
     return value
 
 
@@ -205,19 +243,36 @@ def check_path(name: str, value: "str | os.PathLike[str]") -> Path:
         InvalidInput: It is not a path.
     """
     if not isinstance(value, str | os.PathLike) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"{name} must be the path of a file, not {value!r}.")
+        raise InvalidInput(f"{name} must be the path of a file, not {shown(value)}.")
+    if len(str(value)) > MAX_PATH_CHARACTERS:
+        raise _too_long(name, len(str(value)), MAX_PATH_CHARACTERS)
     return Path(value)
 
 
-def check_list(name: str, values: Sequence[str]) -> tuple[str, ...]:
+def check_list(
+    name: str, values: Sequence[str], *, most: int, limit: int = MAX_LABEL_CHARACTERS
+) -> tuple[str, ...]:
     """Check that a value is a list of texts, not a single text.
 
+    Args:
+        name: Name of the argument, for error messages.
+        values: The list.
+        most: Maximum number of texts.
+        limit: Maximum characters of each.
+
     Raises:
-        InvalidInput: It is not.
+        InvalidInput: It is not, or is too large.
     """
     several = isinstance(values, Sequence | Set) and not isinstance(values, str)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if several and len(values) > most:
+        raise InvalidInput(
+            f"{name} has {len(values):,} items, more than {most:,}: give fewer, or call several times."
+        )
     if not several or not all(isinstance(value, str) for value in values):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f'{name} must be a list of texts, such as ["ski"], not {values!r}.')
+        raise InvalidInput(f'{name} must be a list of texts, such as ["ski"], not {shown(values)}.')
+    longest = max(map(len, values), default=0)
+    if longest > limit:
+        raise _too_long(f"a text of {name}", longest, limit)
     return tuple(values)
 
 
@@ -229,7 +284,7 @@ def check_limit(limit: int, *, most: int = MAX_LIMIT) -> int:
     """
     whole = isinstance(limit, int) and not isinstance(limit, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not whole or not 1 <= limit <= most:
-        raise InvalidInput(f"limit must be a whole number from 1 to {most}, not {limit!r}.")
+        raise InvalidInput(f"limit must be a whole number from 1 to {most}, not {shown(limit)}.")
     return limit
 
 
@@ -241,7 +296,7 @@ def check_days(days: int) -> int:
     """
     whole = isinstance(days, int) and not isinstance(days, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not whole or not 1 <= days <= MAX_DAYS:
-        raise InvalidInput(f"days must be a whole number from 1 to {MAX_DAYS}, not {days!r}.")
+        raise InvalidInput(f"days must be a whole number from 1 to {MAX_DAYS}, not {shown(days)}.")
     return days
 
 
@@ -249,11 +304,14 @@ def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
     """Lowercase and deduplicate subjects.
 
     Raises:
-        InvalidInput: The value is not a list of texts, or a text cannot be stored.
+        InvalidInput: The value is not a list of texts, is too large, or a text cannot be stored.
     """
     cleaned = (
         clean_text(name, what="a subject", limit=MAX_LABEL_CHARACTERS).lower()
-        for name in check_list("subjects", subjects)
+        # Spaces and control characters around a subject do not count.
+        for name in check_list(
+            "subjects", subjects, most=MAX_SUBJECTS, limit=MAX_CONTENT_CHARACTERS
+        )
     )
     return tuple(dict.fromkeys(cleaned))
 
@@ -281,16 +339,16 @@ def check_metadata(given: Metadata) -> dict[str, MetadataValue]:
         raise InvalidInput(
             f'metadata must be a mapping, such as {{"source": "crm"}}, not {type(given).__name__}.'
         )
+    if len(given) > MAX_METADATA_KEYS:
+        raise InvalidInput(
+            f"metadata has {len(given):,} keys, more than {MAX_METADATA_KEYS}: remove some."
+        )
     checked = {
         clean_text(name, what="a metadata key", limit=MAX_LABEL_CHARACTERS): _metadata_value(
             name, value
         )
         for name, value in given.items()
     }
-    if len(checked) > MAX_METADATA_KEYS:
-        raise InvalidInput(
-            f"metadata has {len(checked)} keys, more than {MAX_METADATA_KEYS}: remove some."
-        )
     try:
         size = len(json.dumps(checked, ensure_ascii=False).encode())
     except UnicodeEncodeError as exc:
@@ -311,7 +369,7 @@ def _metadata_value(name: str, value: MetadataValue) -> MetadataValue:
     if value is None or (isinstance(value, int) and -(2**63) <= value < 2**63):
         return value
     raise InvalidInput(
-        f"metadata {name!r} cannot be {value!r:.40}: give a text, a finite number, a whole number of "
+        f"metadata {shown(name)} cannot be {shown(value)}: give a text, a finite number, a whole number of "
         "at most 64 bits, True, False or None."
     )
 

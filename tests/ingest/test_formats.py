@@ -1,6 +1,7 @@
 """Reading real talk: every shape of export, and what is wrong in it."""
 
 import json
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hippocampe.errors import HippocampeError, InvalidInput, UnreadableFile
+from hippocampe.ingest.formats import document
 from hippocampe.ingest.formats.registry import (
     FORMATS,
     Problem,
@@ -758,3 +760,141 @@ def test_whatsapp_gives_exactly_the_good_messages(lines: list[str | bytes]) -> N
     assert [one.line for one in problems] == [
         number for number, one in enumerate(lines, start=1) if isinstance(one, bytes)
     ]
+
+
+# --- Files that want to exhaust the reader ------------------------------------------------------
+
+
+def zipped(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+LINE = "17/01/2026, 10:23 - David: je pars demain\n"
+
+
+def test_an_archive_that_expands_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    bomb = zipped(tmp_path / "chat.zip", **{"_chat.txt": LINE.encode() + b" " * 50_000_000})
+    assert bomb.stat().st_size < 100_000
+    with pytest.raises(UnreadableFile, match="would expand to 50,000,042 bytes"):
+        read(bomb)
+    # Many small members count together.
+    parts = {f"conversations-{number}.json": b"[]" + b" " * 999_998 for number in range(20)}
+    with pytest.raises(UnreadableFile, match="would expand to 20,000,000 bytes"):
+        read(zipped(tmp_path / "parts.zip", **parts))
+
+
+def test_an_archive_that_lies_about_its_size_gives_no_more_than_it_declares(tmp_path: Path) -> None:
+    content = LINE.encode() + b"\n" * 50_000_000
+    path = zipped(tmp_path / "chat.zip", **{"_chat.txt": content})
+    declared, forged = len(content).to_bytes(4, "little"), len(LINE).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(declared, forged))
+    with pytest.raises(UnreadableFile, match="Bad CRC-32"):
+        read(path)
+
+
+def test_repetitive_talk_in_an_archive_is_read(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "chat.zip", **{"_chat.txt": LINE.encode() * 20_000})
+    assert path.stat().st_size * 200 < len(LINE) * 20_000
+    assert len(read(path)[0]) == 20_000
+
+
+def test_archives_inside_an_archive_are_not_opened(tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", **{"_chat.txt": LINE.encode()}).read_bytes()
+    outer = zipped(tmp_path / "outer.zip", **{"WhatsApp Chat.zip": inner})
+    with pytest.raises(UnreadableFile, match="no export"):
+        read(outer)
+    with pytest.raises(HippocampeError):
+        read(zipped(tmp_path / "named.zip", **{"_chat.txt": inner}))
+
+
+def test_an_archive_with_a_huge_directory_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:
+        for number in range(150):
+            archive.writestr(f"{number:03}" + "x" * 60_000, b"")
+    with pytest.raises(UnreadableFile, match="the list of its members"):
+        read(tmp_path / "many.zip")
+
+
+def test_a_file_of_empty_lines_is_given_up(tmp_path: Path) -> None:
+    for start in ("", LINE, '{"content": "a", "author": "dev"}\n'):
+        path = write(tmp_path, "chat.txt", start + "\n \r\n" * 100_000)
+        with pytest.raises(UnreadableFile, match="in a row are empty"):
+            read(path, format="jsonl" if "{" in start else "whatsapp")
+
+
+def test_a_file_that_is_no_talk_is_given_up(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.jsonl", "no JSON\n" * 50_000)
+    with pytest.raises(UnreadableFile, match="10,000 parts of it in a row"):
+        read(path, format="jsonl")
+
+
+def test_a_line_without_an_end_is_never_loaded_whole(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.jsonl", '{"content": "' + "a" * 30_000_000)
+    tracemalloc.start()
+    messages, problems = read(path, format="jsonl")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert messages == []
+    assert problems == [Problem(1, "the line is longer than 1,000,000 bytes")]
+    assert most < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "reason"),
+    [
+        ("chatgpt", '[{"mapping": {"a": [' + "[]," * 20_000, "too many values"),
+        ("chatgpt", "[" * 300_000, "not valid JSON"),
+        ("claude", '[{"chat_messages": ' + "[" * 300_000, "not valid JSON"),
+        ("telegram", '{"messages": [' + "{}," * 12_000 + "{}]}", "10,000 parts of it"),
+        ("telegram", '{"chats": {"list": [' + '{"id": 1},' * 100_001, "100,000 chats"),
+    ],
+)
+def test_json_that_is_deep_or_dense_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, text: str, reason: str
+) -> None:
+    if reason == "too many values":
+        monkeypatch.setattr(document, "MAX_RECORD_VALUES", 30_000)
+    path = write(tmp_path, "export.json", text)
+    with pytest.raises(UnreadableFile, match=reason):
+        read(path, format=format)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a" + " " * 900_000 + "x",
+        "a.aa " * 180_000,
+        "." * 900_000,
+        "<attached: " * 80_000,
+        "\u200e" + "a.pdf • " * 100_000,
+    ],
+)
+def test_a_long_line_of_whatsapp_is_read_in_one_pass(tmp_path: Path, body: str) -> None:
+    """Patterns that try each space or full stop of a line with all others would take hours."""
+    path = write(tmp_path, "chat.txt", f"17/01/2026, 10:23 - David: {body}\n{LINE}")
+    assert read(path, format="whatsapp")[0][-1].content == "je pars demain"
+
+
+def test_ids_of_another_type_end_no_import(tmp_path: Path) -> None:
+    message = {
+        "uuid": ["a"],
+        "sender": "human",
+        "text": "Bonjour",
+        "created_at": "2025-06-01T16:00:00Z",
+    }
+    for parent in (["u0"], {"a": 1}, 5, None):
+        one = message | {"uuid": "u1", "parent_message_uuid": parent}
+        path = write(tmp_path, "claude.json", json.dumps([{"chat_messages": [one]}]))
+        assert said(read(path, format="claude")[0]) == [("user", "Bonjour")]
+
+
+def test_the_error_of_a_damaged_archive_is_short(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", **{"x" * 9_000 + "/_chat.txt": LINE.encode()})
+    # The name in the directory is not that of the member.
+    path.write_bytes(path.read_bytes().replace(b"x/_chat", b"y/_chat", 1))
+    with pytest.raises(UnreadableFile) as caught:
+        read(path)
+    assert len(str(caught.value)) < 500

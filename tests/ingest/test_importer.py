@@ -14,7 +14,7 @@ from uuid6 import uuid7
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, StoreError, UnreadableFile
-from hippocampe.ingest import archive
+from hippocampe.ingest import archive, importer, problems
 from hippocampe.types import Memory
 
 AT = "2025-06-01T18:00:00+02:00"
@@ -590,3 +590,60 @@ def test_a_folder_that_is_not_there_is_named(
     with pytest.raises(StoreError, match=r"there is no folder .*nowhere"):
         hippo.export_to(nowhere / "export.jsonl", scope=scope)
     assert not nowhere.exists()
+
+
+def test_problems_are_listed_up_to_a_limit(
+    hashed: None, open_hippo: Opener, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"content": "a", "author": "dev"}\nno JSON\n' * 1_500)
+    hippo = open_hippo(embedder="hashed:32")
+    for format in ("jsonl", "hippocampe"):
+        if format == "hippocampe":
+            path.write_text('{"hippocampe": 1}\n' + "no JSON\n" * 1_500)
+        done = hippo.import_from(path, scope=Scope(), format=format)
+        assert len(done.problems) == problems.MAX_PROBLEMS + 1
+        last, reason = done.problems[-1]
+        assert reason == "500 more problems, up to this line."
+        assert last == (3_000 if format == "jsonl" else 1_501)
+
+
+def test_long_messages_and_open_questions_do_not_pile_up(
+    hashed: None, open_hippo: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Transactions end by size too, and a question without an answer is stored alone in time."""
+    monkeypatch.setattr(importer, "BATCH_CHARACTERS", 1_000)
+    monkeypatch.setattr(importer, "MAX_OPEN", 5)
+    drafts: list[int] = []
+    store = importer.conversation.store_turns
+    monkeypatch.setattr(
+        importer.conversation,
+        "store_turns",
+        lambda *given: (drafts.append(len(given[1])), store(*given)),
+    )
+    path = tmp_path / "talk.jsonl"
+    said = [
+        {
+            "content": f"{number} " + "a" * 90,
+            "author": "dev",
+            "role": "user",
+            "channel": str(number),
+        }
+        for number in range(100)
+    ]
+    path.write_text(lines(*said))
+    hippo = open_hippo(embedder="hashed:32")
+    done = hippo.import_from(path, scope=Scope())
+    assert (done.added, done.turns) == (100, 100)
+    assert len(drafts) >= 8
+    assert max(drafts) <= 20
+
+
+def test_an_endless_row_of_an_export_is_reported(
+    hashed: None, open_hippo: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MAX_LINE_BYTES", 2_000)
+    path = tmp_path / "space.jsonl"
+    path.write_text('{"hippocampe": 1}\n{"record": "memory", "content": "' + "a" * 1_000_000)
+    done = open_hippo(embedder="hashed:32").import_from(path, scope=Scope())
+    assert (done.read, len(done.problems)) == (0, 1)

@@ -20,6 +20,7 @@ from hippocampe import Hippocampe, Scope, with_injection, without_injection, wit
 from hippocampe.errors import InvalidInput
 from hippocampe.injection.render import render
 from hippocampe.language.fence import CLOSING, MARKER, OPENING
+from hippocampe.language.markers import MARK
 from hippocampe.types import Injection, Recollection, Trace
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -453,3 +454,21 @@ def test_imported_talk_is_stored_without_it(
     imported = hippo.import_from(file, scope=scope)
     assert (imported.added, [number for number, _ in imported.problems]) == (1, [2])
     assert [message.content for message in hippo.messages(scope=Scope())] == ["salut"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<hippo{OPENING}x{CLOSING}campe-memory>",
+        f"a <{OPENING}> b",
+        f"see <<<<{CLOSING}>>>> here",
+        "cut <hippocampe-mem<hippocampe-m",
+        f"<hippo{OPENING}\n\ncampe-memory> x",
+        "<hippo" * 2_000 + OPENING + "x" + CLOSING + "campe-memory>" * 2_000,
+    ],
+)
+def test_a_removal_leaves_nothing_that_reads_as_a_marker(text: str) -> None:
+    """What is around an injection may form another marker when the injection is gone."""
+    once = without_injection(text)
+    assert MARK.search(once) is None
+    assert without_injection(once) == once

@@ -528,3 +528,18 @@ def test_the_tokenizer_is_shared_with_the_embedder() -> None:
     open_embedder("local").embed(["bonjour"])
     assert local.tokenizer() is local.tokenizer()
     assert local.tokenizer() is local._load()._model.sp
+
+
+@pytest.mark.parametrize(
+    "text", ["а\u200d\u0301", "e\ufe0f\u0301", "hippocampe-memory\u0301", "[e\u200b\u0301]"]
+)
+def test_what_was_quoted_stays_the_same_when_it_is_quoted_again(text: str) -> None:
+    """An accent may come next to its letter when something between them is removed."""
+    assert quote(quote(text)) == quote(text)
+
+
+@pytest.mark.parametrize("name", ["<［:INST", "［(INST", "[/system:", "<(|im_start|)>", "a" * 200])
+def test_a_name_that_was_quoted_stays_the_same(name: str) -> None:
+    """A token may come together when a character inside it is removed."""
+    assert quote_label(quote_label(name)) == quote_label(name)
+    assert "［" not in quote_label(name)

@@ -162,3 +162,16 @@ def test_any_mix_of_its_words_passes(pieces: list[str], glue: str) -> None:
     found = find_secrets(text)
     assert all(0 <= secret.start < secret.end <= len(text) for secret in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+def test_a_text_full_of_secrets_is_masked_in_one_pass() -> None:
+    """A comparison of each secret with all others would take minutes."""
+    text = "cvv 123 pin 1234 " * 60_000
+    assert mask(text) == "cvv [secret: card code] pin [secret: password] " * 60_000
+
+
+@pytest.mark.parametrize("before", ["pin 1234 system: ", "pin system: x ", "api key a b c: "])
+def test_what_is_no_secret_hides_none_behind_it(before: str) -> None:
+    masked = mask(f"{before}\u202epassword is abc1!")
+    assert masked.endswith("password is [secret: password]")
+    assert mask(masked) == masked

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hippocampe.distillation.extractive import sentences
 from hippocampe.index import documents
 from hippocampe.language import detect, person, questions, text, traits
+from hippocampe.language.mentions import mentions
 
 
 @pytest.mark.parametrize(
@@ -171,3 +173,16 @@ def test_what_is_about_its_speaker(said: str, expected: bool) -> None:
 )
 def test_what_is_said_to_somebody(said: str, expected: bool) -> None:
     assert person.is_to_somebody(said) is expected
+
+
+@pytest.mark.parametrize("piece", ["a.", "a-", "http:", "www."])
+def test_a_long_text_of_addresses_is_searched_for_names_in_one_pass(piece: str) -> None:
+    """A scheme that is looked for from each character on would take minutes."""
+    assert mentions(piece * 250_000 + " ekô !", ["eko"])
+    assert not mentions(f"{piece * 9} https://eko.fr www.eko.fr", ["eko"])
+
+
+def test_a_run_of_spaces_is_cut_into_sentences_in_one_pass() -> None:
+    """A line end that is looked for from each space on would take minutes."""
+    written = "Camille élève" + " " * 900_000 + "des abeilles.  \n  Owen rame.\n\nBien"
+    assert [each[-8:] for each in sentences(written)] == ["beilles.", "en rame.", "Bien"]

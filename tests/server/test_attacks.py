@@ -16,15 +16,19 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attacks import ATTACKS
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.injection.sanitize import quote
 from hippocampe.server import logs, patience
+from hippocampe.server.json_limit import JsonStructure
 from hippocampe.testing import ModelServer
 
 HOME = Scope(user="dev", channel="lobby")
+JSON = {"Content-Type": "application/json"}
 
 
 def raw(client: httpx.Client, *pieces: bytes, pause: float = 0.0) -> bytes:
@@ -91,6 +95,114 @@ class TestSize:
         parameters = "&".join(f"p{number}=1" for number in range(5_000))
         assert client.get(f"/api/memories?{parameters[:60_000]}").status_code in (400, 422)
         assert is_alive(client)
+
+
+class TestStructure:
+    """Bodies within the size limit whose structure would cost seconds and hundreds of megabytes."""
+
+    @pytest.mark.parametrize(
+        ("path", "body", "value"),
+        [
+            ("/api/memories", '{"content": "a", "subjects": [MANY]}', '"s"'),
+            ("/api/memories", '{"content": "a", "subjects": [MANY]}', "[]"),
+            ("/api/recall", '{"query": "a", "types": [MANY]}', "1"),
+            ("/api/before_turn", '{"message": [MANY]}', "{}"),
+            ("/mcp", '{"jsonrpc": "2.0", "id": 1, "method": "x", "params": [MANY]}', "1"),
+            ("/v1/chat/completions", '{"model": "m", "messages": [MANY]}', "[]"),
+            ("/api/verbs/remember_many", '{"arguments": [[MANY]], "named": {}}', "{}"),
+        ],
+        ids=["subjects", "arrays", "types", "burst", "mcp", "chat", "verbs"],
+    )
+    def test_too_many_values_are_refused(
+        self, client: httpx.Client, path: str, body: str, value: str
+    ) -> None:
+        many = body.replace("MANY", ",".join([value] * 600_000))
+        answer = client.post(path, content=many, headers=JSON)
+        assert answer.status_code == 413, answer.text[:300]
+        assert len(answer.content) < 1_000
+
+    @pytest.mark.parametrize(
+        ("path", "body"),
+        [
+            ("/api/memories", {"content": "a", **{f"k{number}": 1 for number in range(20_000)}}),
+            ("/api/memories", {"content": "a", "metadata": {f"k{n}": [] for n in range(20_000)}}),
+            ("/api/memories", {"content": "a", "k" * 100_000: 1}),
+            ("/api/memories", {"content": "a", "subjects": [1] * 20_000}),
+            ("/api/memories", {"content": "a", "evidence": [1] * 9_000}),
+            ("/api/before_turn", {"message": [1] * 20_000}),
+            ("/api/verbs/recall", {"arguments": [["a"] * 20_000], "named": {"k" * 20_000: 1}}),
+            ("/api/verbs/remember_many", {"arguments": [[{"k" * 9_000: 1}]], "named": {}}),
+        ],
+        ids=["fields", "pairs", "name", "items", "ids", "burst", "verbs", "item"],
+    )
+    def test_an_error_stays_short(
+        self, client: httpx.Client, path: str, body: dict[str, Any]
+    ) -> None:
+        answer = client.post(path, json=body)
+        assert answer.status_code == 422, answer.text[:300]
+        assert len(answer.content) < 5_000
+
+    def test_errors_of_settings_and_tools_stay_short(self, client: httpx.Client) -> None:
+        rooms = {"live_rooms": [1] * 20_000, "category_ttl": {f"k{n}": 1 for n in range(20_000)}}
+        changed = client.patch("/api/memory/settings", json=rooms)
+        assert changed.status_code == 422
+        assert len(changed.content) < 5_000
+        tool = {"name": "store_memory", "arguments": {"content": [1] * 20_000, "k" * 20_000: 1}}
+        for arguments in (tool["arguments"], {f"k{n}": 1 for n in range(20_000)}):
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+            call |= {"params": {**tool, "arguments": arguments}}
+            answer = client.post(
+                "/mcp", json=call, headers={"Accept": "application/json, text/event-stream"}
+            )
+            assert answer.json()["result"]["isError"], answer.text[:300]
+            assert len(answer.content) < 5_000
+
+    @pytest.mark.parametrize(
+        "path", ["/api/memories", "/v1/chat/completions", "/mcp", "/api/verbs/recall"]
+    )
+    def test_a_body_that_is_nested_deeply(self, client: httpx.Client, path: str) -> None:
+        for opened in (b"[", b'{"a":', b'[{"\\"":'):
+            answer = client.post(path, content=opened * 200, headers=JSON)
+            assert answer.status_code == 422, answer.text[:300]
+
+    def test_other_encodings_of_json_hide_nothing(self, client: httpx.Client) -> None:
+        body = json.dumps({"content": "a", "subjects": []})
+        for encoding in ("utf-16", "utf-16-le", "utf-32"):
+            answer = client.post("/api/memories", content=body.encode(encoding), headers=JSON)
+            assert answer.status_code == 422, answer.text[:300]
+
+    def test_forms_with_many_fields(self, client: httpx.Client) -> None:
+        fields = "&".join(f"k{number}=1" for number in range(200_000))
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = client.post("/login", content=fields, headers=form)
+        assert 400 <= answer.status_code < 500
+        assert len(answer.content) < 10_000
+        assert is_alive(client)
+
+
+@settings(max_examples=40)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ),
+    st.integers(1, 7),
+    st.booleans(),
+)
+def test_the_structure_of_json_is_counted_in_any_pieces(value: Any, size: int, ascii: bool) -> None:
+    def depth(value: Any) -> int:
+        inner = [*value.values()] if isinstance(value, dict) else value
+        return 1 + max(map(depth, inner), default=0) if isinstance(inner, list) else 0
+
+    def marks(value: Any) -> int:
+        inner = [*value.values()] if isinstance(value, dict) else value
+        return max(1, len(inner)) + sum(map(marks, inner)) if isinstance(inner, list) else 0
+
+    text = json.dumps(value, ensure_ascii=ascii).encode(errors="surrogatepass")
+    structure = JsonStructure()
+    for start in range(0, len(text), size):
+        structure.read(text[start : start + size])
+    assert (structure.depth, structure.values) == (depth(value), marks(value))
 
 
 class TestSlowness:
@@ -240,6 +352,14 @@ class TestPlaces:
         assert sent.status_code in (200, 422), sent.text
         assert [*(tmp_path / "outer").rglob("*")] == [inner]
         assert not Path("/tmp/escaped.jsonl").exists()
+
+    def test_an_archive_that_expands_is_refused(self, client: httpx.Client) -> None:
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+            written.writestr("_chat.txt", b" " * 100_000_000)
+        sent = client.post("/api/import", content=archive.getvalue())
+        assert sent.status_code == 422
+        assert "the file: it would expand to 100,000,000 bytes" in sent.json()["detail"]
 
     def test_clients_name_no_file_and_no_address(self, client: httpx.Client) -> None:
         """Where the server reads, writes and connects is decided by who starts it."""

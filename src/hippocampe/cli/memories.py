@@ -15,7 +15,8 @@ from hippocampe.cli.call import (
     read_statements,
 )
 from hippocampe.cli.show import memories as show
-from hippocampe.types import UNSET, Mode
+from hippocampe.types import UNSET, Mode, Remembered
+from hippocampe.validation import MAX_MANY
 
 app = typer.Typer()
 facts_app = typer.Typer(help="Memories under a key: list, set, delete.", cls=ListFirst)
@@ -120,7 +121,10 @@ def _remember_file(call: Call, file: str, details: dict[str, Any]) -> None:
         if isinstance(item["occurred_at"], str):
             item["occurred_at"] = call.moment(item["occurred_at"])
     with call.open() as hippo, terminal.progress() as progress:
-        results = hippo.remember_many(items, scope=call.scope, progress=progress)
+        results: list[Remembered] = []
+        for start in range(0, len(items), MAX_MANY):
+            some = items[start : start + MAX_MANY]
+            results += hippo.remember_many(some, scope=call.scope, progress=progress)
     call.answer(results, lambda: show.remembered_many(results))
 
 

@@ -4,15 +4,20 @@ from dataclasses import replace
 from datetime import datetime
 
 from hippocampe.curation.lookup import require
-from hippocampe.curation.revise import MAX_REASON_CHARACTERS
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.errors import InvalidInput, NotFound, shown
 from hippocampe.ingest.judgement import stays_former
 from hippocampe.ingest.memory_writes import supersede, update_memory
 from hippocampe.store import associations, memories
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
-from hippocampe.validation import check_choice, check_id, check_text, clean_text
+from hippocampe.validation import (
+    MAX_REASON_CHARACTERS,
+    check_choice,
+    check_id,
+    check_text,
+    clean_text,
+)
 
 MAX_DEPTH = 5
 
@@ -60,7 +65,9 @@ def neighbours(
     check_id(id)
     # True is an int, and equal to 1.
     if type(depth) is not int or not 1 <= depth <= MAX_DEPTH:
-        raise InvalidInput(f"depth must be a whole number from 1 to {MAX_DEPTH}, not {depth!r}.")
+        raise InvalidInput(
+            f"depth must be a whole number from 1 to {MAX_DEPTH}, not {shown(depth)}."
+        )
     with context.store.read() as connection:
         require(memories.get(connection, scope.space, [id]), id, scope)
         reached, edges = associations.walk(connection, scope.space, [id], depth)

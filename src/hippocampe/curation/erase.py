@@ -26,7 +26,7 @@ from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection
 from hippocampe.store.store import Store
-from hippocampe.types import Receipt, Scope, normal_label
+from hippocampe.types import MAX_LABEL_CHARACTERS, Receipt, Scope, normal_label
 from hippocampe.validation import check_flag, check_text, clean_text
 
 ERASING = "erasing"
@@ -157,7 +157,9 @@ def erase(
     given = [name for name in (id, user, subject) if name is not None]
     if len(given) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
-    if subject is not None and not content_words(clean_text(subject, what="subject")):
+    if subject is not None and not content_words(
+        clean_text(subject, what="subject", limit=MAX_LABEL_CHARACTERS)
+    ):
         raise InvalidInput(f"subject {subject!r} contains no word to search for.")
     named_subject = None if subject is None else NamedSubject(subject)
     author = None if user is None else normal_label(user)

@@ -19,7 +19,7 @@ from hippocampe.types import (
     Recollection,
     Scope,
 )
-from hippocampe.validation import check_flag, clean_text
+from hippocampe.validation import MAX_REASON_CHARACTERS, check_flag, clean_text
 
 MIN_RELEVANCE = 0.5
 """Minimum relevance of a recalled item that is about the topic (seed 003, section 4)."""
@@ -38,7 +38,7 @@ def forget(context: Context, topic: str, *, scope: Scope, dry_run: bool) -> Rece
     Raises:
         InvalidInput: The topic is empty.
     """
-    topic = clean_text(topic, what="topic", limit=1_000)
+    topic = clean_text(topic, what="topic", limit=MAX_REASON_CHARACTERS)
     check_flag("dry_run", dry_run)
     found = _about(context, topic, scope)
     if not dry_run:

@@ -36,6 +36,7 @@ from hippocampe.types import (
     Unset,
 )
 from hippocampe.validation import (
+    MAX_REASON_CHARACTERS,
     check_choice,
     check_collection,
     check_id,
@@ -46,8 +47,6 @@ from hippocampe.validation import (
     redact_metadata,
     strip_injection,
 )
-
-MAX_REASON_CHARACTERS = 1_000
 
 
 def edit(

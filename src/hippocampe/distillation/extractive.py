@@ -23,7 +23,8 @@ LONGEST = 300
 """Characters of one sentence; a longer one is a quotation or a listing."""
 MIN_WORDS = 3
 """Words without stop words that a sentence has, unless none has as many."""
-_END = re.compile(r"(?<=[.!?…])\s+|\s*\n\s*")
+# From the first space of several on only: otherwise a run of spaces takes quadratic time.
+_END = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
 REPETITION = 0.7
 """Weight of what is already said; the rest is that of the sentence's own value."""
 

@@ -32,6 +32,7 @@ from hippocampe.language.prompts import prompt
 from hippocampe.language.secrets import mask
 from hippocampe.store import associations, job_runs
 from hippocampe.types import Memory, Scope, Settings
+from hippocampe.validation import MAX_EVIDENCE
 
 BATCH = 20
 """Pairs per call of the model."""
@@ -209,7 +210,7 @@ def _merge(context: Context, pair: Pair, content: str, reason: str) -> Decided |
             occurred_at=newer.occurred_at or older.occurred_at,
             source=SOURCE,
             replaces=pair.ids,
-            evidence=tuple(dict.fromkeys((*older.evidence, *newer.evidence))),
+            evidence=tuple(dict.fromkeys((*older.evidence, *newer.evidence)))[-MAX_EVIDENCE:],
         )
     except InvalidInput:
         return None

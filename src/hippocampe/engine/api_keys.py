@@ -16,7 +16,7 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import NotFound
 from hippocampe.store import api_keys
 from hippocampe.types import MAX_LABEL_CHARACTERS, ApiKey, NewKey, Role, Scope
-from hippocampe.validation import check_choice, check_id, clean_text
+from hippocampe.validation import MAX_TOKEN_CHARACTERS, check_choice, check_id, clean_text
 
 PREFIX = "hippo_"
 """Lets people and scanners of leaked secrets recognise a key."""
@@ -68,7 +68,7 @@ def find_key(context: Context, secret: str) -> ApiKey | None:
     Raises:
         InvalidInput: It is not text.
     """
-    digest = _digest(check_id(secret, name="secret"))
+    digest = _digest(check_id(secret, name="secret", limit=MAX_TOKEN_CHARACTERS))
     with context.store.read() as connection:
         found = api_keys.by_digest(connection, digest)
     # The index compares digests, whose timing says nothing about the key; this one says nothing at all.

@@ -7,7 +7,7 @@ from uuid6 import uuid7
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
-from hippocampe.errors import BudgetSpent, InvalidAnswer, InvalidInput, ModelUnavailable
+from hippocampe.errors import BudgetSpent, InvalidAnswer, InvalidInput, ModelUnavailable, shown
 from hippocampe.language.datetimes import as_utc, as_zone, latest_days
 from hippocampe.store import activity
 from hippocampe.store import usage as rows
@@ -161,4 +161,4 @@ def costs(context: Context, *, scope: Scope, days: int) -> list[Cost]:
 def _check_amount(name: str, value: object, *, whole: bool = True) -> None:
     good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not good or not 0 <= cast("float", value) < MAX_AMOUNT:
-        raise InvalidInput(f"{name} must be a number from 0 to {MAX_AMOUNT:,}, not {value!r}.")
+        raise InvalidInput(f"{name} must be a number from 0 to {MAX_AMOUNT:,}, not {shown(value)}.")

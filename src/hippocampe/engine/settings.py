@@ -13,7 +13,7 @@ from typing import Any, cast
 from hippocampe.config import Config
 from hippocampe.engine import audit
 from hippocampe.engine.context import Context
-from hippocampe.errors import InvalidInput, StoreError
+from hippocampe.errors import InvalidInput, StoreError, shown
 from hippocampe.language.datetimes import as_zone, parse_ttl
 from hippocampe.store import settings as rows
 from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings, normal_label
@@ -71,7 +71,7 @@ def _hours() -> Accepted:
     hour = _whole(0, 23)
 
     def check(value: Any) -> tuple[int, ...] | None:
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, list | tuple) or len(cast("Sequence[Any]", value)) > MAX_NAMES:
             return None
         found = [hour.check(each) for each in cast("Sequence[Any]", value)]
         return None if None in found else tuple(sorted(set(cast("list[int]", found))))
@@ -151,16 +151,18 @@ def check(name: str, value: Any) -> Any:
     """
     accepted = ACCEPTED.get(name)
     if accepted is None:
-        close = get_close_matches(name, ACCEPTED, n=3)
+        close = get_close_matches(name[:MAX_LABEL_CHARACTERS], ACCEPTED, n=3)
         way_out = (
             f"did you mean {' or '.join(close)}?"
             if close
             else f"choose from {', '.join(ACCEPTED)}."
         )
-        raise InvalidInput(f"there is no setting {name!r}: {way_out}")
+        raise InvalidInput(f"there is no setting {shown(name)}: {way_out}")
     kept = accepted.check(value)
     if kept is None:
-        raise InvalidInput(f"{name} must be {accepted.says}, not {value!r}. Nothing was changed.")
+        raise InvalidInput(
+            f"{name} must be {accepted.says}, not {shown(value)}. Nothing was changed."
+        )
     return kept
 
 

@@ -21,7 +21,7 @@ from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.errors import InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
 from hippocampe.ingest.archive_rows import (
     DERIVED_COLUMNS,
@@ -31,7 +31,9 @@ from hippocampe.ingest.archive_rows import (
     check_row,
     parse_row,
 )
+from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
+from hippocampe.ingest.problems import Problems
 from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated
@@ -43,6 +45,11 @@ FORMAT = "hippocampe"
 VERSION = 1
 BATCH = 1_000
 """Rows per read and per transaction."""
+BATCH_CHARACTERS = 8_000_000
+"""Characters after which a transaction ends before it has as many rows, so that memory is bounded."""
+MAX_HEADER_CHARACTERS = 1_000
+MAX_LINE_BYTES = 16 * 2**20
+"""Bytes of a row: those of the longest message, with escapes."""
 _WITH_ID = frozenset({"memory", "turn", "message"})
 
 
@@ -50,7 +57,7 @@ def is_archive(path: Path) -> bool:
     """Whether a file starts with the header of an archive."""
     try:
         with path.open(encoding="utf-8") as lines:
-            first = json.loads(lines.readline(1_000))
+            first = json.loads(lines.readline(MAX_HEADER_CHARACTERS))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(first, dict) and FORMAT in first
@@ -105,7 +112,7 @@ def load(context: Context, path: Path, scope: Scope, progress: Progress | None) 
     try:
         for number, line in _lines(path):
             loading.add(number, line)
-            if len(loading.batch) == BATCH:
+            if len(loading.batch) >= BATCH or loading.characters >= BATCH_CHARACTERS:
                 loading.store()
                 if progress:
                     progress("importing", loading.read, 0)
@@ -119,7 +126,7 @@ def load(context: Context, path: Path, scope: Scope, progress: Progress | None) 
         )
         raise
     known = loading.read - loading.added
-    return Imported(loading.read, loading.added, known, loading.turns, tuple(loading.problems))
+    return Imported(loading.read, loading.added, known, loading.turns, loading.problems.listed())
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -129,16 +136,15 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         UnreadableFile: The file is not an archive, or of a later version.
     """
     try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            header: object = json.loads(next(lines, "{}"))
-            if (
-                not isinstance(header, dict)
-                or cast("dict[str, Any]", header).get(FORMAT) != VERSION
-            ):
-                raise UnreadableFile(
-                    f"cannot read {path}: it is not an export of Hippocampe, or one of a later version."
-                )
-            yield from enumerate(lines, 2)
+        lines = read_lines(Source(path, None, lambda: path.open("rb")), longest=MAX_LINE_BYTES)
+        first = next(lines, None)
+        header: object = json.loads(first.text[:MAX_HEADER_CHARACTERS] if first else "{}")
+        if not isinstance(header, dict) or cast("dict[str, Any]", header).get(FORMAT) != VERSION:
+            raise UnreadableFile(
+                f"cannot read {path}: it is not an export of Hippocampe, or one of a later version."
+            )
+        for line in lines:
+            yield line.number, line.text
     except (OSError, ValueError, RecursionError) as exc:
         raise UnreadableFile(f"cannot read {path}: {exc}.") from exc
 
@@ -182,7 +188,8 @@ class _RowImport:
     read: int = 0
     added: int = 0
     turns: int = 0
-    problems: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    characters: int = 0
+    problems: Problems = field(default_factory=Problems)
     batch: list[tuple[int, str, Row]] = field(default_factory=list[tuple[int, str, Row]])
 
     def add(self, number: int, line: str) -> None:
@@ -190,7 +197,7 @@ class _RowImport:
         try:
             row = parse_row(line)
         except InvalidInput as exc:
-            self.problems.append((number, str(exc)))
+            self.problems.add(number, str(exc))
             return
         name = row.pop("record")
         try:
@@ -200,10 +207,11 @@ class _RowImport:
             return
         self.read += 1
         self.batch.append((number, name, self.rename(row)))
+        self.characters += len(line)
 
     def store(self) -> None:
         """Store the batch in one transaction."""
-        batch, self.batch = self.batch, []
+        batch, self.batch, self.characters = self.batch, [], 0
         if not batch:
             return
         with self.context.change() as change:
@@ -237,4 +245,4 @@ class _RowImport:
 
     def _refuse(self, number: int, name: str, row: Row, reason: str) -> None:
         which = row.get("id") or row.get("name") or row.get("source_id")
-        self.problems.append((number, f"{name} {which!r:.60}: {reason}"))
+        self.problems.add(number, f"{name} {shown(which)}: {reason}")

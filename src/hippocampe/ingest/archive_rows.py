@@ -8,7 +8,8 @@ from typing import Any, cast
 from sqlalchemy import JSON, Column, Table
 
 from hippocampe.engine import settings
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, shown
+from hippocampe.ingest.formats.document import has_too_many_values
 from hippocampe.ingest.formats.jsonl import ROLES
 from hippocampe.language.datetimes import as_utc
 from hippocampe.protocols import is_point_id
@@ -23,6 +24,7 @@ from hippocampe.types import (
     normal_label,
 )
 from hippocampe.validation import (
+    MAX_EVIDENCE,
     check_collection,
     check_importance,
     check_list,
@@ -66,6 +68,8 @@ def parse_row(line: str) -> Row:
     Raises:
         InvalidInput: The line is not such a row.
     """
+    if has_too_many_values(line):
+        raise InvalidInput("a row with too many values")
     try:
         parsed: object = json.loads(line)
         json.dumps(parsed, ensure_ascii=False).encode()
@@ -124,7 +128,7 @@ def check_row(record: str, row: Row, *, refuse: bool) -> Row:
     """
     for name in REFERENCES:
         if row.get(name) is not None and not is_point_id(row[name]):
-            raise InvalidInput(f"{name} {row[name]!r:.60} is no UUID in lower case.")
+            raise InvalidInput(f"{name} {shown(row[name])} is no UUID in lower case.")
     scope = Scope(user=row.get("user"), channel=row.get("channel") or None)
     checked = row | _CHECKS[record](row, refuse)
     # Archives of an earlier version have labels as they were typed.
@@ -156,8 +160,8 @@ def _reason(row: Row, name: str, refuse: bool) -> Row:
 
 def _list(row: Row, name: str) -> list[str]:
     if not isinstance(row[name], list):
-        raise InvalidInput(f"{name} must be a list of texts, not {row[name]!r:.60}.")
-    return list(check_list(name, row[name]))
+        raise InvalidInput(f"{name} must be a list of texts, not {shown(row[name])}.")
+    return list(check_list(name, row[name], most=MAX_EVIDENCE, limit=MAX_CONTENT_CHARACTERS))
 
 
 def _memory(row: Row, refuse: bool) -> Row:
@@ -174,7 +178,7 @@ def _memory(row: Row, refuse: bool) -> Row:
         )
     )
     if not 0 <= row.get("access_count", 0) < _MAX_COUNT:
-        raise InvalidInput(f"access_count {row['access_count']} is out of range.")
+        raise InvalidInput(f"access_count {shown(row['access_count'])} is out of range.")
     return {
         "content": _text(row, "content", MAX_CONTENT_CHARACTERS, refuse),
         "importance": check_importance(row["type"], row["importance"]),
@@ -197,7 +201,7 @@ def _turn(row: Row, refuse: bool) -> Row:
 
 def _message(row: Row, refuse: bool) -> Row:
     if row.get("role") not in (None, *_ROLES):
-        raise InvalidInput(f"unknown role {row['role']!r:.60}: choose from {', '.join(_ROLES)}.")
+        raise InvalidInput(f"unknown role {shown(row['role'])}: choose from {', '.join(_ROLES)}.")
     return {
         "content": _text(row, "content", MAX_MESSAGE_CHARACTERS, refuse),
         **_labels(row, "author", "external_id", "reply_to"),
@@ -207,7 +211,7 @@ def _message(row: Row, refuse: bool) -> Row:
 def _association(row: Row, refuse: bool) -> Row:
     if row["kind"] not in ASSOCIATIONS:
         raise InvalidInput(
-            f"unknown association {row['kind']!r:.60}: choose from {', '.join(ASSOCIATIONS)}."
+            f"unknown association {shown(row['kind'])}: choose from {', '.join(ASSOCIATIONS)}."
         )
     if row["source_id"] == row["target_id"]:
         raise InvalidInput("a memory cannot be associated with itself.")

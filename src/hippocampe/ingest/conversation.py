@@ -10,6 +10,7 @@ from uuid6 import uuid7
 from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import InvalidInput
 from hippocampe.index.documents import (
     turn_embedding_text,
     turn_point,
@@ -29,7 +30,10 @@ from hippocampe.types import (
     normal_label,
 )
 from hippocampe.validation import (
+    MAX_EVIDENCE,
     MAX_LIMIT,
+    MAX_TOOL_CHARACTERS,
+    MAX_TOOL_RESULTS,
     check_flag,
     check_id,
     check_limit,
@@ -200,7 +204,7 @@ def after_turn(
             channel=scope.channel,
             at=when,
         )
-        for content in check_list("tool_results", tool_results)
+        for content in _tool_results(tool_results)
         if content.strip() and not is_injection(content)
     ]
     turn = make_turn(spoken).turn
@@ -229,6 +233,15 @@ def after_turn(
         _queue_compaction(change.connection, context.now(), turn, recent)
     backlog.embed_soon(context)
     return turn.id
+
+
+def _tool_results(given: Sequence[str]) -> tuple[str, ...]:
+    checked = check_list("tool_results", given, most=MAX_TOOL_RESULTS, limit=MAX_MESSAGE_CHARACTERS)
+    if sum(map(len, checked)) > MAX_TOOL_CHARACTERS:
+        raise InvalidInput(
+            f"tool_results have more than {MAX_TOOL_CHARACTERS:,} characters together: shorten them."
+        )
+    return checked
 
 
 def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent: int) -> None:
@@ -341,7 +354,7 @@ def messages(
     if check_flag("live", live):
         conditions.append(schema.message.c.live.is_(True))
     if ids is not None:
-        conditions.append(schema.message.c.id.in_(check_list("ids", ids)))
+        conditions.append(schema.message.c.id.in_(check_list("ids", ids, most=MAX_EVIDENCE)))
     with context.store.read() as connection:
         found = conversations.find_messages(
             connection, *conditions, newest_first=True, limit=limit if ids is None else None

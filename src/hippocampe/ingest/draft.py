@@ -14,6 +14,8 @@ from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.temporal.window import parse_event
 from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
 from hippocampe.validation import (
+    MAX_EVIDENCE,
+    MAX_REPLACES,
     check_collection,
     check_importance,
     check_list,
@@ -113,7 +115,7 @@ def make_draft(
         occurred_at=as_utc(occurred_at, name="occurred_at")
         or event_time(context, content, scope, now),
         expires_at=now + lifetime if lifetime else None,
-        evidence=check_list("evidence", evidence),
+        evidence=check_list("evidence", evidence, most=MAX_EVIDENCE),
         metadata=redact_metadata(
             {} if metadata is None else metadata, refuse=context.config.refuse_secrets
         ),
@@ -128,7 +130,7 @@ def make_draft(
     return Draft(
         memory,
         names,
-        check_list("replaces", replaces),
+        check_list("replaces", replaces, most=MAX_REPLACES),
         frozenset(given),
         keeps_lifetime=not isinstance(ttl, Unset),
     )

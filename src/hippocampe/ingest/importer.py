@@ -10,6 +10,7 @@ from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest import archive, conversation
 from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
+from hippocampe.ingest.problems import Problems
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import conversations
 from hippocampe.types import Imported, Message, Scope
@@ -17,6 +18,10 @@ from hippocampe.validation import check_flag, check_text
 
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
+BATCH_CHARACTERS = 4_000_000
+"""Characters after which a transaction ends before it has as many messages, so that memory is bounded."""
+MAX_OPEN = 1_000
+"""Channels whose last message waits for its reply; in the next one, the longest waiting is stored alone."""
 
 
 def import_from(
@@ -75,27 +80,29 @@ class _MessageImport:
     added: int = 0
     known: int = 0
     turns: int = 0
-    problems: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    problems: Problems = field(default_factory=Problems)
+    _characters: int = 0
     _batch: list[Message] = field(default_factory=list[Message])
     _open: dict[tuple[str, str], Message] = field(default_factory=dict[tuple[str, str], Message])
 
     def add(self, item: TalkMessage | Problem) -> None:
         """Add one message or one problem."""
         if isinstance(item, Problem):
-            self.problems.append((item.line, item.reason))
+            self.problems.add(item.line, item.reason)
             return
         self.read += 1
         try:
             self._batch.append(self._message(item))
+            self._characters += len(item.content)
         except HippocampeError as exc:
-            self.problems.append((self.read, str(exc)))
-        if len(self._batch) >= BATCH:
+            self.problems.add(self.read, str(exc))
+        if len(self._batch) >= BATCH or self._characters >= BATCH_CHARACTERS:
             self._store(last=False)
 
     def finish(self) -> Imported:
         """Store the last batch and return the counts."""
         self._store(last=True)
-        return Imported(self.read, self.added, self.known, self.turns, tuple(self.problems))
+        return Imported(self.read, self.added, self.known, self.turns, self.problems.listed())
 
     def _message(self, item: TalkMessage) -> Message:
         if self.one_space and item.space not in (None, self.scope.space):
@@ -114,10 +121,12 @@ class _MessageImport:
 
     def _store(self, *, last: bool) -> None:
         drafts = list(self._pair(self._new(self._batch)))
-        self._batch = []
-        if last:
-            drafts += [conversation.make_turn([message]) for message in self._open.values()]
-            self._open.clear()
+        self._batch, self._characters = [], 0
+        waiting = sum(len(message.content) for message in self._open.values())
+        while self._open and (last or len(self._open) > MAX_OPEN or waiting > BATCH_CHARACTERS):
+            message = self._open.pop(next(iter(self._open)))
+            waiting -= len(message.content)
+            drafts.append(conversation.make_turn([message]))
         if drafts:
             prepared = conversation.embed_turns(self.context, drafts)
             conversation.store_turns(self.context, drafts, prepared)

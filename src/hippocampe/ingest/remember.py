@@ -17,7 +17,13 @@ from hippocampe.ingest.draft import Details, Draft, default_lifetime, make_draft
 from hippocampe.ingest.judgement import Judgement, judge
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Remembered, Scope
-from hippocampe.validation import check_collection, check_importance, check_metadata
+from hippocampe.validation import (
+    MAX_EVIDENCE,
+    MAX_SUBJECTS,
+    check_collection,
+    check_importance,
+    check_metadata,
+)
 
 REINFORCEMENT = 0.1
 """Share of the distance to 1 by which a repetition raises the importance."""
@@ -103,7 +109,7 @@ def _inherit(context: Context, draft: Draft, replaced: Sequence[Memory]) -> Memo
         inherited["importance"] = inherited_importance(old, type)
     if "subjects" not in given:
         names = (name for each in replaced for name in each.subjects)
-        inherited["subjects"] = tuple(dict.fromkeys(names))
+        inherited["subjects"] = tuple(dict.fromkeys(names))[:MAX_SUBJECTS]
     if "category" not in given and collection == old.collection:
         inherited["category"] = old.category
         if not draft.keeps_lifetime:
@@ -136,8 +142,8 @@ def _reinforce(
         last_accessed_at=new.created_at,
         updated_at=new.created_at,
         expires_at=latest,
-        subjects=tuple(dict.fromkeys((*old.subjects, *new.subjects))),
-        evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence))),
+        subjects=tuple(dict.fromkeys((*old.subjects, *new.subjects)))[:MAX_SUBJECTS],
+        evidence=tuple(dict.fromkeys((*old.evidence, *new.evidence)))[-MAX_EVIDENCE:],
         metadata=_merge_metadata([old, new]),
     )
     if new.key and not old.key:

@@ -10,10 +10,11 @@ from typing import Any
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.errors import InvalidInput, NotFound, shown
 from hippocampe.ingest.draft import Draft, make_draft
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
-from hippocampe.types import Remembered, Scope
+from hippocampe.types import MAX_LABEL_CHARACTERS, Remembered, Scope
+from hippocampe.validation import MAX_MANY
 
 BATCH = 128
 """Statements per transaction: large enough to amortise it, small enough to let other writers in."""
@@ -42,6 +43,11 @@ def check_items(
         )
     drafts: list[Draft] = []
     for number, item in enumerate(items, 1):
+        if number > MAX_MANY:
+            raise InvalidInput(
+                f"items has more than {MAX_MANY:,} statements: give them in several calls. No item was "
+                "stored."
+            )
         try:
             drafts.append(make_draft(context, scope=scope, **_arguments(item)))
         except InvalidInput as exc:
@@ -60,9 +66,9 @@ def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
         )
     for name in item:
         if name not in ARGUMENTS:
-            close = get_close_matches(str(name), ARGUMENTS, n=1)
+            close = get_close_matches(str(name)[:MAX_LABEL_CHARACTERS], ARGUMENTS, n=1)
             way_out = f"did you mean {close[0]!r}?" if close else f"use {', '.join(ARGUMENTS)}."
-            raise InvalidInput(f"unknown argument {name!r}: {way_out}")
+            raise InvalidInput(f"unknown argument {shown(name)}: {way_out}")
     if "content" not in item:
         raise InvalidInput("content is missing.")
     return dict(item)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hippocampe.injection.channel_history import Channel
+from hippocampe.validation import MAX_BURST
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +39,6 @@ def join(channel: Channel, messages: list[str], speaker: str | None, wait_ms: in
     with channel.lock:
         waiting = channel.waiting.setdefault(speaker, [])
         waiting += messages
+        # Turns that join a full burst have one count: the first of them that has waited serves all.
+        del waiting[:-MAX_BURST]
         return Burst(wait_ms / 1000, channel, speaker, waiting, len(waiting))

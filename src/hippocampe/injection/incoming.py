@@ -5,9 +5,13 @@ from typing import Any, cast
 
 from hippocampe.language.markers import without_injection
 from hippocampe.language.text import without_control
+from hippocampe.validation import MAX_BURST
 
 HostMessage = str | Mapping[str, Any]
 
+MAX_READ_CHARACTERS = 200_000
+"""Characters that are read of a burst, latest first: injections and the text around them. A turn keeps the
+beginning and the end."""
 SKIPPED_ROLES = ("system", "developer", "tool", "function")
 """Roles of messages that no user wrote."""
 
@@ -18,25 +22,28 @@ def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str
     Never raises: values that are not messages are skipped.
 
     Args:
-        message: One message or several.
+        message: One message or several; the latest are read.
         role: The role of messages that name none.
         longest: Characters kept of each.
     """
     texts: list[str] = []
     skipped = "nothing was said"
-    for each in _each(message):
+    left = MAX_READ_CHARACTERS
+    for each in reversed(_each(message)[-MAX_BURST:]):
         of: Mapping[str, object] = {"content": each}
         if isinstance(each, Mapping):
             of = cast("Mapping[str, object]", each)
         if str(of.get("role") or of.get("source") or role).lower() in SKIPPED_ROLES:
             skipped = "a message of the system"
             continue
-        text = without_injection(_text(of.get("content")))
+        text = cut(_text(of.get("content")), left)
+        left = max(0, left - len(text))
+        text = without_injection(text)
         # Lone surrogates are valid in Python, but not in SQLite or the tokenizer.
         text = without_control(text.encode("utf-8", "replace").decode()).strip()
         if text:
             texts.append(cut(text, longest))
-    return texts, None if texts else skipped
+    return texts[::-1], None if texts else skipped
 
 
 def _each(message: object) -> Sequence[object]:

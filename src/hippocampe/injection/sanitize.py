@@ -120,19 +120,28 @@ _SPEAKS_INSIDE: Final = re.compile(
 )
 
 
+_ENDS_NAME: Final = re.compile(r"[()=\[\]:/]")
+
+
 def quote(text: str) -> str:
     """Sanitise a text into one line; empty if nothing in it is visible."""
-    lines = (_visible(line) for line in unicodedata.normalize("NFC", text).splitlines())
-    text = LINE_BREAK.join(filter(None, lines))
-    while (quoted := _disarm(text)) != text:
+    lines = LINE_BREAK.join(filter(None, map(_visible, text.splitlines())))
+    # A letter and its accent may have had something between them that was removed.
+    text = unicodedata.normalize("NFC", lines)
+    while (quoted := unicodedata.normalize("NFC", _disarm(text))) != text:
         text = quoted
     return text
 
 
 def quote_label(text: str) -> str:
     """Sanitise a name, without the characters that end a name in the lines of an injection."""
-    plain = re.sub(r"[()=\[\]:/]", " ", re.sub(r"\s+", " ", quote(text)))
-    return " ".join(plain[:MAX_LABEL].split())
+    while True:
+        plain = _ENDS_NAME.sub(" ", quote(text))
+        plain = " ".join(plain[:MAX_LABEL].split())
+        # Without a character in between, what remains may read as a token of its own: "[:INST".
+        if plain == text:
+            return plain
+        text = plain
 
 
 def _visible(line: str) -> str:

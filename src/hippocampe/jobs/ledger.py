@@ -7,7 +7,7 @@ from hippocampe.engine.context import Context
 from hippocampe.errors import NotFound
 from hippocampe.store import job_runs
 from hippocampe.types import JOBS, JobRun, JobState, Scope
-from hippocampe.validation import check_choice, check_id, check_limit, check_list
+from hippocampe.validation import MAX_CHOICES, check_choice, check_id, check_limit, check_list
 
 
 def jobs(
@@ -27,7 +27,7 @@ def jobs(
     if job is not None:
         check_choice("job", job, JOBS)
     if states is not None:
-        for state in check_list("states", states):
+        for state in check_list("states", states, most=MAX_CHOICES):
             check_choice("state", state, get_args(JobState))
     with context.store.read() as connection:
         return job_runs.find(connection, scope.space, job=job, states=states, limit=limit)

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import overload
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, shown
 
 _TTL = re.compile(r"([0-9]{1,8})([mhdw])")
 _TTL_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -44,7 +44,7 @@ def parse_ttl(ttl: str | timedelta | None) -> timedelta | None:
 
 def _ttl_message(ttl: object, problem: str) -> str:
     return (
-        f'ttl {ttl!r} {problem}: use "30m", "1h", "7d" or "2w" (minutes, hours, days, weeks),'
+        f'ttl {shown(ttl)} {problem}: use "30m", "1h", "7d" or "2w" (minutes, hours, days, weeks),'
         " a timedelta, or None for no expiry"
     )
 
@@ -73,7 +73,7 @@ def as_utc(value: datetime | str | None, *, name: str) -> datetime | None:
             value = datetime.fromisoformat(value)
         except ValueError as exc:
             raise InvalidInput(
-                f"{name} {value!r} is not an ISO 8601 instant: write it like"
+                f"{name} {shown(value)} is not an ISO 8601 instant: write it like"
                 " 2026-01-17T10:23:00+01:00"
             ) from exc
     if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -106,7 +106,7 @@ def as_zone(timezone: str | ZoneInfo) -> ZoneInfo:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
         raise InvalidInput(
-            f"unknown timezone {timezone!r}: give an IANA name such as 'Europe/Paris'"
+            f"unknown timezone {shown(timezone)}: give an IANA name such as 'Europe/Paris'"
         ) from exc
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from hippocampe.errors import InvalidInput
+from hippocampe.errors import InvalidInput, shown
 
 LANGUAGES = ("fr", "en")
 
@@ -25,7 +25,9 @@ def translate(text: str, language: str) -> str:
 @cache
 def _catalogue(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
-        raise InvalidInput(f"language {language!r} is unknown: use one of {', '.join(LANGUAGES)}.")
+        raise InvalidInput(
+            f"language {shown(language)} is unknown: use one of {', '.join(LANGUAGES)}."
+        )
     # Deferred: importing babel takes longer than the import budget of the whole library.
     from babel.messages.pofile import read_po
 

@@ -19,7 +19,7 @@ from hippocampe.language.text import fold, words
 _QUOTED: Final = re.compile(r"«[^»]*»|“[^”]*”|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)|`[^`]*`")
 _AFTER_COLON: Final = re.compile(r"\s:\s.*|(?<=\w): .*", re.DOTALL)
 _CODE: Final = re.compile(
-    r"\w+\([^()\s]*(?:\([^()]*\))?[^()]*\)\s*[:;{.]|[;{}]\s*$|=>|==|\+=|</\w+>|\b(?:def|class) \w+[(:]"
+    r"(?<!\w)\w+\([^()\s]*(?:\([^()]*\))?[^()]*\)\s*[:;{.]|[;{}]\s*$|=>|==|\+=|</\w+>|\b(?:def|class) \w+[(:]"
     r"|\bimport \w+$|^\s*(?:https?://|www\.)\S+\s*$",
     re.MULTILINE,
 )

@@ -14,6 +14,9 @@ MARK = re.compile(
 # An injection contains no empty line, so an unpaired marker extends to the nearest one.
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 _AFTER = re.compile(r"(?:\r?\n){0,2}")
+_MENTION = MARKER.replace("-", " ")
+"""Replaces a marker that a removal would leave. No other marker can be made with it."""
+_LONGEST_CUT = 40
 _CUT_MARK = re.compile(rf"{_LESS}/?hippocampe(?:-[memory]{{0,6}})?\Z", re.IGNORECASE)
 
 
@@ -21,7 +24,8 @@ def without_injection(text: str) -> str:
     """Remove injected text; return `text` unchanged when it contains no marker.
 
     Truncated injections and escaped markers are recognised. An unpaired marker inside a sentence
-    only loses its brackets, because it mentions the marker.
+    only loses its brackets, because it mentions the marker. No marker is left, also where what was
+    around an injection forms one.
     """
     if "hippocampe" not in text.lower():
         return text
@@ -29,7 +33,10 @@ def without_injection(text: str) -> str:
     for start, stop, instead in _marks(text):
         kept += [text[end:start], instead]
         end = stop
-    return "".join((*kept, _CUT_MARK.sub("", text[end:])))
+    left = MARK.sub(_MENTION, "".join((*kept, text[end:])))
+    while cut := _CUT_MARK.search(left, max(0, len(left) - _LONGEST_CUT)):
+        left = left[: cut.start()]
+    return left
 
 
 def _marks(text: str) -> Iterator[tuple[int, int, str]]:

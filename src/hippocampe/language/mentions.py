@@ -7,7 +7,8 @@ from typing import Final
 
 from hippocampe.language.text import fold
 
-_ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\bwww\.\S+")
+# A scheme is looked for from its first character on only: otherwise "a.a.a.a" takes quadratic time.
+_ADDRESS: Final = re.compile(r"(?<![a-z0-9+.-])[a-z0-9+.-]+://\S+|\bwww\.\S+")
 
 
 def mentions(text: str, names: Iterable[str]) -> bool:

@@ -8,6 +8,7 @@ Check digits are computed here because python-stdnum is LGPL.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -232,9 +233,12 @@ def find_secrets(text: str) -> list[Secret]:
     """
     found: list[Secret] = []
     for secret in _candidates(text):
-        if all(secret.end <= other.start or other.end <= secret.start for other in found):
-            found.append(secret)
-    return sorted(found, key=lambda secret: secret.start)
+        # Only the neighbours by position can overlap.
+        place = bisect_left(found, secret.start, key=lambda each: each.start)
+        neighbours = found[max(0, place - 1) : place + 1]
+        if all(secret.end <= other.start or other.end <= secret.start for other in neighbours):
+            found.insert(place, secret)
+    return found
 
 
 def _candidates(text: str) -> Iterator[Secret]:
@@ -242,8 +246,12 @@ def _candidates(text: str) -> Iterator[Secret]:
         if span := _iban(match):
             yield Secret("IBAN", *span)
     for kind, pattern, is_secret in _PATTERNS:
-        for match in pattern.finditer(text):
+        position = 0
+        while match := pattern.search(text, position):
+            # What is no secret may hold the words that name one: "pin system: password is …".
+            position = match.start() + 1
             if is_secret(match):
+                position = max(position, match.end())
                 yield Secret(kind, *_value_span(match))
 
 

@@ -20,7 +20,7 @@ from hippocampe.system import free_space
 from hippocampe.system.file_size import written
 from hippocampe.system.free_space import RESERVE
 from hippocampe.types import Scope, Stats, Verification, Vitals
-from hippocampe.validation import check_list
+from hippocampe.validation import MAX_ABSENT, MAX_REASON_CHARACTERS, check_list
 
 
 def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
@@ -29,7 +29,7 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
     Raises:
         InvalidInput: `absent` is one text, or holds an empty one.
     """
-    if not all(check_list("absent", absent)):
+    if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
     if context.pending.rows:
         backlog.embed_or_wait(context)

@@ -26,7 +26,16 @@ from hippocampe.types import (
     Scope,
     State,
 )
-from hippocampe.validation import check_choice, check_limit, check_list, check_metadata
+from hippocampe.validation import (
+    MAX_CHOICES,
+    MAX_SUBJECTS,
+    MAX_TOKEN_CHARACTERS,
+    check_choice,
+    check_id,
+    check_limit,
+    check_list,
+    check_metadata,
+)
 
 
 def memories(
@@ -66,13 +75,17 @@ def memories(
         "channel": labels.channel,
     }
     any_of = {
-        "types": None if types is None else check_list("types", types),
-        "subjects": None if subjects is None else fold_subjects(check_list("subjects", subjects)),
+        "types": None if types is None else check_list("types", types, most=MAX_CHOICES),
+        "subjects": None
+        if subjects is None
+        else fold_subjects(check_list("subjects", subjects, most=MAX_SUBJECTS)),
     }
     pairs = {} if metadata is None else check_metadata(metadata)
     _check_labels(equal, any_of["types"])
     query = _digest([scope.space, equal, any_of, pairs, str(start), str(end), state, order])
-    after = None if cursor is None else _read_cursor(cursor, query)
+    after = None
+    if cursor is not None:
+        after = _read_cursor(check_id(cursor, name="cursor", limit=MAX_TOKEN_CHARACTERS), query)
     conditions = [listing.in_state(state, context.now())]
     conditions += _filters(scope.space, equal, any_of, pairs)
     if start is not None:

@@ -29,6 +29,9 @@ from hippocampe.types import (
     Signal,
 )
 from hippocampe.validation import (
+    MAX_CHOICES,
+    MAX_QUESTION_CHARACTERS,
+    MAX_SUBJECTS,
     check_flag,
     check_limit,
     check_list,
@@ -62,15 +65,18 @@ def recall(
     Raises:
         InvalidInput: An argument cannot be used.
     """
-    query = clean_text(query, what="query", limit=100 * MAX_QUERY_CHARACTERS)[:MAX_QUERY_CHARACTERS]
+    query = clean_text(query, what="query", limit=MAX_QUESTION_CHARACTERS)
+    query = query[:MAX_QUERY_CHARACTERS]
     said = Scope(user=user, channel=channel)
     request = check_request(
         RecallRequest(
             scope=scope,
             limit=check_limit(limit),
-            collections=check_list("collections", collections),
-            types=None if types is None else check_list("types", types),
-            subjects=None if subjects is None else fold_subjects(check_list("subjects", subjects)),
+            collections=check_list("collections", collections, most=MAX_CHOICES),
+            types=None if types is None else check_list("types", types, most=MAX_CHOICES),
+            subjects=None
+            if subjects is None
+            else fold_subjects(check_list("subjects", subjects, most=MAX_SUBJECTS)),
             category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),

@@ -25,6 +25,7 @@ from hippocampe.server import (
 from hippocampe.server.access import BEARER, PROXY, BodyLimit, Gate
 from hippocampe.server.description import DESCRIPTION, describe
 from hippocampe.server.idempotency import Idempotency
+from hippocampe.server.json_limit import JsonLimit
 from hippocampe.server.limits import GuessLimit, KeyLimit
 from hippocampe.server.mcp import endpoint
 from hippocampe.server.methods import HeadRequests
@@ -94,6 +95,7 @@ def create_app(
     describe(app)
     app.add_middleware(Idempotency, hippo=awaited)
     larger = {"/api/import": transfer.MAX_IMPORT_BYTES, PROXY: proxy.MAX_PASSED_BYTES}
+    app.add_middleware(JsonLimit, free=tuple(larger))
     app.add_middleware(BodyLimit, most=MAX_BODY_BYTES, larger=larger)
     app.add_middleware(KeyLimit, rate=config.request_rate, burst=config.request_burst)
     app.add_middleware(

@@ -16,9 +16,10 @@ from hippocampe.types import (
     Remembered,
     State,
 )
+from hippocampe.validation import MAX_SUBJECTS
 
 router = APIRouter(prefix="/api", tags=["memories"])
-Several = Annotated[list[str] | None, Query()]
+Several = Annotated[list[str] | None, Query(max_length=MAX_SUBJECTS)]
 
 
 @router.post(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +19,11 @@ from hippocampe.server.methods import allowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "1"
+MAX_FAULTS = 10
+"""Faults that a problem names, so that it stays short whatever was sent."""
+MAX_PARTS = 6
+MAX_NAME = 60
+MAX_REASON = 300
 
 STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
     errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -118,11 +123,21 @@ async def _failed(request: Request, error: Exception) -> Response:
 async def _unusable(request: Request, error: Exception) -> Response:
     """A request that does not have the form of its endpoint: where and why, never what it had."""
     assert isinstance(error, RequestValidationError)
-    found = dict.fromkeys(
-        f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
+    detail = (
+        f"the request cannot be used: {faults(error.errors())}. See /openapi.json for its form."
     )
-    detail = f"the request cannot be used: {'; '.join(found)}. See /openapi.json for its form."
     return response(of_error(errors.InvalidInput(detail)))
+
+
+def faults(errors: Sequence[Mapping[str, Any]]) -> str:
+    """The first errors of a validation: where and why, never what was there."""
+    found = dict.fromkeys(
+        f"{'.'.join(str(part)[:MAX_NAME] for part in each['loc'][:MAX_PARTS]) or 'body'}: "
+        f"{each['msg'][:MAX_REASON]}"
+        for each in errors[:MAX_FAULTS]
+    )
+    more = len(errors) - MAX_FAULTS
+    return "; ".join(found) + (f"; and {more:,} more" if more > 0 else "")
 
 
 async def refused(request: Request, error: Exception) -> Response:

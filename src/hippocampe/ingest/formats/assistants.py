@@ -164,7 +164,8 @@ def _claude_branch(conversation: _Object) -> list[_Object]:
         messages[-1].get("uuid") if messages else None
     )
     branch = _upwards(nodes, leaf, "parent_message_uuid")
-    roots = [raw for raw in messages if raw.get("parent_message_uuid") not in nodes]
+    # In a damaged file, an id may be a list, which no dict can look up.
+    roots = [raw for raw in messages if str(raw.get("parent_message_uuid")) not in nodes]
     # Several roots: the messages do not form one tree, so keep all of them.
     return branch if len(roots) == 1 and branch[:1] == roots else messages
 

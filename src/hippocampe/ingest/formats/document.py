@@ -15,10 +15,19 @@ from hippocampe.ingest.formats.source import Source
 _CHUNK_BYTES = 1 << 20
 _SPACES = " \t\r\n"
 
-MAX_RECORD_CHARACTERS = 1 << 28
+MAX_RECORD_CHARACTERS = 1 << 26
 """Limit of one record: above any real conversation, below the memory of a small machine."""
+MAX_RECORD_VALUES = 4_000_000
+"""Limit of the commas and brackets of one record: each may begin a value of 64 bytes or more."""
 _MAX_CUT_TOKEN = 16
 """Longest token that looks invalid when the buffer ends inside it: an escaped surrogate pair."""
+
+
+def has_too_many_values(text: str, start: int = 0) -> bool:
+    """Whether JSON text may hold more values than a record of an export can have."""
+    if len(text) - start <= MAX_RECORD_VALUES:
+        return False
+    return sum(text.count(mark, start) for mark in ",[{") > MAX_RECORD_VALUES
 
 
 class Document:
@@ -55,6 +64,7 @@ class Document:
         """Read the whole value at the cursor."""
         self.peek()
         while True:
+            self._check_values()
             try:
                 value, end = cast("tuple[object, int]", self._scan(self._buffer, self._position))
             except json.JSONDecodeError as exc:
@@ -123,6 +133,12 @@ class Document:
         self._position = 0
         self._buffer = held + self._decode(raw, final=self._ended)
         return True
+
+    def _check_values(self) -> None:
+        if has_too_many_values(self._buffer, self._position):
+            raise UnreadableFile(
+                f"cannot import {self._name}: one of its records has too many values."
+            )
 
     def _broken(self, position: int, *, cut: bool) -> UnreadableFile:
         if cut:

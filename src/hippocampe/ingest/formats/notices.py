@@ -13,6 +13,8 @@ LEFT_TO_RIGHT = "\u200e"
 
 _BIDI_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
+_MAX_NOTICE: Final = 1_000
+"""Characters of a notice or a placeholder, with the names that it quotes."""
 _WORDINGS: Final = load_all("notices")
 
 
@@ -31,9 +33,11 @@ _PLACEHOLDER = re.compile(
     rf"|\S.*\.\w{{2,5}}(?: • .*)? \({_any('file_after')}\)",
     re.IGNORECASE,
 )
+# From the first space of several on only: otherwise a run of spaces takes quadratic time.
+_GAP = r"(?<!\s)\s*"
 # At the end of any line, after a caption.
-_ATTACHED = re.compile(rf"\s*<{_any('attached')}\s?: ?[^<>]*>$", re.IGNORECASE)
-_EDITED = re.compile(rf"\s*<{_any('edited')}\.?>$", re.IGNORECASE)
+_ATTACHED = re.compile(rf"{_GAP}<{_any('attached')}\s?: ?[^<>]*>$", re.IGNORECASE)
+_EDITED = re.compile(rf"{_GAP}<{_any('edited')}\.?>$", re.IGNORECASE)
 
 
 def without_marks(text: str) -> str:
@@ -48,7 +52,7 @@ def starts_notice(author: str) -> bool:
 
 def is_notice(body: str) -> bool:
     """Whether WhatsApp wrote a message that has an author."""
-    text = without_marks(body)
+    text = without_marks(body[:_MAX_NOTICE])
     if _ENCRYPTION.match(text):
         return True
     return body.startswith(LEFT_TO_RIGHT) and _NOTICE.search(text) is not None
@@ -57,6 +61,7 @@ def is_notice(body: str) -> bool:
 def message_text(body: list[str]) -> str:
     """The text of a message without placeholders of files and deleted messages, and edit marks."""
     texts = [without_marks(line) for line in body]
-    if _PLACEHOLDER.fullmatch(_EDITED.sub("", texts[0]).strip()):
+    first = _EDITED.sub("", texts[0]).strip()
+    if len(first) <= _MAX_NOTICE and _PLACEHOLDER.fullmatch(first):
         del texts[0]
     return _EDITED.sub("", "\n".join(_ATTACHED.sub("", text) for text in texts).strip()).strip()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 
-from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.errors import InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.formats.assistants import read_chatgpt, read_claude
 from hippocampe.ingest.formats.jsonl import parse_object, read_jsonl
 from hippocampe.ingest.formats.record import ExternalIds, Problem, TalkMessage
@@ -50,6 +50,8 @@ _KEYS = (
         ),
     ),
 )
+MAX_UNREAD = 10_000
+"""Lines or records in a row that cannot be read: then the file does not have the format."""
 _HEAD_BYTES = 1 << 18
 _HEAD_LINES = 100
 
@@ -92,7 +94,9 @@ def read_talk(
     """
     where = Path(path)
     if format is not None and format not in _READERS:
-        raise InvalidInput(f"format {format!r} is unknown: choose one of {', '.join(FORMATS)}.")
+        raise InvalidInput(
+            f"format {shown(format)} is unknown: choose one of {', '.join(FORMATS)}."
+        )
     zone = as_zone(timezone)
     sources = _sources(where)
     return _read(where, sources, format or _detect(sources[0]), zone)
@@ -110,7 +114,8 @@ def _sources(path: Path) -> list[Source]:
 
 def _unreadable(path: Path, exc: Exception) -> UnreadableFile:
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-    return UnreadableFile(f"cannot import {path}: {reason or 'the file is damaged'}.")
+    # It may quote the names of members, which have up to 64 KiB.
+    return UnreadableFile(f"cannot import {path}: {reason[:200] or 'the file is damaged'}.")
 
 
 def _detect(source: Source) -> str:
@@ -144,9 +149,16 @@ def _read(
     path: Path, sources: list[Source], format: str, zone: tzinfo
 ) -> Iterator[TalkMessage | Problem]:
     external_ids = ExternalIds(format)
+    unread = 0
     try:
         for source in sources:
             for record in _READERS[format](source, zone):
+                unread = unread + 1 if isinstance(record, Problem) else 0
+                if unread > MAX_UNREAD:
+                    raise UnreadableFile(
+                        f"cannot import {source.name}: {MAX_UNREAD:,} parts of it in a row are no message "
+                        f"of the format {format}. The messages before them are stored."
+                    )
                 if isinstance(record, Problem):
                     reason = (
                         f"{source.member}: {record.reason}" if len(sources) > 1 else record.reason

@@ -1,6 +1,7 @@
 """Open files and members of archives as streams, and streams as numbered lines."""
 
 import codecs
+import io
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,17 @@ from hippocampe.errors import UnreadableFile
 
 MAX_LINE_BYTES = 1_000_000
 """Longer lines are reported and never loaded whole."""
+MAX_EMPTY_LINES = 100_000
+"""Empty lines in a row, which no program exports: a file of them would be read for minutes."""
+MAX_EXPANDED_BYTES = 2**30
+"""Bytes of what is read of an archive: as many as a file may have that is not compressed."""
+MAX_RATIO = 100
+"""Bytes that each byte of an archive may become. Exports of talk become 5 to 30 times as large."""
+FREE_BYTES = 4 * 2**20
+"""Bytes that any archive may become, because short and repetitive talk is compressed further."""
+MAX_DIRECTORY_BYTES = 8 * 2**20
+"""Bytes of the directory of an archive, which is read whole: that of 80,000 photos."""
+_MAX_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +66,14 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
     with path.open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
             return [Source(path, None, lambda: path.open("rb"))]
-    with zipfile.ZipFile(path) as archive:
+    with _Directory(path) as file, zipfile.ZipFile(file) as archive:
         members = [
             member
             for member in sorted(archive.infolist(), key=lambda member: member.filename)
             if not member.filename.endswith("/")
             and not member.filename.startswith("__MACOSX/")
-            and wanted(member.filename.rsplit("/", 1)[-1].lower())
+            and len(name := member.filename.rsplit("/", 1)[-1]) <= _MAX_NAME
+            and wanted(name.lower())
         ]
     if not members:
         raise UnreadableFile(
@@ -72,7 +85,24 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
             f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
             "first."
         )
+    # What is read of a member ends at the size that the archive declares.
+    expanded = sum(member.file_size for member in members)
+    most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
+    if expanded > most:
+        raise UnreadableFile(
+            f"cannot import {path}: it would expand to {expanded:,} bytes, more than {most:,}. If that is "
+            "right, extract it and import its files."
+        )
     return [_member(path, member.filename) for member in members]
+
+
+class _Directory(io.FileIO):
+    """A zip archive whose directory alone is read."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_DIRECTORY_BYTES:
+            raise zipfile.BadZipFile(f"the list of its members takes {size:,} bytes")
+        return super().read(-1 if size is None else size)
 
 
 def _member(path: Path, name: str) -> Source:
@@ -94,16 +124,26 @@ def refuse_utf16(source: Source) -> None:
         raise UnreadableFile(f"cannot import {source.name}: it is UTF-16. Save it as UTF-8.")
 
 
-def read_lines(source: Source) -> Iterator[Line]:
-    """Stream the lines of a UTF-8 text, without their line ends."""
+def read_lines(source: Source, *, longest: int = MAX_LINE_BYTES) -> Iterator[Line]:
+    """Stream the lines of a UTF-8 text, without their line ends.
+
+    Raises:
+        UnreadableFile: More than `MAX_EMPTY_LINES` lines in a row are empty.
+    """
     with source.open() as stream:
-        number = 0
-        while raw := stream.readline(MAX_LINE_BYTES + 2):
+        number = empty = 0
+        while raw := stream.readline(longest + 2):
             number += 1
             problem = None
             body = raw.rstrip(b"\r\n")
-            if len(body) > MAX_LINE_BYTES:
-                problem = f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+            empty = 0 if body.strip() else empty + 1
+            if empty > MAX_EMPTY_LINES:
+                raise UnreadableFile(
+                    f"cannot import {source.name}: more than {MAX_EMPTY_LINES:,} lines in a row are empty, "
+                    f"up to line {number:,}."
+                )
+            if len(body) > longest:
+                problem = f"the line is longer than {longest:,} bytes"
                 _skip_rest(stream, raw)
             if number == 1:
                 body = body.removeprefix(codecs.BOM_UTF8)

@@ -21,6 +21,10 @@ from hippocampe.ingest.formats.record import (
 from hippocampe.ingest.formats.source import Source
 
 _Chat = dict[str, object]
+MAX_CHATS = 100_000
+"""Chats of one export, whose names are read before their messages."""
+_MAX_PROPERTY = 1_000
+"""Characters that are read of the name of a chat."""
 
 
 def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
@@ -35,6 +39,10 @@ def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
     for chat, key, value in _entries(source):
         if key != "messages":
             chats.setdefault(chat, {})[key] = value
+        if len(chats) > MAX_CHATS:
+            raise UnreadableFile(
+                f"cannot import {source.name}: it contains more than {MAX_CHATS:,} chats."
+            )
     if not any("opened" in chat for chat in chats.values()):
         raise UnreadableFile(f"cannot import {source.name}: it contains no Telegram chat.")
     number = 0
@@ -92,7 +100,7 @@ def _member(document: Document, chat: int, key: str) -> Iterator[tuple[int, str,
     else:
         value = document.value()
         if key in ("name", "id"):
-            yield chat, key, value
+            yield chat, key, value[:_MAX_PROPERTY] if isinstance(value, str) else value
 
 
 def _message(raw: dict[str, object], chat: _Chat, zone: tzinfo) -> TalkMessage | None:

@@ -16,7 +16,7 @@ from hippocampe.server.mcp.answers import (
 )
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.server.mcp.tool import Arguments, MemoryTool
-from hippocampe.types import MAX_CONTENT_CHARACTERS
+from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
@@ -37,7 +37,8 @@ Reason = Annotated[
 ]
 Content = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
 Subjects = Annotated[
-    list[str], Field(max_length=32, description="A few keywords: people, places, themes.")
+    list[Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]],
+    Field(max_length=32, description="A few keywords: people, places, themes."),
 ]
 TimeToLive = Annotated[
     str | None,
@@ -64,7 +65,7 @@ class NewMemory(Arguments):
     )
     subjects: Subjects = Field(default=[])
     ttl: TimeToLive = None
-    replaces: list[str] = Field(
+    replaces: list[Id] = Field(
         default=[], max_length=32, description="Ids of memories that this one makes out of date."
     )
 

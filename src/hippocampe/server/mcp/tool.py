@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from hippocampe.errors import HippocampeError
+from hippocampe.server.bodies import Body
 from hippocampe.server.mcp.caller import Caller
+from hippocampe.server.problems import faults
 
 A = TypeVar("A", bound="Arguments")
 Effect = Literal["reads", "adds", "deletes"]
 
 
-class Arguments(BaseModel):
+class Arguments(Body):
     """The arguments of a tool; unknown ones are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,8 @@ def refused(reason: str) -> CallToolResult:
 
 def _unusable(name: str, error: ValidationError) -> str:
     """Where the arguments are wrong and why, never what they hold."""
-    found = [
-        f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}"
-        for each in error.errors(include_input=False, include_url=False)
-    ]
-    return (
-        f"{name} cannot be called with these arguments: {'; '.join(found)}. See its input schema."
-    )
+    found = faults(error.errors(include_input=False, include_url=False))
+    return f"{name} cannot be called with these arguments: {found}. See its input schema."
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:

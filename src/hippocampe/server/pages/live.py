@@ -10,6 +10,7 @@ from hippocampe.server.pages.digesting import digests
 from hippocampe.server.pages.routing import page_router
 from hippocampe.server.pages.visit import ReadPage, Visit
 from hippocampe.types import Memory, Message
+from hippocampe.validation import MAX_EVIDENCE
 
 router = page_router()
 MOST = 500
@@ -65,7 +66,7 @@ async def made(page: ReadPage) -> Response:
             scope=page.scope, since=since, state="all", limit=MOST_MADE
         )
         memories = [each for each in found.items if each.source == SOURCE]
-    ids = list({id for each in memories for id in each.evidence})
+    ids = list({id for each in memories for id in each.evidence})[:MAX_EVIDENCE]
     said = await page.hippo.messages(scope=page.scope, ids=ids, limit=1_000) if ids else []
     shown = [Made(each, [one for one in said if one.id in each.evidence]) for each in memories]
     return page.part("live/made.html", made=shown, since=since)

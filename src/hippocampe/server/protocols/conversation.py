@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard, cast
 
+from hippocampe.server.json_limit import has_too_many_values
+
 Json = dict[str, Any]
 Role = Literal["user", "assistant", "tool", "system"]
 
@@ -98,7 +100,9 @@ def text_of(content: object, between: str = "\n") -> str:
 
 
 def parsed(data: bytes) -> Json:
-    """A JSON object; empty if it is none."""
+    """A JSON object; empty if it is none, or has too many values to be a conversation."""
+    if has_too_many_values(data):
+        return {}
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
