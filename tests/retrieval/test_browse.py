@@ -183,6 +183,8 @@ class TestMetadata:
         with closing(sqlite3.connect(folder / "hippocampe.db")) as connection:
             connection.execute("ALTER TABLE memory DROP COLUMN metadata")
             connection.execute("ALTER TABLE memory DROP COLUMN former")
+            connection.execute("ALTER TABLE vector DROP COLUMN checksum")
+            connection.execute("ALTER TABLE word DROP COLUMN checksum")
             connection.execute("DROP INDEX ix_message_working")
             connection.execute("ALTER TABLE message DROP COLUMN working")
             connection.execute("DROP TABLE reply")
@@ -305,7 +307,7 @@ class TestMemories:
             ({"cursor": ""}, "cannot be read"),
             ({"cursor": "bm90IGpzb24="}, "cannot be read"),
             ({"cursor": "WzEsIDIsIDNd"}, "another query"),
-            ({"cursor": 3}, "cannot be read"),
+            ({"cursor": 3}, "must be text"),
             ({"state": "lost"}, "choose from current"),
             ({"order": "best"}, "choose from newest"),
             ({"collection": "turn"}, "choose from memory"),
