@@ -55,8 +55,8 @@ from hippocampe.consolidation.weighing import (
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.embed.word_space import WordVectors, is_literal, shipped, signature
 from hippocampe.engine.vocabulary import text_words
+from hippocampe.language.reading.statement import Reading, read
 from hippocampe.language.text import keywords
-from hippocampe.reading.statement import Reading, read
 from updates import Outcome, Record, figures, pairs, printed, records
 
 FOLDS: Final = 5

@@ -21,45 +21,45 @@ ALLOWED: dict[str, str] = {
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
-    "reading": "language",
-    "consolidation": "language reading",
     "validation": "errors types language",
     "wire": "types",
     "remote": "errors types config system language wire",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
+    "consolidation": "language",
     "reader": "errors consolidation",
-    "model": "errors types protocols system",
+    "model": "errors protocols system",
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language validation store embed index",
-    "ingest": "errors types config protocols system language reading consolidation validation store reader index engine",
-    "retrieval": "errors types protocols language consolidation validation store embed index engine",
-    "injection": "errors types config protocols system language consolidation validation store embed index engine ingest"
-    " retrieval",
-    "curation": "errors types protocols language reading consolidation validation store index engine ingest"
-    " retrieval injection",
-    "distillation": "errors types protocols language reading consolidation validation store reader index engine ingest"
-    " retrieval injection curation",
-    "jobs": "errors types config language validation store engine ingest curation distillation",
-    "lifecycle": "errors types config protocols system language consolidation validation store embed"
-    " model index engine ingest retrieval injection curation jobs remote",
-    "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
-    " distillation jobs lifecycle remote",
-    "aio": "types system config injection hippocampe",
-    "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types config system wire remote language validation model store engine injection hippocampe aio"
-    " companion",
+    "ingest": "errors types config protocols system language validation store consolidation reader"
+    " index engine",
+    "retrieval": "errors types protocols language validation store embed index engine",
+    "injection": "errors types config protocols system language validation store embed consolidation"
+    " index engine ingest retrieval",
+    "curation": "errors types protocols language validation store index engine ingest retrieval"
+    " injection",
+    "distillation": "errors types protocols language validation store consolidation reader index engine"
+    " ingest retrieval curation",
+    "jobs": "errors types language validation store engine curation distillation",
+    "lifecycle": "errors types config protocols system language validation remote store embed model"
+    " index engine ingest retrieval injection curation",
+    "hippocampe": "errors types config validation remote engine ingest retrieval injection curation"
+    " distillation jobs lifecycle",
+    "aio": "types config system injection hippocampe",
+    "companion": "errors types system language validation model injection hippocampe aio",
+    "server": "errors types config system language validation wire remote store model engine"
+    " injection hippocampe aio companion",
     "hooks": "errors config system language remote",
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config config_sources system language validation embed reader model engine ingest curation jobs lifecycle hippocampe"
-    " remote companion server hooks demo",
+    "cli": "errors types config system config_sources language validation remote embed reader"
+    " model engine ingest lifecycle hippocampe companion server hooks demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
 
-PURE = {"language", "reading", "consolidation"}
+PURE = {"language", "consolidation"}
 IMPURE_LIBRARIES = {
     "sqlalchemy",
     "threading",

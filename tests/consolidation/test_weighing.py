@@ -13,7 +13,7 @@ from hippocampe.consolidation.decide import Verdict, decide
 from hippocampe.consolidation.evidence import evidence
 from hippocampe.consolidation.learnt import OUTCOMES, from_arrays, load_model, to_arrays
 from hippocampe.consolidation.weighing import Side, Weighed, conclude, weigh, worth_weighing
-from hippocampe.reading.statement import read
+from hippocampe.language.reading.statement import read
 
 SCOPE = Scope(space="s")
 THRESHOLDS = {"update": 0.7, "same": 0.7, "detail": 0.7, "long": 0.1, "review": 0.2}

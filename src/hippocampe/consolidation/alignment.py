@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.reading.statement import Reading, Token
+from hippocampe.language.reading.statement import Reading, Token
 
 Floats = NDArray[np.float32]
 HIT: Final = 0.55

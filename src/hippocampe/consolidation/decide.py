@@ -14,17 +14,17 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hippocampe.consolidation.difference import SWAPPED, difference, proper_names, shared_words
 from hippocampe.consolidation.elaboration import additions, is_detail, is_moved
 from hippocampe.consolidation.negation import ends, is_negation
-from hippocampe.consolidation.relations import Relation, relation_of, relations
 from hippocampe.consolidation.supersession import ValueChange, value_change
+from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
 from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.relations import Relation, relations
 from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
 
-__all__ = ["Decision", "Relation", "Verdict", "compare", "decide", "relation_of", "subjects_of"]
+__all__ = ["Decision", "Verdict", "compare", "decide"]
 
 _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _SOMEONE: Final = words_of("someone")
@@ -112,23 +112,6 @@ def compare(new: Statement, old: Statement) -> Decision:
         if decision is not None:
             return decision
     return _overlap(new, old)
-
-
-def subjects_of(text: str) -> frozenset[str]:
-    """Return the likely subjects of `text`, folded: its proper names and the subject of its relation.
-
-    In a text without capitals, the first word is taken for a name unless it is a function word.
-    """
-    statement = parse(text)
-    found = set(proper_names(statement.words, statement))
-    for relation in relations(statement):
-        if relation.subject not in ("", "we", "they"):
-            found.add(relation.subject)
-    if statement.lowercase and statement.core:
-        first = statement.core[0].norm
-        if first.isalpha() and first in statement.content_words:
-            found.add(first)
-    return frozenset(found)
 
 
 def _same(new: Statement, old: Statement) -> Decision | None:

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from hippocampe.consolidation.alignment import HIT, Alignment, Floats
-from hippocampe.reading.lexis import SIGNS
-from hippocampe.reading.statement import PREDICATES, SUBJECTS, Reading
-from hippocampe.reading.values import KINDS
+from hippocampe.language.reading.lexis import SIGNS
+from hippocampe.language.reading.statement import PREDICATES, SUBJECTS, Reading
+from hippocampe.language.reading.values import KINDS
 
 Evidence = dict[str, float]
 _MOODS: Final = (

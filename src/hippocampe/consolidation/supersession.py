@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from hippocampe.consolidation.relations import Relation, date_of
 from hippocampe.language.lexicon import words_of
+from hippocampe.language.relations import Relation, date_of
 from hippocampe.language.sentence import is_time
 from hippocampe.language.word_classes import word_classes
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from hippocampe.consolidation import relations
 from hippocampe.curation.subject import NamedSubject
 from hippocampe.engine import audit, generations, settings
 from hippocampe.engine.context import Context
@@ -18,10 +17,10 @@ from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.language import sentence, text
+from hippocampe.language import relations, sentence, text
+from hippocampe.language.reading import statement
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
-from hippocampe.reading import statement
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection

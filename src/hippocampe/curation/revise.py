@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.curation.lookup import get, require
 from hippocampe.engine import audit
 from hippocampe.engine.context import Context
@@ -23,6 +22,7 @@ from hippocampe.ingest.judgement import Judgement, Related, find_duplicate, judg
 from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
 from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.language.subjects import subjects_of
 from hippocampe.retrieval.results import of_turn
 from hippocampe.store import associations, conversations, embeddings, memories
 from hippocampe.store.conversations import Turn

@@ -18,11 +18,11 @@ from hippocampe.errors import InvalidAnswer
 from hippocampe.ingest.draft import Draft, make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
-from hippocampe.injection.sanitize import quote_label
 from hippocampe.language.humanize import day
 from hippocampe.language.i18n import translate
 from hippocampe.language.mentions import mentions
 from hippocampe.language.prompts import prompt
+from hippocampe.language.sanitize import quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.store import job_runs, working_history
 from hippocampe.types import Compacted, Message, Scope, Settings

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.distillation import talk
 from hippocampe.distillation.overheard import Overheard
 from hippocampe.distillation.proposals import ProposedStatements
@@ -23,9 +22,10 @@ from hippocampe.ingest.conversation import make_turn
 from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.ingest.remember_many import store_drafts
-from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.prompts import prompt
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
 from hippocampe.store import conversations, embeddings, job_runs, memories
 from hippocampe.types import Distilled, Memory, Message, Scope

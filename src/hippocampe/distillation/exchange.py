@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.distillation import talk
 from hippocampe.engine.context import Context
-from hippocampe.injection.incoming import cut
-from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
-from hippocampe.language.text import fold
+from hippocampe.language.subjects import subjects_of
+from hippocampe.language.text import cut, fold
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
 from hippocampe.store import conversations, schema

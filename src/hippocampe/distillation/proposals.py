@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from hippocampe.consolidation.difference import proper_names
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import Draft, event_time, make_draft
 from hippocampe.ingest.nomination import same_voice
 from hippocampe.language.datetimes import parse_ttl
+from hippocampe.language.difference import proper_names
 from hippocampe.language.sentence import parse
 from hippocampe.types import DEFAULT_IMPORTANCE, MAX_LABEL_CHARACTERS, Memory, Message, Scope
 

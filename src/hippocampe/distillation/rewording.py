@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from hippocampe.consolidation.difference import proper_names
 from hippocampe.engine.context import Context
+from hippocampe.language.difference import proper_names
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.sentence import CanonicalNames, Statement, parse
 from hippocampe.language.text import STOP_WORDS

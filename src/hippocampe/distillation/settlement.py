@@ -24,12 +24,12 @@ from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.judgement import stays_former
 from hippocampe.ingest.remember import embed_drafts
-from hippocampe.injection.incoming import cut
-from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.prompts import prompt
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
+from hippocampe.language.text import cut
 from hippocampe.store import associations, job_runs
 from hippocampe.types import Memory, Scope, Settings
 from hippocampe.validation import MAX_EVIDENCE

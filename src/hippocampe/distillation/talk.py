@@ -5,10 +5,10 @@ from itertools import groupby
 from typing import TypeVar
 
 from hippocampe.engine.context import Context
-from hippocampe.index.documents import fold_subjects
-from hippocampe.injection.incoming import cut
-from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.datetimes import as_zone
+from hippocampe.language.sanitize import quote, quote_label
+from hippocampe.language.subjects import fold_subjects
+from hippocampe.language.text import cut
 from hippocampe.store import statements
 from hippocampe.types import Message
 

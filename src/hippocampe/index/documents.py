@@ -5,16 +5,12 @@ from datetime import datetime
 
 from hippocampe.language.calendar import MONTH_NAMES
 from hippocampe.language.detect import guess_language
+from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold
 from hippocampe.protocols import Point, Vector
 from hippocampe.store.conversations import Turn
 from hippocampe.store.notes import Piece
 from hippocampe.types import Memory, Message
-
-
-def fold_subjects(subjects: Iterable[str]) -> tuple[str, ...]:
-    """Fold and deduplicate subjects, in order."""
-    return tuple(dict.fromkeys(filter(None, (fold(name).strip() for name in subjects))))
 
 
 def memory_text(memory: Memory) -> str:

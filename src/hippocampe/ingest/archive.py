@@ -16,7 +16,6 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, Table, insert, select
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.projection import Progress
@@ -34,6 +33,7 @@ from hippocampe.ingest.archive_rows import (
 from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.ingest.problems import Problems
+from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated

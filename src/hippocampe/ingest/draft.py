@@ -7,10 +7,10 @@ from typing import TypedDict
 
 from uuid6 import uuid7
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.language.subjects import subjects_of
 from hippocampe.language.temporal.window import parse_event
 from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
 from hippocampe.validation import (

@@ -15,9 +15,9 @@ from hippocampe.errors import NotFound
 from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.nomination import nominate, same_voice
 from hippocampe.language.equality import equality_digest
+from hippocampe.language.reading.statement import read
 from hippocampe.language.sentence import CanonicalNames, parse
 from hippocampe.reader.base import installed
-from hippocampe.reading.statement import read
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory

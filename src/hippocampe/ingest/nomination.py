@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from heapq import nlargest
 
-from hippocampe.consolidation.decide import relation_of
 from hippocampe.consolidation.learnt import model_for
 from hippocampe.consolidation.weighing import LEAST_COSINE, worth_weighing
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
-from hippocampe.index.documents import fold_subjects
 from hippocampe.ingest.draft import Draft
 from hippocampe.language.person import is_first_person
+from hippocampe.language.relations import relation_of
+from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold, keywords
 from hippocampe.protocols import Filter
 from hippocampe.store import statements

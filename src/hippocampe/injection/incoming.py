@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from hippocampe.language.markers import without_injection
-from hippocampe.language.text import without_control
+from hippocampe.language.text import cut, without_control
 from hippocampe.validation import MAX_BURST
 
 HostMessage = str | Mapping[str, Any]
@@ -64,11 +64,3 @@ def _text(content: object) -> str:
         if isinstance(p, Mapping)
     ]
     return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
-
-
-def cut(text: str, longest: int) -> str:
-    """A text, or the beginning and the end of a long one, where a question usually is."""
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    return f"{text[:half]} {text[len(text) - half + 1 :]}"

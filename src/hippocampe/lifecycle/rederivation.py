@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, and_, func, select
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
@@ -20,6 +19,7 @@ from hippocampe.index.documents import memory_point
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.language import lexicon
 from hippocampe.language.equality import equality_digest
+from hippocampe.language.subjects import subjects_of
 from hippocampe.language.traits import traits
 from hippocampe.store import embeddings, memories, meta, statements
 from hippocampe.store.schema import vector

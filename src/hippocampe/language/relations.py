@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from hippocampe.consolidation.wordings import Aspect, ValueKind, Wording, candidate_wordings
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.sentence import Statement, is_hedged, is_name, is_time, parse
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes
+from hippocampe.language.wordings import Aspect, ValueKind, Wording, candidate_wordings
 
 _DETERMINERS: Final = words_of("determiners")
 _INDEFINITE: Final = words_of("indefinite")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hippocampe.reading.lexis import SIGNS, lexis, stem
-from hippocampe.reading.statement import PREDICATES, SUBJECTS, clear_caches, read
+from hippocampe.language.reading.lexis import SIGNS, lexis, stem
+from hippocampe.language.reading.statement import PREDICATES, SUBJECTS, clear_caches, read
 
 
 @pytest.mark.parametrize(

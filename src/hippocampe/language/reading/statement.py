@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Final
 
 from hippocampe.language.questions import is_question
+from hippocampe.language.reading.lexis import Lexis, lexis, plain_stem
+from hippocampe.language.reading.values import Found, Kind, value_at
 from hippocampe.language.sentence import language_of
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize
-from hippocampe.reading.lexis import Lexis, lexis, plain_stem
-from hippocampe.reading.values import Found, Kind, value_at
 
 SUBJECTS: Final = (
     "definite",

@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from hippocampe.language.calendar import MONTHS, ORDINALS
 from hippocampe.language.lexicon import languages, load, words_of
+from hippocampe.language.reading.lexis import Lexis
 from hippocampe.language.tokenizer import Word
-from hippocampe.reading.lexis import Lexis
 
 Kind = Literal[
     "word", "number", "money", "time", "date", "weekday", "month", "year", "rank"
