@@ -13,6 +13,7 @@ import hippocampe
 from hippocampe import Hippocampe, errors, types
 
 SOURCE = Path(hippocampe.__file__).parent
+CONTRIBUTING = SOURCE.parents[1] / "CONTRIBUTING.md"
 ALLOWED: dict[str, str] = {
     "errors": "",
     "types": "errors",
@@ -108,6 +109,28 @@ def imported(name: str, *, at_import: bool) -> set[str]:
 
 def package(name: str) -> str:
     return name.split(".")[1]
+
+
+def package_map() -> str:
+    """The table of CONTRIBUTING: each package, the first line of its docstring, and its imports."""
+    lines = ["| package | task | imports |", "|---|---|---|"]
+    for name, allowed in ALLOWED.items():
+        tree = ast.parse(MODULES[f"hippocampe.{name}"].read_text(encoding="utf-8"))
+        task = (ast.get_docstring(tree) or "").split("\n")[0]
+        lines.append(f"| `{name}` | {task} | {allowed.replace(' ', ', ')} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_package_map() -> None:
+    """Replace the table in CONTRIBUTING by `package_map`."""
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    head, rest = text.split("| package |", 1)
+    CONTRIBUTING.write_text(f"{head}{package_map()}\n" + rest.split("\n\n", 1)[1], "utf-8")
+
+
+def test_the_map_is_generated() -> None:
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    assert package_map() in text, "run `python tests/test_architecture.py`: it writes the map"
 
 
 def test_every_package_is_named() -> None:
@@ -208,3 +231,7 @@ def test_catch_alls_are_two_at_most() -> None:
             if catches and not raises:
                 found.append(f"{name}:{node.lineno}")
     assert len(found) <= 2, found
+
+
+if __name__ == "__main__":
+    write_package_map()

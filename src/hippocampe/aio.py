@@ -1,4 +1,4 @@
-"""The same door, awaited: each verb runs in a worker thread, so the event loop is never blocked."""
+"""Offer the same verbs as coroutines, run in worker threads, so that the event loop is never blocked."""
 
 import asyncio
 import functools

@@ -1,4 +1,4 @@
-"""The demonstration: load two months of talk, then ask questions about it.
+"""Demonstrate the library: load two months of talk, then ask questions about it.
 
 The clock follows the dates of the talk, so corrections, expiries and "three weeks ago" behave as they
 did at the time.

@@ -1,4 +1,4 @@
-"""The facade of the library: each verb checks its scope and calls the step that does the work."""
+"""Offer the library as one class: each verb checks its scope and calls the step that does the work."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The values that Hippocampe takes and returns.
+"""Define the values that Hippocampe takes and returns.
 
 All are immutable; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """

@@ -1,4 +1,4 @@
-"""The values of the library as JSON, and back: what one process sends another."""
+"""Encode the values of the library as JSON, and decode them: what one process sends another."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass

@@ -1,4 +1,4 @@
-"""The command line."""
+"""Run the verbs from a terminal."""
 
 import sys
 import warnings

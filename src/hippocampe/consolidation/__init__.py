@@ -1,1 +1,1 @@
-"""Compare a new statement with existing ones: repeat, update, detail or contradiction."""
+"""Compare a new statement with an old one: repeat, update, detail or contradiction. No I/O."""

@@ -1,1 +1,1 @@
-"""What a person does to memories by hand: look up, edit, associate, forget, erase."""
+"""Change memories by hand: look up, edit, associate, forget, erase."""

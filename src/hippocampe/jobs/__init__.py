@@ -1,1 +1,1 @@
-"""Background jobs: the ledger, the runner, the schedule."""
+"""Run background work from a ledger, at its time, with retries."""

@@ -1,1 +1,1 @@
-"""The local reader: a small encoder that reads two statements together. An optional extra."""
+"""Read two statements together with a small encoder. An optional extra."""
