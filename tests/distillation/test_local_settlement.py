@@ -9,17 +9,16 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.consolidation import joining
-from hippocampe.consolidation.joining import held_back
-from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats, Model, load_model
 from hippocampe.distillation import local_settlement
 from hippocampe.errors import ModelUnavailable
-from hippocampe.ingest import judgement
-from hippocampe.reader import base
-from hippocampe.reader.judge import load_learnt
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
+from hippocampe.updates import joining, judgement
+from hippocampe.updates.cross_encoder import base
+from hippocampe.updates.cross_encoder.judge import load_learnt
+from hippocampe.updates.joining import held_back
+from hippocampe.updates.learnt import MERGING, OUTCOMES, Floats, Model, load_model
 
 HERE = Scope(user="dev")
 SERVER = ("Le serveur de test tourne sur Debian 11.", "Serveur de test réinstallé en Debian 13.")

@@ -17,8 +17,6 @@ from hippocampe.index.documents import (
     turn_point,
     turn_text,
 )
-from hippocampe.ingest.draft import Draft
-from hippocampe.ingest.judgement import Judgement, Related, find_duplicate, judge
 from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
 from hippocampe.language.datetimes import as_utc, parse_ttl
@@ -35,6 +33,8 @@ from hippocampe.types import (
     Scope,
     Unset,
 )
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.judgement import Judgement, Related, find_duplicate, judge
 from hippocampe.validation import (
     MAX_REASON_CHARACTERS,
     check_choice,

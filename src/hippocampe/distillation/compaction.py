@@ -15,7 +15,7 @@ from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidAnswer
-from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.language.humanize import day
@@ -26,6 +26,7 @@ from hippocampe.language.sanitize import quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.store import job_runs, working_history
 from hippocampe.types import Compacted, Message, Scope, Settings
+from hippocampe.updates.draft import Draft
 
 SUMMARY_CHARACTERS = 2_000
 """Characters of a summary, of its decisions and of its open questions, at most."""

@@ -19,7 +19,6 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
 from hippocampe.ingest.conversation import make_turn
-from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.ingest.remember_many import store_drafts
 from hippocampe.language.prompts import prompt
@@ -29,6 +28,7 @@ from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
 from hippocampe.store import conversations, embeddings, job_runs, memories
 from hippocampe.types import Distilled, Memory, Message, Scope
+from hippocampe.updates.draft import Draft
 
 MAX_FAILURES = 4
 """Parts without a usable answer after which a digest ends; each cost several calls."""

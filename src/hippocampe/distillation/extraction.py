@@ -32,9 +32,6 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.ingest.draft import Draft
-from hippocampe.ingest.judgement import judge
-from hippocampe.ingest.nomination import same_voice
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import reports_small_talk
@@ -52,6 +49,9 @@ from hippocampe.types import (
     Remembered,
     Scope,
 )
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.judgement import judge
+from hippocampe.updates.nomination import same_voice
 
 SOURCE = "extraction"
 MAX_STATEMENTS = 20

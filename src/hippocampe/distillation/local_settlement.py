@@ -9,12 +9,6 @@ taken off the list. `restore` undoes what the reader settled, and then a person 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hippocampe.consolidation.alignment import align
-from hippocampe.consolidation.decide import Verdict, compare
-from hippocampe.consolidation.evidence import evidence
-from hippocampe.consolidation.joining import with_opinion
-from hippocampe.consolidation.learnt import Floats, model_for
-from hippocampe.consolidation.weighing import conclude
 from hippocampe.distillation.review_pairs import (
     Decided,
     Pair,
@@ -27,11 +21,17 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable
 from hippocampe.index.documents import memory_embedding_text, memory_text
-from hippocampe.ingest.judgement import side_of, stays_former
 from hippocampe.language.sentence import CanonicalNames, parse
-from hippocampe.reader.base import installed
-from hippocampe.reader.judge import Reader, load_reader
 from hippocampe.store import associations
+from hippocampe.updates.alignment import align
+from hippocampe.updates.cross_encoder.base import installed
+from hippocampe.updates.cross_encoder.judge import Reader, load_reader
+from hippocampe.updates.decide import Verdict, compare
+from hippocampe.updates.evidence import evidence
+from hippocampe.updates.joining import with_opinion
+from hippocampe.updates.judgement import side_of, stays_former
+from hippocampe.updates.learnt import Floats, model_for
+from hippocampe.updates.weighing import conclude
 
 BATCH = 16
 """Pairs per transaction: some 0.6 s of reading, before it begins."""

@@ -12,11 +12,11 @@ from hippocampe.distillation.proposals import (
 )
 from hippocampe.distillation.rewording import Rewordings
 from hippocampe.engine.context import Context
-from hippocampe.ingest.draft import Draft
-from hippocampe.ingest.nomination import same_voice
 from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 from hippocampe.language.text import fold
 from hippocampe.types import Memory, Message
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.nomination import same_voice
 
 SOURCE = "digest"
 

@@ -12,12 +12,13 @@ from typing import Final
 
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
-from hippocampe.ingest.draft import Draft, event_time, make_draft
-from hippocampe.ingest.nomination import same_voice
+from hippocampe.ingest.draft import event_time, make_draft
 from hippocampe.language.datetimes import parse_ttl
 from hippocampe.language.difference import proper_names
 from hippocampe.language.sentence import parse
 from hippocampe.types import DEFAULT_IMPORTANCE, MAX_LABEL_CHARACTERS, Memory, Message, Scope
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.nomination import same_voice
 
 MAX_CHARACTERS = 1_000
 """Characters of a statement; a longer one copies the talk."""

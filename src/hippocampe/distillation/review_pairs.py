@@ -6,10 +6,10 @@ from hippocampe.curation import associate
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.ingest.draft import Draft
 from hippocampe.ingest.remember import decide_and_store
 from hippocampe.store import associations, memories
 from hippocampe.types import Association, Memory, Review, Scope
+from hippocampe.updates.draft import Draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import make_draft
-from hippocampe.ingest.judgement import stays_former
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.equality import equality_digest
@@ -32,6 +31,7 @@ from hippocampe.language.secrets import mask
 from hippocampe.language.text import cut
 from hippocampe.store import associations, job_runs
 from hippocampe.types import Memory, Scope, Settings
+from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import MAX_EVIDENCE
 
 BATCH = 20

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.consolidation.decide import Verdict, decide
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.types import Outcome, Recollection, Scope
+from hippocampe.updates.decide import Verdict, decide
 
 MAX_CHANNELS = 1_000
 """Channels kept, least recently used evicted first. With 100 vectors of 512 dimensions each, they

@@ -7,13 +7,13 @@ import pytest
 from browsing import PHONE, Reader, check_accessible, check_fits, shoot
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
-from hippocampe.consolidation.decide import decide
 from hippocampe.language.lexicon import relation_schema
 from hippocampe.server.pages.decision_reasons import RELATIONS, translated
 from hippocampe.server.pages.reviews import pair_of
 from hippocampe.server.pages.wording import Wording
 from hippocampe.store import associations
 from hippocampe.types import Association, Memory, Review
+from hippocampe.updates.decide import decide
 
 HERE = Scope(user="ana", channel="lobby")
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hippocampe.consolidation.alignment import Alignment, Floats, align
-from hippocampe.consolidation.decide import Decision, Verdict
-from hippocampe.consolidation.evidence import evidence
-from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Model
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
 from hippocampe.language.reading.statement import Reading
 from hippocampe.language.text import keywords
+from hippocampe.updates.alignment import Alignment, Floats, align
+from hippocampe.updates.decide import Decision, Verdict
+from hippocampe.updates.evidence import evidence
+from hippocampe.updates.learnt import MERGING, OUTCOMES, Model
 
 LEAST_COSINE: Final = 0.25
 """Two statements that share a keyword are weighed from this cosine on."""

@@ -19,12 +19,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.consolidation import learnt
-from hippocampe.consolidation.learnt import OUTCOMES, Model
 from hippocampe.errors import ModelUnavailable
-from hippocampe.reader.base import SHA256, Base, Floats
-from hippocampe.reader.encoder import Changes, Encoder, Linear, gelu
-from hippocampe.reader.pieces import Cutter
+from hippocampe.updates import learnt
+from hippocampe.updates.cross_encoder.base import SHA256, Base, Floats
+from hippocampe.updates.cross_encoder.encoder import Changes, Encoder, Linear, gelu
+from hippocampe.updates.cross_encoder.pieces import Cutter
+from hippocampe.updates.learnt import OUTCOMES, Model
 
 MAX_PIECES: Final = 126
 """Pieces read of a statement, with the two of its prefix."""

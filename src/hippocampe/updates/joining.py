@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.consolidation.learnt import MERGING, OUTCOMES, Floats
+from hippocampe.updates.learnt import MERGING, OUTCOMES, Floats
 
 HELD_BACK: Final = 0.1
 """How much surer the decision must be to merge at once where the reader reads what it lists: what both

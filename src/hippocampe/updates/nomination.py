@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from heapq import nlargest
 
-from hippocampe.consolidation.learnt import model_for
-from hippocampe.consolidation.weighing import LEAST_COSINE, worth_weighing
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
-from hippocampe.ingest.draft import Draft
 from hippocampe.language.person import is_first_person
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects
@@ -18,6 +15,9 @@ from hippocampe.protocols import Filter
 from hippocampe.store import statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.learnt import model_for
+from hippocampe.updates.weighing import LEAST_COSINE, worth_weighing
 
 MAX_BY_VECTOR = 10
 MAX_BY_SUBJECT = 20

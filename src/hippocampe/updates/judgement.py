@@ -4,23 +4,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from hippocampe.consolidation.decide import Decision, Verdict, compare
-from hippocampe.consolidation.joining import held_back
-from hippocampe.consolidation.learnt import Model, model_for
-from hippocampe.consolidation.weighing import Side, Weighed, apart, left_unsaid, weigh
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import NotFound
-from hippocampe.ingest.draft import Draft
-from hippocampe.ingest.nomination import nominate, same_voice
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.reading.statement import read
 from hippocampe.language.sentence import CanonicalNames, parse
-from hippocampe.reader.base import installed
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
+from hippocampe.updates.cross_encoder.base import installed
+from hippocampe.updates.decide import Decision, Verdict, compare
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.joining import held_back
+from hippocampe.updates.learnt import Model, model_for
+from hippocampe.updates.nomination import nominate, same_voice
+from hippocampe.updates.weighing import Side, Weighed, apart, left_unsaid, weigh
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. A person's name alone would relate all."""

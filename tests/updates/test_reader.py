@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippocampe.consolidation.joining import with_opinion
-from hippocampe.consolidation.learnt import OUTCOMES, load_model
 from hippocampe.errors import ModelUnavailable
-from hippocampe.reader import base, judge
-from hippocampe.reader.base import SHA256, Base
-from hippocampe.reader.judge import Reader, load_reader
-from hippocampe.reader.pieces import Cutter
+from hippocampe.updates.cross_encoder import base, judge
+from hippocampe.updates.cross_encoder.base import SHA256, Base
+from hippocampe.updates.cross_encoder.judge import Reader, load_reader
+from hippocampe.updates.cross_encoder.pieces import Cutter
+from hippocampe.updates.joining import with_opinion
+from hippocampe.updates.learnt import OUTCOMES, load_model
 
-DATA = Path(base.__file__).parents[1] / "data" / "reader.npz"
+DATA = Path(base.__file__).parents[2] / "data" / "reader.npz"
 
 needs_package = pytest.mark.skipif(base.installed() is None, reason="needs the extra reader")
 

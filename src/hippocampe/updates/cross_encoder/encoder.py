@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.reader.base import Base, Floats
+from hippocampe.updates.cross_encoder.base import Base, Floats
 
 PARTS: Final = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
 """The matrices of a layer, each with its names in the file: those of the queries, keys and values as

@@ -14,10 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from hippocampe.consolidation.alignment import HIT, Alignment, Floats
 from hippocampe.language.reading.lexis import SIGNS
 from hippocampe.language.reading.statement import PREDICATES, SUBJECTS, Reading
 from hippocampe.language.reading.values import KINDS
+from hippocampe.updates.alignment import HIT, Alignment, Floats
 
 Evidence = dict[str, float]
 _MOODS: Final = (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hippocampe.consolidation.decide import Verdict, decide
 from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import subjects_of
+from hippocampe.updates.decide import Verdict, decide
 
 MERGED = {Verdict.UPDATED, Verdict.REINFORCED}
 

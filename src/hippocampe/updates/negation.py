@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from hippocampe.consolidation.elaboration import additions, is_cause, is_detail
 from hippocampe.language.lexicon import load, load_all, table_of, words_of
 from hippocampe.language.sentence import Statement, is_time
 from hippocampe.language.tokenizer import Word
 from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.elaboration import additions, is_cause, is_detail
 
 _PRESENT_ENDINGS: Final = frozenset(load_all("words")["present_endings"])
 """Endings of a verb in the present, where its infinitive has another ending."""

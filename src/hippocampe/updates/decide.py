@@ -14,15 +14,15 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal
 
-from hippocampe.consolidation.elaboration import additions, is_detail, is_moved
-from hippocampe.consolidation.negation import ends, is_negation
-from hippocampe.consolidation.supersession import ValueChange, value_change
 from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
 from hippocampe.language.lexicon import load_all, words_of
 from hippocampe.language.relations import Relation, relations
 from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
 from hippocampe.language.text import fold
 from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.elaboration import additions, is_detail, is_moved
+from hippocampe.updates.negation import ends, is_negation
+from hippocampe.updates.supersession import ValueChange, value_change
 
 __all__ = ["Decision", "Verdict", "compare", "decide"]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.consolidation.alignment import align
-from hippocampe.consolidation.decide import Verdict, decide
-from hippocampe.consolidation.evidence import evidence
-from hippocampe.consolidation.learnt import OUTCOMES, from_arrays, load_model, to_arrays
-from hippocampe.consolidation.weighing import Side, Weighed, conclude, weigh, worth_weighing
 from hippocampe.language.reading.statement import read
+from hippocampe.updates.alignment import align
+from hippocampe.updates.decide import Verdict, decide
+from hippocampe.updates.evidence import evidence
+from hippocampe.updates.learnt import OUTCOMES, from_arrays, load_model, to_arrays
+from hippocampe.updates.weighing import Side, Weighed, conclude, weigh, worth_weighing
 
 SCOPE = Scope(space="s")
 THRESHOLDS = {"update": 0.7, "same": 0.7, "detail": 0.7, "long": 0.1, "review": 0.2}

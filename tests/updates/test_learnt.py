@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 
-from hippocampe.consolidation.evidence import _common_subsequence
-from hippocampe.consolidation.learnt import LEAVES, Trees, load_model
+from hippocampe.updates.evidence import _common_subsequence
+from hippocampe.updates.learnt import LEAVES, Trees, load_model
 
 
 def test_a_tree_reaches_the_leaf_that_its_nodes_lead_to() -> None:
