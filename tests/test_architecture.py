@@ -31,10 +31,11 @@ ALLOWED: dict[str, str] = {
     "index": "errors types protocols system language store",
     "engine": "errors types config protocols system language validation store embed index",
     "updates": "errors types protocols language store engine",
-    "ingest": "errors types config protocols system language validation store index engine updates",
+    "notes": "errors types config protocols language store index engine",
+    "ingest": "errors types protocols system language validation store index engine updates",
     "retrieval": "errors types protocols language validation store embed index engine",
     "injection": "errors types config protocols system language validation store embed index engine"
-    " updates ingest retrieval",
+    " updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"
     " retrieval injection",
     "distillation": "errors types protocols language validation store index engine updates ingest"
@@ -42,8 +43,8 @@ ALLOWED: dict[str, str] = {
     "jobs": "errors types language validation store engine curation distillation",
     "lifecycle": "errors types config protocols system language validation remote store embed model"
     " index engine ingest retrieval injection curation",
-    "hippocampe": "errors types config validation remote engine ingest retrieval injection curation"
-    " distillation jobs lifecycle",
+    "hippocampe": "errors types config validation remote engine notes ingest retrieval injection"
+    " curation distillation jobs lifecycle",
     "aio": "types config system injection hippocampe",
     "companion": "errors types system language validation model injection hippocampe aio",
     "server": "errors types config system language validation wire remote store model engine"
@@ -53,7 +54,7 @@ ALLOWED: dict[str, str] = {
     "resident": "errors config_sources embed hippocampe",
     "demo": "errors types config engine hippocampe",
     "cli": "errors types config system config_sources language validation remote embed model"
-    " engine updates ingest lifecycle hippocampe companion server hooks demo",
+    " engine updates notes lifecycle hippocampe companion server hooks demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

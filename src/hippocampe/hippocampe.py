@@ -23,7 +23,6 @@ from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
 from hippocampe.ingest import conversation, importer, remember, remember_many
-from hippocampe.ingest.notes.sync import NoteSync, open_notes
 from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
@@ -39,6 +38,7 @@ from hippocampe.lifecycle import (
     soundness,
     verification,
 )
+from hippocampe.notes.sync import NoteSync, open_notes
 from hippocampe.remote.door import RESULTS, RemoteHippocampe
 from hippocampe.remote.host import Host
 from hippocampe.remote.joining import own_or_join

@@ -13,7 +13,7 @@ from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.ingest.notes.sync import open_source
+from hippocampe.notes.sync import open_source
 from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.remote.local import LocalConnection
 

@@ -1,1 +1,1 @@
-"""Validate and write statements, conversations, imports, archives and notes."""
+"""Validate and write statements, conversations, imports and archives."""

@@ -14,12 +14,12 @@ from hippocampe.config import Config
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import Outages, log
 from hippocampe.errors import NotFound, UnreadableFile
-from hippocampe.ingest.notes.cache import CachedNote, NoteCache
-from hippocampe.ingest.notes.markdown import excerpt
-from hippocampe.ingest.notes.obsidian import Obsidian
-from hippocampe.ingest.notes.piece_index import update_pieces
-from hippocampe.ingest.notes.vault import Vault
 from hippocampe.language.secrets import mask
+from hippocampe.notes.cache import CachedNote, NoteCache
+from hippocampe.notes.markdown import excerpt
+from hippocampe.notes.obsidian import Obsidian
+from hippocampe.notes.piece_index import update_pieces
+from hippocampe.notes.vault import Vault
 from hippocampe.protocols import NoteSource
 from hippocampe.types import Note, Recollection
 

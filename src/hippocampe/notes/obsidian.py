@@ -17,14 +17,14 @@ from urllib.parse import quote, urlsplit
 
 from hippocampe.engine.outages import log
 from hippocampe.errors import InvalidInput, NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.ingest.notes.filters import (
+from hippocampe.notes.filters import (
     MAX_NOTE_BYTES,
     is_ignored,
     is_wanted,
     normalize,
     require,
 )
-from hippocampe.ingest.notes.markdown import parse
+from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
 
 if TYPE_CHECKING:

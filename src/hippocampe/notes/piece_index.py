@@ -7,7 +7,7 @@ from uuid6 import uuid7
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.index.documents import piece_point, piece_text
-from hippocampe.ingest.notes.markdown import split
+from hippocampe.notes.markdown import split
 from hippocampe.store import embeddings
 from hippocampe.store import notes as rows
 from hippocampe.store.notes import Listed, Piece

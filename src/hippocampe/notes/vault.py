@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hippocampe.errors import NotesUnavailable, NotFound, UnreadableFile
-from hippocampe.ingest.notes.filters import (
+from hippocampe.notes.filters import (
     MAX_NOTE_BYTES,
     is_ignored,
     is_wanted,
     normalize,
     require,
 )
-from hippocampe.ingest.notes.markdown import parse
+from hippocampe.notes.markdown import parse
 from hippocampe.types import Note
 
 

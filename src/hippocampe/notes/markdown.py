@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple, cast
 
-from hippocampe.ingest.notes.filters import normalize
 from hippocampe.language.text import CONTROLS, fold
+from hippocampe.notes.filters import normalize
 from hippocampe.types import Note
 
 EXCERPT_CHARACTERS = 500

@@ -24,16 +24,16 @@ from conftest import FakeClock, Opener
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
 from hippocampe.errors import InvalidInput, NotesUnavailable, UnreadableFile
-from hippocampe.ingest.notes.filters import MAX_NOTE_BYTES
-from hippocampe.ingest.notes.markdown import (
+from hippocampe.notes.filters import MAX_NOTE_BYTES
+from hippocampe.notes.markdown import (
     PIECE_CHARACTERS,
     excerpt,
     parse,
     split,
 )
-from hippocampe.ingest.notes.obsidian import Obsidian
-from hippocampe.ingest.notes.sync import NoteSync
-from hippocampe.ingest.notes.vault import Vault
+from hippocampe.notes.obsidian import Obsidian
+from hippocampe.notes.sync import NoteSync
+from hippocampe.notes.vault import Vault
 from hippocampe.types import Note, Recollection
 from obsidian import KEY
 from obsidian import Obsidian as Server
@@ -677,7 +677,7 @@ def test_the_key_may_come_from_the_environment_and_is_not_shown(
 def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, open_hippo: Opener, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("hippocampe.ingest.notes.filters.find_spec", lambda name: None)
+    monkeypatch.setattr("hippocampe.notes.filters.find_spec", lambda name: None)
     with pytest.raises(NotesUnavailable, match=r"hippocampe\[notes\]"):
         open_hippo(notes_folder=tmp_path)
     open_hippo()
