@@ -28,18 +28,18 @@ ALLOWED: dict[str, str] = {
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors protocols system",
-    "index": "errors types protocols system language store",
+    "index": "errors protocols system language store",
     "engine": "errors types config protocols system language validation store embed index",
     "updates": "errors types protocols language store engine",
-    "notes": "errors types config protocols language store index engine",
-    "ingest": "errors types protocols system language validation store index engine updates",
-    "retrieval": "errors types protocols language validation store embed index engine",
+    "notes": "errors types config protocols language store engine",
+    "ingest": "errors types protocols system language validation store engine updates",
+    "retrieval": "errors types protocols language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"
     " updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"
     " retrieval injection",
-    "distillation": "errors types protocols language validation store index engine updates ingest"
-    " retrieval curation",
+    "distillation": "errors types protocols language validation store engine updates ingest retrieval"
+    " curation",
     "jobs": "errors types language validation store engine curation distillation",
     "lifecycle": "errors types config protocols system language validation remote store embed model"
     " index engine ingest retrieval injection curation",

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hippocampe.config import Config
-from hippocampe.curation import associate, erase, lookup, revise
+from hippocampe.curation import associate, erase, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.distillation import compaction, extraction
 from hippocampe.distillation import digest as digest_step
@@ -42,7 +42,7 @@ from hippocampe.notes.sync import NoteSync, open_notes
 from hippocampe.remote.door import RESULTS, RemoteHippocampe
 from hippocampe.remote.host import Host
 from hippocampe.remote.joining import own_or_join
-from hippocampe.retrieval import activity, browse, graph, recall
+from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     UNSET,

@@ -18,9 +18,9 @@ from hippocampe.distillation.review_pairs import (
     still_waiting,
 )
 from hippocampe.engine.context import Context
+from hippocampe.engine.documents import memory_embedding_text, memory_text
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import ModelUnavailable
-from hippocampe.index.documents import memory_embedding_text, memory_text
 from hippocampe.language.sentence import CanonicalNames, parse
 from hippocampe.store import associations
 from hippocampe.updates.alignment import align

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
-from hippocampe.index.documents import live_point, memory_point, piece_point, turn_point
+from hippocampe.engine.documents import live_point, memory_point, piece_point, turn_point
 from hippocampe.protocols import Point
 from hippocampe.store import conversations, embeddings, memories, notes
 from hippocampe.store.schema import subject, vector

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from hippocampe.engine.documents import memory_point
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.index.documents import memory_point
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.equated import equated_names
 from hippocampe.language.relations import relation_of

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from hippocampe.engine.context import Context
+from hippocampe.engine.documents import memory_embedding_text, memory_text
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.index.documents import memory_embedding_text, memory_text
 from hippocampe.ingest.draft import Details, default_lifetime, make_draft
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Remembered, Scope

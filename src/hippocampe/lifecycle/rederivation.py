@@ -14,8 +14,8 @@ from sqlalchemy import Connection, and_, func, select
 
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
+from hippocampe.engine.documents import memory_point
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.index.documents import memory_point
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.language import lexicon
 from hippocampe.language.equality import equality_digest

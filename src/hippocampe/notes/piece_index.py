@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid6 import uuid7
 
 from hippocampe.engine.context import Context
+from hippocampe.engine.documents import piece_point, piece_text
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.index.documents import piece_point, piece_text
 from hippocampe.notes.markdown import split
 from hippocampe.store import embeddings
 from hippocampe.store import notes as rows
