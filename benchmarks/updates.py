@@ -30,7 +30,7 @@ from typing import Any, Final
 
 import common
 from hippocampe import Config, Hippocampe
-from hippocampe.distillation.local_settlement import settle_reviews
+from hippocampe.curation.local_settlement import settle_reviews
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts

@@ -38,13 +38,12 @@ ALLOWED: dict[str, str] = {
     " updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"
     " retrieval injection",
-    "distillation": "errors types protocols language validation store engine updates ingest retrieval"
+    "extraction": "errors types protocols language validation store engine updates ingest retrieval"
     " curation",
-    "jobs": "errors types language validation store engine curation distillation",
     "lifecycle": "errors types config protocols system language validation remote store embed model"
     " index engine ingest retrieval injection curation",
     "hippocampe": "errors types config validation remote engine notes ingest retrieval injection"
-    " curation distillation jobs lifecycle",
+    " curation extraction lifecycle",
     "aio": "types config system injection hippocampe",
     "companion": "errors types system language validation model injection hippocampe aio",
     "server": "errors types config system language validation wire remote store model engine"

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from hippocampe.config import Config
 from hippocampe.curation import associate, erase, revise
 from hippocampe.curation import forget as forget_step
-from hippocampe.distillation import compaction, extraction
-from hippocampe.distillation import digest as digest_step
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
@@ -22,14 +20,16 @@ from hippocampe.engine.projection import Progress
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
+from hippocampe.extraction import compaction, extraction
+from hippocampe.extraction import digest as digest_step
+from hippocampe.extraction.jobs import ledger
+from hippocampe.extraction.jobs.runner import Runner
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.jobs import ledger
-from hippocampe.jobs.runner import Runner
 from hippocampe.lifecycle import (
     maintenance,
     opening,

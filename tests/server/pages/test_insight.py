@@ -101,8 +101,8 @@ def test_what_a_digest_made_is_shown_with_its_messages(
 def test_a_digest_that_fails_says_why(
     reader: Reader, lived: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hippocampe.distillation import digest
     from hippocampe.errors import ModelUnavailable
+    from hippocampe.extraction import digest
 
     def down(*_given: Any, **_named: Any) -> None:
         raise ModelUnavailable("the model does not answer: start it.")
@@ -162,7 +162,7 @@ def test_the_ledger_of_jobs(
     reader: Reader, lived: Hippocampe, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hippocampe.errors import InvalidAnswer
-    from hippocampe.jobs import work
+    from hippocampe.extraction.jobs import work
 
     def broken(*_given: Any, **_named: Any) -> None:
         raise InvalidAnswer("the model did not answer in the requested form.")

@@ -12,7 +12,7 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, ModelUnavailable, Scope
-from hippocampe.distillation import digest as digest_step
+from hippocampe.extraction import digest as digest_step
 from hippocampe.store import job_runs
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 

@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from hippocampe.distillation.exchange import (
+from hippocampe.curation.rewording import Rewordings
+from hippocampe.engine import model_calls, settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.extraction.exchange import (
     Exchange,
     messages_of,
     prompt_of,
@@ -18,7 +24,7 @@ from hippocampe.distillation.exchange import (
     supports,
     tells_something,
 )
-from hippocampe.distillation.proposals import (
+from hippocampe.extraction.proposals import (
     ProposedStatement,
     ProposedStatements,
     draft_of,
@@ -26,12 +32,6 @@ from hippocampe.distillation.proposals import (
     names_in,
     read_ids,
 )
-from hippocampe.distillation.rewording import Rewordings
-from hippocampe.engine import model_calls, settings
-from hippocampe.engine.context import Context
-from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
-from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.language.prompts import prompt
 from hippocampe.language.small_talk import reports_small_talk
@@ -99,7 +99,7 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
     proposed = model_calls.ask(
         context,
         "extract",
-        prompt("hippocampe.distillation", "extract", chosen.language),
+        prompt("hippocampe.extraction", "extract", chosen.language),
         prompt_of(context, exchange, chosen),
         ProposedStatements,
         space=space,

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.distillation import settlement
+from hippocampe.curation import settlement
 from hippocampe.errors import InvalidAnswer, ModelUnavailable
 from hippocampe.store import job_runs
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer

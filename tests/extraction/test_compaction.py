@@ -7,7 +7,7 @@ import pytest
 
 from conftest import FakeClock
 from hippocampe import Hippocampe, InvalidAnswer, InvalidInput, ModelUnavailable, Scope
-from hippocampe.distillation import compaction
+from hippocampe.extraction import compaction
 from hippocampe.store import job_runs
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 from hippocampe.types import JobRun

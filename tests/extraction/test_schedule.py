@@ -10,8 +10,8 @@ from ledgers import HERE, Handler, clear_live, context_of, handle
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, JobRun, Scope, Settings
 from hippocampe.engine.context import Context
-from hippocampe.jobs import schedule
-from hippocampe.jobs.schedule import is_digest_due, next_hour
+from hippocampe.extraction.jobs import schedule
+from hippocampe.extraction.jobs.schedule import is_digest_due, next_hour
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer
 from hippocampe.types import Association

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from hippocampe.distillation import talk
-from hippocampe.distillation.overheard import Overheard
-from hippocampe.distillation.proposals import ProposedStatements
-from hippocampe.distillation.talk import Part
 from hippocampe.engine import backlog, model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
+from hippocampe.extraction import talk
+from hippocampe.extraction.overheard import Overheard
+from hippocampe.extraction.proposals import ProposedStatements
+from hippocampe.extraction.talk import Part
 from hippocampe.ingest.conversation import make_turn
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.ingest.remember_many import store_drafts
@@ -160,7 +160,7 @@ class _Run:
         answer = model_calls.ask(
             context,
             "digest",
-            prompt("hippocampe.distillation", "digest", chosen.language),
+            prompt("hippocampe.extraction", "digest", chosen.language),
             talk.tagged(shown),
             ProposedStatements,
             space=self.space,

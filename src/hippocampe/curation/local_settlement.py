@@ -9,7 +9,7 @@ taken off the list. `restore` undoes what the reader settled, and then a person 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hippocampe.distillation.review_pairs import (
+from hippocampe.curation.review_pairs import (
     Decided,
     Pair,
     apply,

@@ -24,8 +24,8 @@ from hippocampe.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from hippocampe.jobs import runner
-from hippocampe.jobs.runner import BACK_OFF, KEPT, MAX_ATTEMPTS
+from hippocampe.extraction.jobs import runner
+from hippocampe.extraction.jobs.runner import BACK_OFF, KEPT, MAX_ATTEMPTS
 from hippocampe.store import job_runs
 from hippocampe.testing import Answer, Call, ModelServer
 

@@ -5,7 +5,7 @@ from ledgers import HERE, Handler, context_of, handle, queue
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Memory
-from hippocampe.jobs.runner import MAX_ATTEMPTS
+from hippocampe.extraction.jobs.runner import MAX_ATTEMPTS
 from hippocampe.store import job_runs
 
 pytestmark = pytest.mark.usefixtures("hashed")

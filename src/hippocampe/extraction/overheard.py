@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hippocampe.distillation.proposals import (
+from hippocampe.curation.rewording import Rewordings
+from hippocampe.engine.context import Context
+from hippocampe.extraction.proposals import (
     ProposedStatement,
     draft_of,
     may_replace,
     read_ids,
 )
-from hippocampe.distillation.rewording import Rewordings
-from hippocampe.engine.context import Context
 from hippocampe.language.small_talk import is_small_talk, reports_small_talk
 from hippocampe.language.text import fold
 from hippocampe.types import Memory, Message

@@ -8,14 +8,14 @@ from ledgers import HERE, Handler, context_of, handle, queue, run_of
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.jobs.runner import INTERRUPTED, MAX_ATTEMPTS
+from hippocampe.extraction.jobs.runner import INTERRUPTED, MAX_ATTEMPTS
 from hippocampe.store import job_runs
 
 pytestmark = pytest.mark.usefixtures("hashed")
 
 WORKER = """
 import time
-from hippocampe.jobs.work import JOBS
+from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.store import conversations, job_runs
 
 def digest(context, run):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from hippocampe.curation import forget
-from hippocampe.distillation import compaction, digest, extraction, local_settlement, settlement
+from hippocampe.curation import forget, local_settlement, settlement
 from hippocampe.engine.context import Context
-from hippocampe.jobs import housekeeping
+from hippocampe.extraction import compaction, digest, extraction
+from hippocampe.extraction.jobs import housekeeping
 from hippocampe.types import JobRun
 
 Handler = Callable[[Context, JobRun], str | None]

@@ -7,7 +7,7 @@ import pytest
 
 from hippocampe import Hippocampe, JobRun, Scope
 from hippocampe.engine.context import Context
-from hippocampe.jobs.work import JOBS
+from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.store import conversations, job_runs
 
 HERE = Scope(user="dev", channel="lobby")

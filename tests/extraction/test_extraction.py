@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from conftest import FakeClock, Opener
 from hippocampe import AsyncHippocampe, Config, Hippocampe, Scope
 from hippocampe.cli.app import app
-from hippocampe.distillation import extraction
 from hippocampe.errors import InvalidAnswer, ModelUnavailable, NotFound
+from hippocampe.extraction import extraction
 from hippocampe.store import job_runs
 from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 from hippocampe.types import Distilled, JobRun, Memory

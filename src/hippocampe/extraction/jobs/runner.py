@@ -15,8 +15,8 @@ from hippocampe.errors import (
     ModelUnavailable,
     StoreError,
 )
-from hippocampe.jobs import schedule
-from hippocampe.jobs.work import JOBS
+from hippocampe.extraction.jobs import schedule
+from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.store import job_runs
 from hippocampe.types import JobRun
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.distillation import local_settlement
+from hippocampe.curation import local_settlement
 from hippocampe.errors import ModelUnavailable
 from hippocampe.store import associations
 from hippocampe.testing import ModelServer

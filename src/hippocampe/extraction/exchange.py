@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hippocampe.distillation import talk
 from hippocampe.engine.context import Context
+from hippocampe.extraction import talk
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from hippocampe.distillation.review_pairs import (
+from hippocampe.curation.review_pairs import (
     Decided,
     Pair,
     apply,
@@ -17,7 +17,7 @@ from hippocampe.distillation.review_pairs import (
     pairs_waiting,
     still_waiting,
 )
-from hippocampe.distillation.rewording import Rewordings
+from hippocampe.curation.rewording import Rewordings
 from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
@@ -108,7 +108,7 @@ def _settle_batch(
     answer = model_calls.ask(
         context,
         "settle",
-        prompt("hippocampe.distillation", "settle", chosen.language),
+        prompt("hippocampe.curation", "settle", chosen.language),
         "\n".join(_shown(number, pair, chosen) for number, pair in enumerate(batch, 1)),
         Verdicts,
         space=space,

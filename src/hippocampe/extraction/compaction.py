@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from hippocampe.distillation import talk
-from hippocampe.distillation.extractive import extract_sentences, first_sentences
-from hippocampe.distillation.proposals import read_subjects
-from hippocampe.distillation.talk import Part
 from hippocampe.engine import model_calls, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidAnswer
+from hippocampe.extraction import talk
+from hippocampe.extraction.extractive import extract_sentences, first_sentences
+from hippocampe.extraction.proposals import read_subjects
+from hippocampe.extraction.talk import Part
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
@@ -166,7 +166,7 @@ def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, 
     answer = model_calls.ask(
         context,
         "compact",
-        prompt("hippocampe.distillation", "compact", chosen.language),
+        prompt("hippocampe.extraction", "compact", chosen.language),
         talk.tagged(shown),
         Answer,
         space=messages[0].space,

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from hippocampe.distillation import local_settlement, settlement
+from hippocampe.curation import local_settlement, settlement
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone

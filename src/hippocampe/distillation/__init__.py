@@ -1,1 +1,0 @@
-"""Turn talk into memories in the background, with or without a language model."""
