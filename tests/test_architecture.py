@@ -23,8 +23,7 @@ ALLOWED: dict[str, str] = {
     "config_sources": "errors config system",
     "language": "errors",
     "validation": "errors types language",
-    "wire": "types",
-    "remote": "errors types config system language wire",
+    "client": "errors types config system language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors protocols system",
@@ -40,20 +39,19 @@ ALLOWED: dict[str, str] = {
     " retrieval injection",
     "extraction": "errors types protocols language validation store engine updates ingest retrieval"
     " curation",
-    "lifecycle": "errors types config protocols system language validation remote store embed model"
+    "folder": "errors types config protocols system language validation client store embed model"
     " index engine ingest retrieval injection curation",
-    "hippocampe": "errors types config validation remote engine notes ingest retrieval injection"
-    " curation extraction lifecycle",
+    "hippocampe": "errors types config validation client engine notes ingest retrieval injection"
+    " curation extraction folder",
     "aio": "types config system injection hippocampe",
     "companion": "errors types system language validation model injection hippocampe aio",
-    "server": "errors types config system language validation wire remote store model engine"
-    " injection hippocampe aio companion",
-    "hooks": "errors config system language remote",
+    "server": "errors types config system language validation client store model engine injection"
+    " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",
     "demo": "errors types config engine hippocampe",
-    "cli": "errors types config system config_sources language validation remote embed model"
-    " engine updates notes lifecycle hippocampe companion server hooks demo",
+    "cli": "errors types config system config_sources language validation client embed model"
+    " engine updates notes folder hippocampe companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from hippocampe.client.door import RESULTS, RemoteHippocampe
+from hippocampe.client.host import Host
+from hippocampe.client.joining import own_or_join
 from hippocampe.config import Config
 from hippocampe.curation import associate, erase, revise
 from hippocampe.curation import forget as forget_step
@@ -24,24 +27,14 @@ from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
 from hippocampe.extraction.jobs.runner import Runner
+from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
 from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.injection import before_turn, preview, replay
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.lifecycle import (
-    maintenance,
-    opening,
-    rederivation,
-    reembed,
-    soundness,
-    verification,
-)
 from hippocampe.notes.sync import NoteSync, open_notes
-from hippocampe.remote.door import RESULTS, RemoteHippocampe
-from hippocampe.remote.host import Host
-from hippocampe.remote.joining import own_or_join
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (

@@ -1,4 +1,4 @@
-"""The verbs of the library for `hippocampe.remote`, whose calls look like local ones.
+"""The verbs of the library for `hippocampe.client`, whose calls look like local ones.
 
 Programs in other languages use the other endpoints: this one follows the library from version to version.
 """
@@ -14,15 +14,15 @@ from fastapi import APIRouter, Body, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from hippocampe import __version__
+from hippocampe.client.calls import decode_arguments, takes_progress
+from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.remote.calls import decode_arguments, takes_progress
 from hippocampe.server import problems
 from hippocampe.server.access import ROLES, scope_of
 from hippocampe.server.door import Door
 from hippocampe.types import ApiKey, Role
 from hippocampe.validation import check_scope
-from hippocampe.wire import encode
 
 router = APIRouter(prefix="/api/verbs", include_in_schema=False)
 LINES = "application/x-ndjson"

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from hippocampe import Memory, Recollection, Scope, Settings
+from hippocampe.client.wire import decode, encode
 from hippocampe.types import UNSET, Considered, Day, Injection, Review, Signal, Trace
-from hippocampe.wire import decode, encode
 
 AT = datetime(2026, 1, 17, 10, 23, 1, 5, tzinfo=UTC)
 MEMORY = Memory(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.remote import join_or_start
+from hippocampe.client.joining import join_or_start
 from hippocampe.system.owner import read_owner
 
 KILLS = int(os.environ.get("HIPPOCAMPE_TEST_KILLS", "3"))

@@ -16,7 +16,7 @@ import pytest
 import hippocampe
 from children import child, stopping
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.hooks.transcript import BLOCK_BYTES, last_exchange
+from hippocampe.client.hooks.transcript import BLOCK_BYTES, last_exchange
 from hippocampe.language.fence import CLOSING, OPENING
 
 SOURCE = os.fspath(Path(hippocampe.__file__).parents[1])

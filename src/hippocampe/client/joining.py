@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from hippocampe import __version__
+from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.door import RemoteHippocampe
+from hippocampe.client.local import LocalConnection
 from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, ServerUnavailable
-from hippocampe.remote.connection import Connection, Unreached
-from hippocampe.remote.door import RemoteHippocampe
-from hippocampe.remote.local import LocalConnection
 from hippocampe.system import private
 
 IDLE_SECONDS = 900.0

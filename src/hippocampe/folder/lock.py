@@ -5,9 +5,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hippocampe.client.host import Host
 from hippocampe.engine.outages import log
 from hippocampe.errors import FolderInUse, StoreFull, StoreReadOnly
-from hippocampe.remote.host import Host
 from hippocampe.system import free_space, private
 from hippocampe.system.owner import publish, read_owner, withdraw
 

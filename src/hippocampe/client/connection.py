@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import SplitResult, urlsplit
 
+from hippocampe.client.problems import error_of
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
-from hippocampe.remote.problems import error_of
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 900.0

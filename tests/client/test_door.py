@@ -11,8 +11,8 @@ import pytest
 
 import hippocampe
 from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
-from hippocampe.remote import RemoteHippocampe, connect
-from hippocampe.remote.door import FILES, RESULTS
+from hippocampe.client.door import FILES, RESULTS, RemoteHippocampe
+from hippocampe.client.joining import connect
 from hippocampe.server.verbs import OF_A_ROLE, OF_ALL_SPACES, ON_FILES
 from served import served
 
@@ -166,14 +166,15 @@ def test_a_server_that_is_not_there(folder: Path) -> None:
 def test_another_version_is_refused(
     hippo: Hippocampe, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hippocampe.remote.door.__version__", "9.9")
+    monkeypatch.setattr("hippocampe.client.door.__version__", "9.9")
     with pytest.raises(ServerUnavailable, match=r"this program 9\.9"):
         connect(address, None, hippo.config)
 
 
 def test_the_client_loads_nothing_heavy() -> None:
     heavy = ("sqlalchemy", "numpy", "pydantic", "qdrant_edge", "httpx", "fastapi")
-    program = f"import sys, hippocampe.remote; print([m for m in {heavy} if m in sys.modules])"
+    modules = "sys, hippocampe.client.door, hippocampe.client.joining"
+    program = f"import {modules}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n"
 

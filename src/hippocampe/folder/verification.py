@@ -10,8 +10,8 @@ from hippocampe.engine import backlog, projection
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.errors import InvalidInput
-from hippocampe.lifecycle import soundness
-from hippocampe.lifecycle.residue import found_in_files, spellings
+from hippocampe.folder import soundness
+from hippocampe.folder.residue import found_in_files, spellings
 from hippocampe.protocols import KINDS
 from hippocampe.store import meta, outbox, statistics
 from hippocampe.store import settings as settings_rows

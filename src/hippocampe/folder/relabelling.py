@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import Column, Connection, Table, select, update
 
 from hippocampe.engine.outages import log
-from hippocampe.lifecycle.rederivation import RULES
+from hippocampe.folder.rederivation import RULES
 from hippocampe.store import meta, schema
 from hippocampe.store.store import Store
 from hippocampe.types import MAX_LABEL_CHARACTERS, normal_label

@@ -29,7 +29,7 @@ def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str
     if not texts:
         return {}
     try:
-        found = worker.run(("-m", "hippocampe.lifecycle.residue"), [str(folder), *texts])
+        found = worker.run(("-m", "hippocampe.folder.residue"), [str(folder), *texts])
     except worker.ChildFailed as exc:
         raise StoreError(f"the files in {folder} could not be searched: {exc}.") from exc
     return {text: tuple(paths) for text, paths in json.loads(found).items() if paths}

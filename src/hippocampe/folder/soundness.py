@@ -18,7 +18,7 @@ from hippocampe.engine.durability import acknowledged_mark
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import Progress, stored_points
 from hippocampe.errors import EmbedderError
-from hippocampe.lifecycle.maintenance import reindex
+from hippocampe.folder.maintenance import reindex
 from hippocampe.store import embeddings
 from hippocampe.store.schema import vector, word
 from hippocampe.store.shown import TABLES, embedded_ids

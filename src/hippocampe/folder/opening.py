@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
+from hippocampe.client.host import Host
 from hippocampe.config import Config
 from hippocampe.curation import erase
 from hippocampe.embed import open_embedder
@@ -18,14 +19,13 @@ from hippocampe.engine.outages import log
 from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Tracer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
+from hippocampe.folder import maintenance, relabelling, soundness
+from hippocampe.folder.lock import FolderLock
 from hippocampe.index import open_index, open_read_only_index
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import warm_spaces
-from hippocampe.lifecycle import maintenance, relabelling, soundness
-from hippocampe.lifecycle.lock import FolderLock
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
-from hippocampe.remote.host import Host
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import BACKUPS, Store, check_exists
 from hippocampe.system import private

@@ -15,8 +15,8 @@ import pytest
 import hippocampe
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.folder.rederivation import RULES
 from hippocampe.language import lexicon
-from hippocampe.lifecycle.rederivation import RULES
 
 pytestmark = pytest.mark.usefixtures("hashed")
 TEXTS = ("Mick = Mickaël", "David habite à Pau", "Le train de 8 h part à l'heure.")
@@ -90,7 +90,7 @@ def test_the_background_derives_them(folder: Path, open_hippo: Opener, scope: Sc
 
 
 def test_it_goes_on_where_it_was_stopped(folder: Path, open_hippo: Opener, scope: Scope) -> None:
-    from hippocampe.lifecycle.rederivation import BATCH, rederive
+    from hippocampe.folder.rederivation import BATCH, rederive
 
     with open_hippo(embedder="hashed:32") as hippo:
         for number in range(2 * BATCH):

@@ -4,9 +4,9 @@ import json
 import os
 import sys
 
-from hippocampe.hooks.client import HookFailed, call
-from hippocampe.hooks.options import Options, parse
-from hippocampe.hooks.transcript import is_object, last_exchange
+from hippocampe.client.hooks.client import HookFailed, call
+from hippocampe.client.hooks.options import Options, parse
+from hippocampe.client.hooks.transcript import is_object, last_exchange
 from hippocampe.language.fence import fenced
 
 TYPE_CHECKING = False

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from hippocampe.client.connection import Progress, Unreached
+from hippocampe.client.problems import error_of
 from hippocampe.errors import FolderInUse
-from hippocampe.remote.connection import Progress, Unreached
-from hippocampe.remote.problems import error_of
 from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
 
 

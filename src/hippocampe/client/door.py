@@ -12,12 +12,13 @@ from typing import Any, Self
 from uuid import uuid4
 
 from hippocampe import __version__
+from hippocampe.client import transfer
+from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.local import LocalConnection
+from hippocampe.client.wire import decode, encode
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.language.fence import fenced
-from hippocampe.remote import transfer
-from hippocampe.remote.connection import Connection, Unreached
-from hippocampe.remote.local import LocalConnection
 from hippocampe.types import (
     ApiKey,
     Association,
@@ -51,7 +52,6 @@ from hippocampe.types import (
     Verification,
     Vitals,
 )
-from hippocampe.wire import decode, encode
 
 RESULTS: Mapping[str, Any] = {
     "remember": Remembered,

@@ -5,8 +5,8 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
+from hippocampe.client.wire import decode
 from hippocampe.errors import InvalidInput
-from hippocampe.wire import decode
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import json
 import socket
 import time
 
-from hippocampe.hooks.options import Options
+from hippocampe.client.hooks.options import Options
 from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
 
 TYPE_CHECKING = False
@@ -115,9 +115,9 @@ def _start(folder: str) -> "Any":
     Raises:
         HookFailed: It cannot be started.
     """
+    from hippocampe.client import joining
     from hippocampe.config import Config
     from hippocampe.errors import HippocampeError
-    from hippocampe.remote import joining
 
     try:
         return joining.start(Config.of(folder))

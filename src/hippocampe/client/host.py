@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from hippocampe import __version__
+from hippocampe.client.calls import decode_arguments, takes_progress
+from hippocampe.client.door import RESULTS
+from hippocampe.client.problems import as_problem
+from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.remote.calls import decode_arguments, takes_progress
-from hippocampe.remote.door import RESULTS
-from hippocampe.remote.problems import as_problem
 from hippocampe.system.local_socket import Listener
-from hippocampe.wire import encode
 
 BEAT_SECONDS = 0.4
 MAX_REQUEST_BYTES = 64 * 2**20

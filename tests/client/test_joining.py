@@ -16,10 +16,11 @@ import pytest
 
 from children import child
 from hippocampe import Config, FolderInUse, Hippocampe, Scope, ServerUnavailable, StoreReadOnly
+from hippocampe.client import joining
+from hippocampe.client.host import Host
+from hippocampe.client.joining import join, join_or_start
+from hippocampe.client.local import LocalConnection
 from hippocampe.hippocampe import JoinedHippocampe
-from hippocampe.remote import join, join_or_start, joining
-from hippocampe.remote.host import Host
-from hippocampe.remote.local import LocalConnection
 from hippocampe.system.local_socket import SILENCE_SECONDS, SOCKET
 from hippocampe.system.owner import Owner, read_owner
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.wire import decode
 from hippocampe.errors import InvalidInput, ServerUnavailable, StoreError, UnreadableFile
-from hippocampe.remote.connection import Connection, Unreached
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Scope
-from hippocampe.wire import decode
 
 
 def import_from(

@@ -21,9 +21,9 @@ from hippocampe.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from hippocampe.folder import rederivation
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.text import STOP_WORDS
-from hippocampe.lifecycle import rederivation
 from hippocampe.protocols import KINDS, Embedder, is_point_id
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.lifecycle.relabelling import LABELS
+from hippocampe.folder.relabelling import LABELS
 
 pytestmark = pytest.mark.usefixtures("hashed")
 NFC, NFD = normalize("NFC", "zoé"), normalize("NFD", "zoé")
@@ -119,7 +119,7 @@ def test_the_index_follows_after_a_crash(
     earlier(folder, {"home": "home "})
     with monkeypatch.context() as patched:
         patched.setattr(
-            "hippocampe.lifecycle.opening.maintenance.reindex",
+            "hippocampe.folder.opening.maintenance.reindex",
             lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt),
         )
         with pytest.raises(KeyboardInterrupt):
