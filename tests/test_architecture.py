@@ -36,11 +36,11 @@ ALLOWED: dict[str, str] = {
     "injection": "errors types config protocols system language validation store embed index engine"
     " updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"
-    " retrieval injection",
+    " retrieval",
     "extraction": "errors types protocols language validation store engine updates ingest retrieval"
     " curation",
     "folder": "errors types config protocols system language validation client store embed model"
-    " index engine ingest retrieval injection curation",
+    " index engine ingest retrieval curation",
     "hippocampe": "errors types config validation client engine notes ingest retrieval injection"
     " curation extraction folder",
     "aio": "types config system injection hippocampe",

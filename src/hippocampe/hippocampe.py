@@ -29,7 +29,7 @@ from hippocampe.extraction.jobs import ledger
 from hippocampe.extraction.jobs.runner import Runner
 from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
 from hippocampe.ingest import conversation, importer, remember, remember_many
-from hippocampe.injection import before_turn, preview, replay
+from hippocampe.injection import before_turn, preview, replay, warmup
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.incoming import HostMessage
@@ -172,11 +172,13 @@ class Hippocampe:
         """
         config = Config.of(where)
         if read_only:
-            return cls(opening.open_read_only(config, clock or _utc_now))
+            # One space only: each searched space is cached in RAM.
+            warm = partial(warmup.warm_spaces, spaces=1)
+            return cls(opening.open_read_only(config, clock or _utc_now, warm))
 
         def own() -> Hippocampe:
             note_sync = open_notes(config)
-            opened = opening.open_folder(config, clock or _utc_now, progress)
+            opened = opening.open_folder(config, clock or _utc_now, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
                 opened.host.serve(memory, partial(audit.acting, "local"))
@@ -1553,7 +1555,7 @@ class Hippocampe:
         self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
-        self._opened.close(self._context, self._turns)
+        self._opened.close(self._context, self._turns.retrievals, self._turns.close)
 
     def __enter__(self) -> Self:
         return self

@@ -22,7 +22,6 @@ from hippocampe.errors import (
     StoreReadOnly,
 )
 from hippocampe.folder import rederivation
-from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.text import STOP_WORDS
 from hippocampe.protocols import KINDS, Embedder, is_point_id
 from hippocampe.retrieval import log as retrieval_log
@@ -248,14 +247,13 @@ def close_index(context: Context) -> None:
         context.index.close()
 
 
-def close(context: Context, turns: TurnState) -> None:
-    """Flush and close the index, then the store."""
-    turns.close()
+def close(context: Context, buffer: RetrievalBuffer) -> None:
+    """Log the buffered retrievals, flush and close the index, then the store."""
     if context.language_model is not None:
         context.language_model.close()
     context.pending.worker.shutdown()
     if not context.store.read_only:
-        _flush_last(context, turns.retrievals)
+        _flush_last(context, buffer)
     close_index(context)
     context.store.close()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -22,14 +22,16 @@ from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailabl
 from hippocampe.folder import maintenance, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
 from hippocampe.index import open_index, open_read_only_index
-from hippocampe.injection.turn_state import TurnState
-from hippocampe.injection.warmup import warm_spaces
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
+from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import BACKUPS, Store, check_exists
 from hippocampe.system import private
 from hippocampe.system.atomic_file import OWN_FILES
+
+Loading = Callable[[Context, Event], None]
+"""Loads ahead in the background, until the event is set."""
 
 
 @dataclass(slots=True)
@@ -60,8 +62,16 @@ class Opened:
         """The side that serves other programs, if any."""
         return None if self.owner is None else self.owner.host
 
-    def close(self, context: Context, turns: TurnState) -> None:
-        """Close; idempotent."""
+    def close(
+        self, context: Context, buffer: RetrievalBuffer, end_turns: Callable[[], None]
+    ) -> None:
+        """Close; idempotent.
+
+        Args:
+            context: The context that serves now.
+            buffer: Retrievals to log.
+            end_turns: Called once no other program can begin a turn.
+        """
         with self._closing:
             if self.ending.is_set():
                 return
@@ -71,7 +81,8 @@ class Opened:
             self.ending.set()
         try:
             self.wait()
-            maintenance.close(context, turns)
+            end_turns()
+            maintenance.close(context, buffer)
         finally:
             if self.owner is not None:
                 self.owner.release()
@@ -82,10 +93,15 @@ def check_data(config: Config) -> None:
     check_exists(config.database, config.folder)
 
 
-def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
+def open_read_only(config: Config, clock: Callable[[], datetime], warm: Loading) -> Opened:
     """Open a data folder read-only, beside its owner or alone; nothing is written.
 
     The errors are those of `Hippocampe.open`.
+
+    Args:
+        config: The folder.
+        clock: Returns the current time.
+        warm: Loads what the first turn needs.
     """
     check_data(config)
     tracer = Tracer(on=config.tracing)
@@ -100,8 +116,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime]) -> Opened:
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
-        # One space only: each searched space is cached in RAM.
-        _start(loading, "warming", partial(warm_spaces, spaces=1), context, ending)
+        _start(loading, "warming", warm, context, ending)
     return Opened(context, None, loading, ending, Lock())
 
 
@@ -132,9 +147,19 @@ class Following:
 
 
 def open_folder(
-    config: Config, clock: Callable[[], datetime], progress: Progress | None = None
+    config: Config,
+    clock: Callable[[], datetime],
+    warm: Loading,
+    progress: Progress | None = None,
 ) -> Opened:
-    """Open a data folder; the errors are those of `Hippocampe.open`."""
+    """Open a data folder; the errors are those of `Hippocampe.open`.
+
+    Args:
+        config: The folder, created if it does not exist.
+        clock: Returns the current time.
+        warm: Loads what the first turns need.
+        progress: Called while the index is rebuilt.
+    """
     tracer = Tracer(on=config.tracing)
     owner = FolderLock(config.folder, share=config.share)
     try:
@@ -152,7 +177,7 @@ def open_folder(
     loading, ending = list[Thread](), Event()
     if config.background:
         _start(loading, "reading", _read_ahead, context, ending)
-        _start(loading, "warming", warm_spaces, context, ending)
+        _start(loading, "warming", warm, context, ending)
     return Opened(context, owner, loading, ending, Lock())
 
 
@@ -177,7 +202,7 @@ def _make_private(folder: Path) -> None:
 def _start(
     loading: list[Thread],
     name: str,
-    work: Callable[[Context, Event], None],
+    work: Loading,
     context: Context,
     ending: Event,
 ) -> None:
