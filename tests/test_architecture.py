@@ -56,6 +56,9 @@ ALLOWED: dict[str, str] = {
 }
 """What each package or module at the top may import, in the order in which data flows."""
 
+ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
+"""What each room of the server may import of the others; `app` and `serving` put them together."""
+
 PURE = {"language", "updates"}
 IMPURE = {
     "hippocampe.updates.nomination": "reads the store and the index",
@@ -151,6 +154,17 @@ def test_imports_point_one_way(name: str) -> None:
     allowed = {package(name), *ALLOWED[package(name)].split()}
     for other in imported(name, at_import=False) - {"hippocampe"}:
         assert package(other) in allowed, f"{name} may not import {other}"
+
+
+def test_rooms_of_the_server_are_apart() -> None:
+    for name in MODULES:
+        parts = name.split(".")
+        if parts[1:2] != ["server"] or len(parts) < 3 or parts[2] in ("app", "serving"):
+            continue
+        allowed = {parts[2], *ROOMS[parts[2]].split()}
+        for other in imported(name, at_import=False):
+            if other.startswith("hippocampe.server."):
+                assert other.split(".")[2] in allowed, f"{name} may not import {other}"
 
 
 PURE_MODULES = sorted(

@@ -13,7 +13,7 @@ import hippocampe
 from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
 from hippocampe.client.door import FILES, RESULTS, RemoteHippocampe
 from hippocampe.client.joining import connect
-from hippocampe.server.verbs import OF_A_ROLE, OF_ALL_SPACES, ON_FILES
+from hippocampe.server.api.verbs import OF_A_ROLE, OF_ALL_SPACES, ON_FILES
 from served import served
 
 HERE_ONLY = {"open", "close", "announce", "find_key"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hippocampe.server.protocols import PROTOCOLS, Answer
+from hippocampe.server.proxy.protocols import PROTOCOLS, Answer
 
 CHAT, RESPONSES, MESSAGES = PROTOCOLS
 
