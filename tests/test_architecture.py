@@ -19,6 +19,7 @@ ALLOWED: dict[str, str] = {
     "types": "errors",
     "config": "errors types",
     "protocols": "types",
+    "actor": "",
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
@@ -28,7 +29,7 @@ ALLOWED: dict[str, str] = {
     "embed": "errors protocols system",
     "model": "errors protocols system",
     "index": "errors protocols system language store",
-    "engine": "errors types config protocols system language validation store embed index",
+    "engine": "errors types config protocols actor system language validation store embed index",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols language store engine",
     "ingest": "errors types protocols system language validation store engine updates",
@@ -41,17 +42,17 @@ ALLOWED: dict[str, str] = {
     " curation",
     "folder": "errors types config protocols system language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types config validation client engine notes ingest retrieval injection"
+    "hippocampe": "errors types config actor validation client engine notes ingest retrieval injection"
     " curation extraction folder",
-    "aio": "types config system injection hippocampe",
+    "aio": "types config system hippocampe",
     "companion": "errors types system language validation model injection hippocampe aio",
-    "server": "errors types config system language validation client store model engine injection"
-    " hippocampe aio companion",
+    "server": "errors types config actor system language validation client store model engine"
+    " injection hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",
-    "demo": "errors types config engine hippocampe",
-    "cli": "errors types config system config_sources language validation client embed model"
-    " engine updates notes folder hippocampe companion server demo",
+    "demo": "errors types config hippocampe",
+    "cli": "errors types config actor system config_sources language validation client embed"
+    " model engine updates notes folder hippocampe companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""

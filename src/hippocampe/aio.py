@@ -9,9 +9,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.injection.incoming import HostMessage
 from hippocampe.system.workers import Workers
-from hippocampe.types import Injection, Scope
+from hippocampe.types import HostMessage, Injection, Scope
 
 WRITES = (
     *("remember", "edit", "delete", "restore", "associate", "settle", "set_fact", "delete_fact"),

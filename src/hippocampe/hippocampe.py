@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from hippocampe.actor import acting
 from hippocampe.client.door import RESULTS, RemoteHippocampe
 from hippocampe.client.host import Host
 from hippocampe.client.joining import own_or_join
@@ -19,7 +20,6 @@ from hippocampe.curation import forget as forget_step
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
-from hippocampe.engine.projection import Progress
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
@@ -32,7 +32,6 @@ from hippocampe.ingest import conversation, importer, remember, remember_many
 from hippocampe.injection import before_turn, preview, replay, warmup
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
-from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.notes.sync import NoteSync, open_notes
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
@@ -49,6 +48,7 @@ from hippocampe.types import (
     Distilled,
     Graph,
     History,
+    HostMessage,
     Imported,
     Injection,
     JobRun,
@@ -62,6 +62,7 @@ from hippocampe.types import (
     Note,
     Order,
     Page,
+    Progress,
     Receipt,
     Recollection,
     Reindexed,
@@ -181,7 +182,7 @@ class Hippocampe:
             opened = opening.open_folder(config, clock or _utc_now, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
-                opened.host.serve(memory, partial(audit.acting, "local"))
+                opened.host.serve(memory, partial(acting, "local"))
             return memory
 
         return own_or_join(config, own, JoinedHippocampe) if join and clock is None else own()

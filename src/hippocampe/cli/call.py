@@ -90,11 +90,11 @@ class Call:
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
         """Open the data for writing, through the process that serves the folder if there is one."""
-        from hippocampe.engine import audit
+        from hippocampe.actor import acting
 
         self.check_where()
         opened = open_to_write(config or self.config, partial(self._open, join=True))
-        with audit.acting("command line"), opened as hippo:
+        with acting("command line"), opened as hippo:
             yield hippo
 
     @contextmanager

@@ -5,7 +5,7 @@ import json
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -13,14 +13,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from hippocampe.client.problems import error_of
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
+from hippocampe.types import Progress
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 900.0
 """A digest with a slow model takes minutes."""
 LINES = "application/x-ndjson"
 VERBS = "/api/verbs"
-
-Progress = Callable[[str, int, int], None]
 
 
 class Unreached(Exception):

@@ -1,6 +1,6 @@
 """The projection of store rows to points of the index."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
@@ -10,10 +10,6 @@ from hippocampe.protocols import Point
 from hippocampe.store import conversations, embeddings, memories, notes
 from hippocampe.store.schema import subject, vector
 from hippocampe.store.shown import SHOWN, TABLES
-
-Progress = Callable[[str, int, int], None]
-"""Called with the current work, the number done and the total."""
-
 
 BATCH = 1_000
 

@@ -12,7 +12,6 @@ from hippocampe.engine import backlog, generations, projection, replies
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.durability import acknowledged_mark, count_accesses, flush_index
 from hippocampe.engine.outages import log
-from hippocampe.engine.projection import Progress
 from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.errors import (
@@ -29,7 +28,7 @@ from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import meta, outbox
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
-from hippocampe.types import Reindexed
+from hippocampe.types import Progress, Reindexed
 
 LOG_SECONDS = 5.0
 """Seconds between writes of the buffered retrieval log."""

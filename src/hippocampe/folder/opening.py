@@ -16,7 +16,6 @@ from hippocampe.embed import open_embedder
 from hippocampe.engine import durability
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import log
-from hippocampe.engine.projection import Progress
 from hippocampe.engine.tracing import Tracer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.folder import maintenance, relabelling, soundness
@@ -29,6 +28,7 @@ from hippocampe.store import meta, outbox
 from hippocampe.store.store import BACKUPS, Store, check_exists
 from hippocampe.system import private
 from hippocampe.system.atomic_file import OWN_FILES
+from hippocampe.types import Progress
 
 Loading = Callable[[Context, Event], None]
 """Loads ahead in the background, until the event is set."""

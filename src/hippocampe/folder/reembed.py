@@ -9,11 +9,10 @@ from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
-from hippocampe.engine.projection import Progress
 from hippocampe.folder.maintenance import close_index, open_vocabulary, reindex
 from hippocampe.index import open_index
 from hippocampe.store import embeddings, meta
-from hippocampe.types import Reindexed
+from hippocampe.types import Progress, Reindexed
 from hippocampe.validation import check_text
 
 

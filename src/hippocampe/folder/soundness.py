@@ -16,13 +16,13 @@ from hippocampe.engine import backlog
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.durability import acknowledged_mark
 from hippocampe.engine.outages import log
-from hippocampe.engine.projection import Progress, stored_points
+from hippocampe.engine.projection import stored_points
 from hippocampe.errors import EmbedderError
 from hippocampe.folder.maintenance import reindex
 from hippocampe.store import embeddings
 from hippocampe.store.schema import vector, word
 from hippocampe.store.shown import TABLES, embedded_ids
-from hippocampe.types import Reindexed
+from hippocampe.types import Progress, Reindexed
 
 SAMPLE = 400
 """Stored vectors checked at open, and as many words."""

@@ -18,7 +18,6 @@ from sqlalchemy import Connection, Table, insert, select
 
 from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
-from hippocampe.engine.projection import Progress
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
@@ -39,7 +38,7 @@ from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated
 from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
-from hippocampe.types import Imported, Scope
+from hippocampe.types import Imported, Progress, Scope
 
 FORMAT = "hippocampe"
 VERSION = 1

@@ -147,9 +147,9 @@ class Channel:
         self._now.clear()
         self._given_now.clear()
 
-    def remind(self, message: str, reminder: Reminder) -> None:
+    def remind(self, message: str, text: str, tokens: int, at: datetime) -> None:
         """Keep what the model was given with a message, for as long as the history is kept."""
-        self.reminders[message] = reminder
+        self.reminders[message] = Reminder(text, tokens, at)
         while len(self.reminders) > MAX_REMINDERS:
             self.reminders.popitem(last=False)
 

@@ -1,13 +1,11 @@
 """Messages of a host, parsed into the texts that a user said. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from hippocampe.language.markers import without_injection
 from hippocampe.language.text import cut, without_control
 from hippocampe.validation import MAX_BURST
-
-HostMessage = str | Mapping[str, Any]
 
 MAX_READ_CHARACTERS = 200_000
 """Characters that are read of a burst, latest first: injections and the text around them. A turn keeps the

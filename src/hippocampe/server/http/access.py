@@ -17,11 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.engine.api_keys import PREFIX
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.server.http import problems
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions
-from hippocampe.types import ApiKey, Role, Scope
+from hippocampe.types import KEY_PREFIX, ApiKey, Role, Scope
 
 LOGIN = "/login"
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
@@ -228,13 +227,13 @@ def _secret(headers: Headers, path: str) -> str | None:
     found = credentials(headers)
     if not path.startswith(PROXY):
         return found.get("authorization")
-    ours = [secret for secret in found.values() if secret.startswith(PREFIX)]
+    ours = [secret for secret in found.values() if secret.startswith(KEY_PREFIX)]
     return next(iter(ours or found.values()), None)
 
 
 def _of_provider(path: str, secret: str | None) -> bool:
     """Whether it may be the key of a provider of models, which clients of the proxy always send."""
-    return secret is not None and path.startswith(PROXY) and not secret.startswith(PREFIX)
+    return secret is not None and path.startswith(PROXY) and not secret.startswith(KEY_PREFIX)
 
 
 class BodyLimit:

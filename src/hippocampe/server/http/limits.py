@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
-from hippocampe.engine import audit
+from hippocampe.actor import ACTOR
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import CREDENTIALS
 from hippocampe.types import ApiKey
@@ -83,7 +83,7 @@ class KeyLimit:
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         key: ApiKey | None = connection.get("state", {}).get("key")
         if connection["type"] == "http":
-            audit.ACTOR.set("local" if key is None else f"key {key.id}")
+            ACTOR.set("local" if key is None else f"key {key.id}")
             if key is not None and (wait := self._buckets.take(key.id)):
                 await _too_many(self._told, wait)(connection, receive, send)
                 return

@@ -7,11 +7,10 @@ from typing import Any, TypeVar
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.injection.incoming import HostMessage
 from hippocampe.server.http.kept import Kept
 from hippocampe.server.http.metrics import Metrics
 from hippocampe.system.workers import Lane, Workers
-from hippocampe.types import Injection, Scope
+from hippocampe.types import HostMessage, Injection, Scope
 from hippocampe.validation import check_scope
 
 T = TypeVar("T")

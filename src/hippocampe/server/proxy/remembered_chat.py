@@ -10,7 +10,6 @@ from datetime import timedelta
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import BudgetSpent, HippocampeError
 from hippocampe.injection import tokens
-from hippocampe.injection.channel_history import Reminder
 from hippocampe.model.prices import price_of
 from hippocampe.server.proxy.protocols import Answer, Conversation, Json, Protocol
 from hippocampe.types import Scope
@@ -165,7 +164,7 @@ class RememberedChat:
             return
         injection = await self._hippo.before_turn(self._said, scope=self._scope, fresh=talk.begins)
         channel = self._hippo.sync.channels.channel(self._scope)
-        channel.remind(name, Reminder(injection.text, injection.tokens, now))
+        channel.remind(name, injection.text, injection.tokens, now)
 
     async def ended(self, answer: Answer) -> None:
         """Store the exchange, unless the model calls tools first, and what the answer cost."""

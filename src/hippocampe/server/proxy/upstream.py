@@ -7,10 +7,10 @@ import httpx
 from fastapi import HTTPException, Request
 
 from hippocampe.config import UPSTREAM_ANTHROPIC_URL, UPSTREAM_URL, Config
-from hippocampe.engine.api_keys import PREFIX
 from hippocampe.errors import NotFound
 from hippocampe.server.http.access import CREDENTIALS, PROXY, credentials
 from hippocampe.server.proxy.providers import Provider, provider_of
+from hippocampe.types import KEY_PREFIX
 
 TIMEOUT = httpx.Timeout(600, connect=10)
 """That of OpenAI's own clients: a model may think for minutes before its first word."""
@@ -145,7 +145,7 @@ class Upstream:
             return {
                 name: request.headers[name]
                 for name, secret in sent.items()
-                if not secret.startswith(PREFIX)
+                if not secret.startswith(KEY_PREFIX)
             }
         # As the client sends its own: some providers read one header only.
         anthropic = provider_of(request.scope) is Provider.ANTHROPIC
