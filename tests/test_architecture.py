@@ -45,9 +45,9 @@ ALLOWED: dict[str, str] = {
     "hippocampe": "errors types config actor validation client engine notes ingest retrieval injection"
     " curation extraction folder",
     "aio": "types config system hippocampe",
-    "companion": "errors types system language validation model injection hippocampe aio",
-    "server": "errors types config actor system language validation client store model engine"
-    " injection hippocampe aio companion",
+    "companion": "errors types system language validation embed model injection hippocampe aio",
+    "server": "errors types config actor system language validation client store embed model engine"
+    " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
@@ -56,6 +56,35 @@ ALLOWED: dict[str, str] = {
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
+
+NEVER = {
+    "language": ("store index engine updates", "parsing needs no data and no decision"),
+    "index": ("engine", "the index knows points, not the rows that they come from"),
+    "updates": ("ingest retrieval", "a decision neither writes nor answers questions"),
+    "notes": ("ingest retrieval", "notes are a source of their own"),
+    "ingest": ("retrieval", "writing and reading are siblings"),
+    "retrieval": ("updates ingest", "a question decides and writes nothing"),
+    "injection": ("ingest curation extraction", "a turn writes no memory"),
+    "curation": ("injection", "erasure knows no turn"),
+    "extraction": ("injection", "talk becomes memories whether or not a turn was served"),
+    "folder": ("injection hippocampe", "a folder is opened without a turn"),
+    "client": ("store index engine hippocampe", "a client of the owner owns nothing"),
+}
+"""What a package never reaches, even through others, and why."""
+
+STEPS = set(
+    "store index engine updates notes ingest retrieval injection curation extraction folder".split()
+)
+DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
+PAST_THE_FACADE = {
+    "cli.call": "folder.opening",
+    "cli.doctor": "updates.cross_encoder.base updates.cross_encoder.judge",
+    "cli.reach": "notes.sync",
+    "cli.turns": "engine.settings",
+    "companion.reminder": "injection.render",
+    "server.http.idempotency": "engine.replies store.replies",
+}
+"""Modules of doors that still import a step; all others use the facade only."""
 
 ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
 """What each room of the server may import of the others; `app` and `serving` put them together."""
@@ -155,6 +184,31 @@ def test_imports_point_one_way(name: str) -> None:
     allowed = {package(name), *ALLOWED[package(name)].split()}
     for other in imported(name, at_import=False) - {"hippocampe"}:
         assert package(other) in allowed, f"{name} may not import {other}"
+
+
+def reached(name: str) -> set[str]:
+    """The packages that one imports, directly or through others."""
+    direct = ALLOWED[name].split()
+    return {*direct, *(each for other in direct for each in reached(other))}
+
+
+def test_what_a_package_never_reaches() -> None:
+    for name, (others, reason) in NEVER.items():
+        assert reached(name).isdisjoint(others.split()), f"{name}: {reason}"
+
+
+def test_doors_use_the_facade() -> None:
+    past: dict[str, str] = {}
+    for name in MODULES:
+        if name != "hippocampe" and package(name) in DOORS:
+            steps = sorted(
+                other.removeprefix("hippocampe.")
+                for other in imported(name, at_import=False) - {"hippocampe"}
+                if package(other) in STEPS
+            )
+            if steps:
+                past[name.removeprefix("hippocampe.")] = " ".join(steps)
+    assert past == PAST_THE_FACADE
 
 
 def test_rooms_of_the_server_are_apart() -> None:

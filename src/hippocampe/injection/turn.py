@@ -12,11 +12,12 @@ from functools import partial
 
 from uuid6 import uuid7
 
+from hippocampe.embed import tokens
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
-from hippocampe.injection import open_questions, tokens
+from hippocampe.injection import open_questions
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem

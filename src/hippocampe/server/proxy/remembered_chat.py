@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.embed import tokens
 from hippocampe.errors import BudgetSpent, HippocampeError
-from hippocampe.injection import tokens
 from hippocampe.model.prices import price_of
 from hippocampe.server.proxy.protocols import Answer, Conversation, Json, Protocol
 from hippocampe.types import Scope
