@@ -17,11 +17,11 @@ from uuid6 import uuid7
 
 import common
 from hippocampe import Config, Hippocampe
-from hippocampe.consolidation.decide import relation_of, subjects_of
 from hippocampe.engine.context import Context
-from hippocampe.index.documents import fold_subjects
 from hippocampe.ingest import conversation
 from hippocampe.language.equality import equality_digest
+from hippocampe.language.relations import relation_of
+from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.text import fold
 from hippocampe.language.traits import traits
 from hippocampe.store import associations, conversations, embeddings, memories, schema

@@ -21,7 +21,7 @@ import common
 import corpora
 from corpora import Loaded, Query
 from hippocampe import Scope
-from hippocampe.injection import tokens
+from hippocampe.embed import tokens
 from hippocampe.injection.render import render
 from hippocampe.retrieval.results import of_memory, of_turn
 from hippocampe.store import conversations

@@ -29,8 +29,8 @@ import common
 from filling import HELD, Plan, fill, say
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import Config
+from hippocampe.folder import maintenance
 from hippocampe.injection import turn as turn_step
-from hippocampe.lifecycle import maintenance
 from hippocampe.retrieval import candidates, features, results, scoring, signals
 from hippocampe.retrieval import recall as recall_step
 from hippocampe.types import Injection

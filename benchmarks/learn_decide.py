@@ -1,4 +1,4 @@
-"""Learn the weights of `hippocampe.consolidation.learnt` from records of what became of older statements.
+"""Learn the weights of `hippocampe.updates.learnt` from records of what became of older statements.
 
     python benchmarks/learn_decide.py FILE... --pairs PAIRS --output src/hippocampe/data/decide.npz --cache CACHE
 
@@ -32,10 +32,15 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 import common
-from hippocampe.consolidation.alignment import Alignment, align
-from hippocampe.consolidation.decide import Decision, Verdict, decide
-from hippocampe.consolidation.evidence import evidence
-from hippocampe.consolidation.learnt import (
+from hippocampe.embed.local import MODEL, LocalEmbedder
+from hippocampe.embed.word_space import WordVectors, is_literal, shipped, signature
+from hippocampe.engine.vocabulary import text_words
+from hippocampe.language.reading.statement import Reading, read
+from hippocampe.language.text import keywords
+from hippocampe.updates.alignment import Alignment, align
+from hippocampe.updates.decide import Decision, Verdict, decide
+from hippocampe.updates.evidence import evidence
+from hippocampe.updates.learnt import (
     LEAVES,
     LIMIT,
     MERGING,
@@ -45,18 +50,13 @@ from hippocampe.consolidation.learnt import (
     matrix,
     to_arrays,
 )  # fmt: skip
-from hippocampe.consolidation.weighing import (
+from hippocampe.updates.weighing import (
     LEAST_COSINE,
     conclude,
     likeliest,
     veto,
     worth_weighing,
 )
-from hippocampe.embed.local import MODEL, LocalEmbedder
-from hippocampe.embed.word_space import WordVectors, is_literal, shipped, signature
-from hippocampe.engine.vocabulary import text_words
-from hippocampe.language.text import keywords
-from hippocampe.reading.statement import Reading, read
 from updates import Outcome, Record, figures, pairs, printed, records
 
 FOLDS: Final = 5

@@ -1,4 +1,4 @@
-"""Learn the weights of `hippocampe.reader`: what a new statement is to an old one, read together.
+"""Learn the weights of `hippocampe.updates.cross_encoder`: what a new statement is to an old one, read together.
 
     python benchmarks/learn_reader.py FILE... --pairs PAIRS --cache CACHE --output src/hippocampe/data/reader.npz
 
@@ -32,13 +32,13 @@ import torch
 from numpy.typing import NDArray
 
 import common
-from hippocampe.consolidation.decide import Verdict
-from hippocampe.consolidation.joining import held_back, with_opinion
-from hippocampe.consolidation.learnt import OUTCOMES, Model, load_model, matrix, to_arrays
-from hippocampe.consolidation.weighing import conclude, likeliest
-from hippocampe.reader.base import SHA256, Base
-from hippocampe.reader.judge import JOINT as JOINT_ARRAYS
-from hippocampe.reader.judge import Reader, from_arrays
+from hippocampe.updates.cross_encoder.base import SHA256, Base
+from hippocampe.updates.cross_encoder.judge import JOINT as JOINT_ARRAYS
+from hippocampe.updates.cross_encoder.judge import Reader, from_arrays
+from hippocampe.updates.decide import Verdict
+from hippocampe.updates.joining import held_back, with_opinion
+from hippocampe.updates.learnt import OUTCOMES, Model, load_model, matrix, to_arrays
+from hippocampe.updates.weighing import conclude, likeliest
 from learn_decide import (
     FOLDS,
     WEIGHTS,

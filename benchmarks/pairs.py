@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import common
-from hippocampe.consolidation.decide import Verdict, decide
+from hippocampe.updates.decide import Verdict, decide
 
 MERGED = {Verdict.UPDATED, Verdict.REINFORCED}
 

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from corpora import moment
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.embed.word_space import WordVectors, shipped
+from hippocampe.engine.documents import embedding_text
 from hippocampe.index.bm25 import sparse_document, sparse_query
-from hippocampe.index.documents import embedding_text
 from hippocampe.language import text, traits
 from hippocampe.language.kin import Kin, kin_asked
 from hippocampe.language.manners import asks_nothing

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hippocampe.consolidation.learnt import OUTCOMES
-from hippocampe.reader.base import Base
-from hippocampe.reader.encoder import PARTS
-from hippocampe.reader.judge import MAX_PIECES, PREFIX
-from hippocampe.reader.pieces import Cutter
+from hippocampe.updates.cross_encoder.base import Base
+from hippocampe.updates.cross_encoder.encoder import PARTS
+from hippocampe.updates.cross_encoder.judge import MAX_PIECES, PREFIX
+from hippocampe.updates.cross_encoder.pieces import Cutter
+from hippocampe.updates.learnt import OUTCOMES
 
 FROZEN: Final = 2
 """Lower layers that stay as they are."""

@@ -15,7 +15,7 @@ from typing import Any
 import common
 from filling import Plan, fill
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.remote import join
+from hippocampe.client.joining import join
 from hippocampe.system.owner import read_owner
 from hook import HOOK, timed, told
 

@@ -30,12 +30,12 @@ from typing import Any, Final
 
 import common
 from hippocampe import Config, Hippocampe
-from hippocampe.distillation.local_settlement import settle_reviews
+from hippocampe.curation.local_settlement import settle_reviews
 from hippocampe.ingest.draft import make_draft
-from hippocampe.ingest.judgement import judge
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
 from hippocampe.types import Scope
+from hippocampe.updates.judgement import judge
 
 MERGING: Final = ("update", "same", "detail")
 BATCH: Final = 256

@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.sessions import COOKIE
+from hippocampe.server.http.sessions import COOKIE
 
 ARGUMENTS = (
     "--no-sandbox",

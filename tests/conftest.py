@@ -110,7 +110,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests do not depend on whether the extra `reader` is installed."""
-    for module in ("distillation.local_settlement", "ingest.judgement"):
+    for module in ("curation.local_settlement", "updates.judgement"):
         monkeypatch.setattr(f"hippocampe.{module}.installed", lambda: None)
 
 

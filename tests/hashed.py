@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hippocampe.embed import open_embedder
-from hippocampe.lifecycle import opening, reembed
+from hippocampe.folder import opening, reembed
 from hippocampe.protocols import Embedder, Vector, Vectors
 
 

@@ -10,8 +10,8 @@ import uvicorn
 
 from hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.patience import PatientProtocol
-from hippocampe.server.served import ServedMemory
+from hippocampe.server.http.patience import PatientProtocol
+from hippocampe.server.http.served import ServedMemory
 
 
 @contextmanager

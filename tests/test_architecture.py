@@ -13,53 +13,92 @@ import hippocampe
 from hippocampe import Hippocampe, errors, types
 
 SOURCE = Path(hippocampe.__file__).parent
+CONTRIBUTING = SOURCE.parents[1] / "CONTRIBUTING.md"
 ALLOWED: dict[str, str] = {
     "errors": "",
     "types": "errors",
     "config": "errors types",
     "protocols": "types",
+    "actor": "",
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
-    "reading": "language",
-    "consolidation": "language reading",
     "validation": "errors types language",
-    "wire": "types",
-    "remote": "errors types config system language wire",
+    "client": "errors types config system language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
-    "reader": "errors consolidation",
-    "model": "errors types protocols system",
-    "index": "errors types protocols system language store",
-    "engine": "errors types config protocols system language validation store embed index",
-    "ingest": "errors types config protocols system language reading consolidation validation store reader index engine",
-    "retrieval": "errors types protocols language consolidation validation store embed index engine",
-    "injection": "errors types config protocols system language consolidation validation store embed index engine ingest"
+    "model": "errors protocols system",
+    "index": "errors protocols system language store",
+    "engine": "errors types config protocols actor system language validation store embed index",
+    "updates": "errors types protocols language store engine",
+    "notes": "errors types config protocols language store engine",
+    "ingest": "errors types protocols system language validation store engine updates",
+    "retrieval": "errors types protocols language validation store embed engine",
+    "injection": "errors types config protocols system language validation store embed index engine"
+    " updates notes retrieval",
+    "curation": "errors types protocols language validation store index engine updates ingest"
     " retrieval",
-    "curation": "errors types protocols language reading consolidation validation store index engine ingest"
-    " retrieval injection",
-    "distillation": "errors types protocols language reading consolidation validation store reader index engine ingest"
-    " retrieval injection curation",
-    "jobs": "errors types config language validation store engine ingest curation distillation",
-    "lifecycle": "errors types config protocols system language consolidation validation store embed"
-    " model index engine ingest retrieval injection curation jobs remote",
-    "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
-    " distillation jobs lifecycle remote",
-    "aio": "types system config injection hippocampe",
-    "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types config system wire remote language validation model store engine injection hippocampe aio"
-    " companion",
-    "hooks": "errors config system language remote",
+    "extraction": "errors types protocols language validation store engine updates ingest retrieval"
+    " curation",
+    "folder": "errors types config protocols system language validation client store embed model"
+    " index engine ingest retrieval curation",
+    "hippocampe": "errors types config actor validation client engine notes ingest retrieval injection"
+    " curation extraction folder",
+    "aio": "types config system hippocampe",
+    "companion": "errors types system language validation embed model injection hippocampe aio",
+    "server": "errors types config actor system language validation client store embed model engine"
+    " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",
-    "demo": "errors types config engine hippocampe",
-    "cli": "errors types config config_sources system language validation embed reader model engine ingest curation jobs lifecycle hippocampe"
-    " remote companion server hooks demo",
+    "demo": "errors types config hippocampe",
+    "cli": "errors types config actor system config_sources language validation client embed"
+    " model engine updates notes folder hippocampe companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
 
-PURE = {"language", "reading", "consolidation"}
+NEVER = {
+    "language": ("store index engine updates", "parsing needs no data and no decision"),
+    "index": ("engine", "the index knows points, not the rows that they come from"),
+    "updates": ("ingest retrieval", "a decision neither writes nor answers questions"),
+    "notes": ("ingest retrieval", "notes are a source of their own"),
+    "ingest": ("retrieval", "writing and reading are siblings"),
+    "retrieval": ("updates ingest", "a question decides and writes nothing"),
+    "injection": ("ingest curation extraction", "a turn writes no memory"),
+    "curation": ("injection", "erasure knows no turn"),
+    "extraction": ("injection", "talk becomes memories whether or not a turn was served"),
+    "folder": ("injection hippocampe", "a folder is opened without a turn"),
+    "client": ("store index engine hippocampe", "a client of the owner owns nothing"),
+}
+"""What a package never reaches, even through others, and why."""
+
+STEPS = set(
+    "store index engine updates notes ingest retrieval injection curation extraction folder".split()
+)
+DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
+PAST_THE_FACADE = {
+    "cli.call": "folder.opening",
+    "cli.doctor": "updates.cross_encoder.base updates.cross_encoder.judge",
+    "cli.reach": "notes.sync",
+    "cli.turns": "engine.settings",
+    "companion.reminder": "injection.render",
+    "server.http.idempotency": "engine.replies store.replies",
+}
+"""Modules of doors that still import a step; all others use the facade only."""
+
+ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
+"""What each room of the server may import of the others; `app` and `serving` put them together."""
+
+PURE = {"language", "updates"}
+IMPURE = {
+    "hippocampe.updates.nomination": "reads the store and the index",
+    "hippocampe.updates.judgement": "reads the store",
+    "hippocampe.updates.cross_encoder.base": "maps a file of weights",
+    "hippocampe.updates.cross_encoder.encoder": "computes with them",
+    "hippocampe.updates.cross_encoder.judge": "computes with them",
+    "hippocampe.updates.cross_encoder.pieces": "computes with them",
+}
+"""Modules of these packages that are not pure, and why; no pure module imports them."""
 IMPURE_LIBRARIES = {
     "sqlalchemy",
     "threading",
@@ -74,7 +113,7 @@ PURE_READERS = {
     "hippocampe.language.fence",
     "hippocampe.language.i18n",
     "hippocampe.language.prompts",
-    "hippocampe.consolidation.learnt",
+    "hippocampe.updates.learnt",
 }
 """Pure modules that read data files of the package, and nothing else."""
 
@@ -110,6 +149,28 @@ def package(name: str) -> str:
     return name.split(".")[1]
 
 
+def package_map() -> str:
+    """The table of CONTRIBUTING: each package, the first line of its docstring, and its imports."""
+    lines = ["| package | task | imports |", "|---|---|---|"]
+    for name, allowed in ALLOWED.items():
+        tree = ast.parse(MODULES[f"hippocampe.{name}"].read_text(encoding="utf-8"))
+        task = (ast.get_docstring(tree) or "").split("\n")[0]
+        lines.append(f"| `{name}` | {task} | {allowed.replace(' ', ', ')} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_package_map() -> None:
+    """Replace the table in CONTRIBUTING by `package_map`."""
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    head, rest = text.split("| package |", 1)
+    CONTRIBUTING.write_text(f"{head}{package_map()}\n" + rest.split("\n\n", 1)[1], "utf-8")
+
+
+def test_the_map_is_generated() -> None:
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    assert package_map() in text, "run `python tests/test_architecture.py`: it writes the map"
+
+
 def test_every_package_is_named() -> None:
     assert {package(name) for name in MODULES if name != "hippocampe"} == ALLOWED.keys()
     # Data flows one way: what a package may import comes before it.
@@ -125,10 +186,53 @@ def test_imports_point_one_way(name: str) -> None:
         assert package(other) in allowed, f"{name} may not import {other}"
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MODULES if name != "hippocampe" and package(name) in PURE]
+def reached(name: str) -> set[str]:
+    """The packages that one imports, directly or through others."""
+    direct = ALLOWED[name].split()
+    return {*direct, *(each for other in direct for each in reached(other))}
+
+
+def test_what_a_package_never_reaches() -> None:
+    for name, (others, reason) in NEVER.items():
+        assert reached(name).isdisjoint(others.split()), f"{name}: {reason}"
+
+
+def test_doors_use_the_facade() -> None:
+    past: dict[str, str] = {}
+    for name in MODULES:
+        if name != "hippocampe" and package(name) in DOORS:
+            steps = sorted(
+                other.removeprefix("hippocampe.")
+                for other in imported(name, at_import=False) - {"hippocampe"}
+                if package(other) in STEPS
+            )
+            if steps:
+                past[name.removeprefix("hippocampe.")] = " ".join(steps)
+    assert past == PAST_THE_FACADE
+
+
+def test_rooms_of_the_server_are_apart() -> None:
+    for name in MODULES:
+        parts = name.split(".")
+        if parts[1:2] != ["server"] or len(parts) < 3 or parts[2] in ("app", "serving"):
+            continue
+        allowed = {parts[2], *ROOMS[parts[2]].split()}
+        for other in imported(name, at_import=False):
+            if other.startswith("hippocampe.server."):
+                assert other.split(".")[2] in allowed, f"{name} may not import {other}"
+
+
+PURE_MODULES = sorted(
+    name
+    for name in MODULES
+    if name != "hippocampe" and package(name) in PURE and name not in IMPURE
 )
+
+
+@pytest.mark.parametrize("name", PURE_MODULES)
 def test_pure_packages_are_pure(name: str) -> None:
+    known = {*PURE_MODULES, "hippocampe.errors", "hippocampe.types"}
+    assert imported(name, at_import=False) <= known
     tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -208,3 +312,7 @@ def test_catch_alls_are_two_at_most() -> None:
             if catches and not raises:
                 found.append(f"{name}:{node.lineno}")
     assert len(found) <= 2, found
+
+
+if __name__ == "__main__":
+    write_package_map()

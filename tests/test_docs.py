@@ -20,7 +20,7 @@ from conftest import Connect, Opener
 from hippocampe import Config, Hippocampe, Scope, errors
 from hippocampe.cli.app import app
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.server.pages.words import SECTIONS
+from hippocampe.server.dashboard.words import SECTIONS
 from hippocampe.testing import ModelServer
 from served import served
 

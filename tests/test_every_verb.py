@@ -18,14 +18,14 @@ from typer.main import get_command
 from hashed import install
 from hippocampe import Hippocampe, InvalidInput
 from hippocampe.cli.app import app
-from hippocampe.remote.door import RESULTS
-from hippocampe.remote.local import LocalConnection
-from hippocampe.server import kept
+from hippocampe.client.door import RESULTS
+from hippocampe.client.local import LocalConnection
+from hippocampe.client.wire import encode
 from hippocampe.server.app import create_app
+from hippocampe.server.http import kept
+from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.mcp.service import TOOL_SETS
-from hippocampe.server.served import ServedMemory
 from hippocampe.types import Settings
-from hippocampe.wire import encode
 from served import served
 from verb_cases import CASES, ME, SETTINGS, World, open_copy, prepare
 from verb_doors import (

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from conftest import FakeClock
+from extraction.ledgers import context_of, queue
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.store import job_runs
-from jobs.ledgers import context_of, queue
 
 ME = Scope(space="home", user="dev", channel="lobby")
 SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from hippocampe import AsyncHippocampe, Hippocampe
 from hippocampe.cli.app import app
+from hippocampe.client.door import RemoteHippocampe
+from hippocampe.client.local import LocalConnection
 from hippocampe.errors import HippocampeError
-from hippocampe.remote import RemoteHippocampe
-from hippocampe.remote.local import LocalConnection
 from verb_cases import World
 
 VOLATILE = {"took_ms", "stages", "took_ms_p50", "took_ms_p95", "bytes", "disk_free", "actor"}

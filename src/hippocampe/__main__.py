@@ -1,4 +1,4 @@
-"""`python -m hippocampe` is the command line."""
+"""Run the command line with `python -m hippocampe`."""
 
 from hippocampe.cli import main
 

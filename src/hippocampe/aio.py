@@ -1,4 +1,4 @@
-"""The same door, awaited: each verb runs in a worker thread, so the event loop is never blocked."""
+"""Offer the same verbs as coroutines, run in worker threads, so that the event loop is never blocked."""
 
 import asyncio
 import functools
@@ -9,9 +9,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.injection.incoming import HostMessage
 from hippocampe.system.workers import Workers
-from hippocampe.types import Injection, Scope
+from hippocampe.types import HostMessage, Injection, Scope
 
 WRITES = (
     *("remember", "edit", "delete", "restore", "associate", "settle", "set_fact", "delete_fact"),

@@ -1,4 +1,4 @@
-"""One frozen configuration, made once, passed down."""
+"""Hold one frozen configuration, made once, passed down."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The configuration of a program: flags, before environment variables, before a file, before defaults.
+"""Load the configuration of a program: flags, before environment variables, before a file, before defaults.
 
 The file is TOML, with the fields of `Config` by name. A variable is `HIPPOCAMPE_` and the name of a field.
 """

@@ -1,4 +1,4 @@
-"""The demonstration: load two months of talk, then ask questions about it.
+"""Demonstrate the library: load two months of talk, then ask questions about it.
 
 The clock follows the dates of the talk, so corrections, expiries and "three weeks ago" behave as they
 did at the time.
@@ -18,10 +18,9 @@ from time import monotonic, perf_counter
 from typing import Any
 
 from hippocampe.config import Config
-from hippocampe.engine.projection import Progress
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.types import Recollection, Scope
+from hippocampe.types import Progress, Recollection, Scope
 
 ASKERS = ("camille", "owen")
 LIMIT = 3

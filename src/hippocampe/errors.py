@@ -1,4 +1,4 @@
-"""Every error Hippocampe raises, in one tree.
+"""Define every error that Hippocampe raises, in one tree.
 
     HippocampeError
     ├── InvalidInput          an argument cannot be used (also a ValueError)

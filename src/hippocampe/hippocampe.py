@@ -1,4 +1,4 @@
-"""The facade of the library: each verb checks its scope and calls the step that does the work."""
+"""Offer the library as one class: each verb checks its scope and calls the step that does the work."""
 
 import os
 import time
@@ -10,39 +10,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from hippocampe.actor import acting
+from hippocampe.client.door import RESULTS, RemoteHippocampe
+from hippocampe.client.host import Host
+from hippocampe.client.joining import own_or_join
 from hippocampe.config import Config
-from hippocampe.curation import associate, erase, lookup, revise
+from hippocampe.curation import associate, erase, revise
 from hippocampe.curation import forget as forget_step
-from hippocampe.distillation import compaction, extraction
-from hippocampe.distillation import digest as digest_step
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context, Retired
-from hippocampe.engine.projection import Progress
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import Traced, note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
+from hippocampe.extraction import compaction, extraction
+from hippocampe.extraction import digest as digest_step
+from hippocampe.extraction.jobs import ledger
+from hippocampe.extraction.jobs.runner import Runner
+from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
 from hippocampe.ingest import conversation, importer, remember, remember_many
-from hippocampe.ingest.notes.sync import NoteSync, open_notes
-from hippocampe.injection import before_turn, preview, replay
+from hippocampe.injection import before_turn, preview, replay, warmup
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
-from hippocampe.injection.incoming import HostMessage
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.jobs import ledger
-from hippocampe.jobs.runner import Runner
-from hippocampe.lifecycle import (
-    maintenance,
-    opening,
-    rederivation,
-    reembed,
-    soundness,
-    verification,
-)
-from hippocampe.remote.door import RESULTS, RemoteHippocampe
-from hippocampe.remote.host import Host
-from hippocampe.remote.joining import own_or_join
-from hippocampe.retrieval import activity, browse, graph, recall
+from hippocampe.notes.sync import NoteSync, open_notes
+from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
     UNSET,
@@ -56,6 +48,7 @@ from hippocampe.types import (
     Distilled,
     Graph,
     History,
+    HostMessage,
     Imported,
     Injection,
     JobRun,
@@ -69,6 +62,7 @@ from hippocampe.types import (
     Note,
     Order,
     Page,
+    Progress,
     Receipt,
     Recollection,
     Reindexed,
@@ -179,14 +173,16 @@ class Hippocampe:
         """
         config = Config.of(where)
         if read_only:
-            return cls(opening.open_read_only(config, clock or _utc_now))
+            # One space only: each searched space is cached in RAM.
+            warm = partial(warmup.warm_spaces, spaces=1)
+            return cls(opening.open_read_only(config, clock or _utc_now, warm))
 
         def own() -> Hippocampe:
             note_sync = open_notes(config)
-            opened = opening.open_folder(config, clock or _utc_now, progress)
+            opened = opening.open_folder(config, clock or _utc_now, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
-                opened.host.serve(memory, partial(audit.acting, "local"))
+                opened.host.serve(memory, partial(acting, "local"))
             return memory
 
         return own_or_join(config, own, JoinedHippocampe) if join and clock is None else own()
@@ -1560,7 +1556,7 @@ class Hippocampe:
         self._runner.stop()
         if self._maintenance is not None:
             self._maintenance.stop()
-        self._opened.close(self._context, self._turns)
+        self._opened.close(self._context, self._turns.retrievals, self._turns.close)
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""The replaceable parts of Hippocampe: embedder, index, note source, language model.
+"""Declare the replaceable parts: embedder, index, note source, language model.
 
 `hippocampe.testing` has a contract test class for embedders and for indexes.
 """

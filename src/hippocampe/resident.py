@@ -1,4 +1,4 @@
-"""The process that owns a data folder for programs of one user, started by the first and stopped when unused.
+"""Own a data folder for programs of one user: started by the first, stopped when unused.
 
 python -m hippocampe.resident FOLDER IDLE_SECONDS [EMBEDDER]
 """

@@ -1,10 +1,10 @@
-"""The values that Hippocampe takes and returns.
+"""Define the values that Hippocampe takes and returns.
 
 All are immutable; times are aware datetimes in UTC; ids are UUID strings of version 7.
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime
@@ -22,8 +22,17 @@ JobState = Literal["waiting", "running", "done", "failed", "parked"]
 """Of a job run: `failed` waits for its next attempt; `parked` waits for `retry_job`."""
 
 
+HostMessage = str | Mapping[str, Any]
+"""A message of a host: text, or an object with a role and a content."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with the current work, the number done and the total."""
+
 Role = Literal["read", "write", "admin"]
 """Of a key of the server: each role may do what the one before may, and more."""
+
+KEY_PREFIX = "hippo_"
+"""Begins each key of the server: people and scanners of leaked secrets recognise it."""
 
 
 class Unset:

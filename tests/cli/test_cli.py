@@ -828,12 +828,12 @@ class TestDoctor:
             (check,) = [each for each in run("doctor", "--json").json if each["name"] == "reader"]
             return check["ok"], check["seen"]
 
-        monkeypatch.setattr("hippocampe.reader.base.installed", lambda: None)
+        monkeypatch.setattr("hippocampe.updates.cross_encoder.base.installed", lambda: None)
         assert seen()[0]
         assert seen()[1].startswith("none, which nothing needs")
         file = tmp_path / "e5-small-q4.bin"
         file.write_bytes(b"damaged")
-        monkeypatch.setattr("hippocampe.reader.base.installed", lambda: file)
+        monkeypatch.setattr("hippocampe.updates.cross_encoder.base.installed", lambda: file)
         ok, said = seen()
         assert not ok
         assert "its sha256 is" in said

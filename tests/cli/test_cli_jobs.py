@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from hippocampe import Config, Hippocampe, JobRun, Scope
 from hippocampe.cli.app import app
 from hippocampe.engine.context import Context
-from hippocampe.jobs.runner import MAX_ATTEMPTS
-from hippocampe.jobs.work import JOBS
+from hippocampe.extraction.jobs.runner import MAX_ATTEMPTS
+from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.store import job_runs
 
 pytestmark = pytest.mark.usefixtures("hashed")

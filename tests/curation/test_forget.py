@@ -10,11 +10,10 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.consolidation import relations
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.language import sentence, text, tokenizer
+from hippocampe.language import relations, sentence, text, tokenizer
 from hippocampe.store import audits
 from hippocampe.store.store import Store
 

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from conftest import Connect, FakeClock
 from hippocampe import Hippocampe, NotFound, Scope
+from hippocampe.actor import acting
 from hippocampe.cli.app import app
-from hippocampe.engine import audit
 
 HOME = Scope(space="home", user="dev")
 
@@ -63,7 +63,7 @@ def test_what_fails_leaves_none(memory: Hippocampe) -> None:
 
 
 def test_the_actor_is_named(memory: Hippocampe, connect: Connect) -> None:
-    with audit.acting("command line"):
+    with acting("command line"):
         memory.update_settings(scope=HOME, recent_hours=3)
     client = connect("admin", "home")
     assert client.patch("/api/memory/settings", json={"recent_hours": 4}).status_code == 200

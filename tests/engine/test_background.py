@@ -11,8 +11,8 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import Outages
 from hippocampe.errors import EmbedderMismatch
-from hippocampe.ingest.notes.sync import NoteSync
-from hippocampe.lifecycle.maintenance import Maintenance
+from hippocampe.folder.maintenance import Maintenance
+from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.types import Note
 

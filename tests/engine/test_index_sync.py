@@ -26,8 +26,8 @@ from hippocampe.errors import (
     StoreError,
     StoreFull,
 )
+from hippocampe.folder import maintenance
 from hippocampe.index.edge import EdgeIndex
-from hippocampe.lifecycle import maintenance
 from hippocampe.store import embeddings, outbox
 from hippocampe.types import Reindexed
 

@@ -30,11 +30,11 @@ from hippocampe.errors import (
     StoreBusy,
     StoreError,
 )
-from hippocampe.ingest.notes import sync
 from hippocampe.injection import channel_history, warmup
 from hippocampe.injection import turn as turn_step
 from hippocampe.injection.channel_history import Channel, ChannelHistories
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.notes import sync
 from hippocampe.protocols import Vectors
 from hippocampe.retrieval import candidates, recall, request
 from hippocampe.types import Injection, Recollection

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 import hippocampe
 from attacks import ATTACKS
 from hippocampe.embed import local, open_embedder
+from hippocampe.embed.tokens import count
 from hippocampe.errors import InvalidInput
 from hippocampe.injection.render import Rendered, render
-from hippocampe.injection.sanitize import quote, quote_label
-from hippocampe.injection.tokens import count
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.i18n import LANGUAGES, translate
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.types import Memory, Recollection
 
 SOURCE = Path(hippocampe.__file__).parent

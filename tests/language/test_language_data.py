@@ -93,7 +93,7 @@ ESPERANTO = {
 }
 SCRIPT = """
 from datetime import UTC, datetime
-from hippocampe.consolidation.decide import decide
+from hippocampe.updates.decide import decide
 from hippocampe.language.detect import guess_language
 from hippocampe.language.temporal.window import parse_window
 print(guess_language("la hundo kaj la kato estas kun mi"), guess_language("the dog and the cat"))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippocampe.distillation.extractive import sentences
-from hippocampe.index import documents
+from hippocampe.engine import documents
+from hippocampe.extraction.extractive import sentences
 from hippocampe.language import detect, person, questions, text, traits
 from hippocampe.language.mentions import mentions
 

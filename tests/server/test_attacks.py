@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from attacks import ATTACKS
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.injection.sanitize import quote
-from hippocampe.server import logs, patience
-from hippocampe.server.json_limit import JsonStructure
+from hippocampe.language.sanitize import quote
+from hippocampe.server.http import logs, patience
+from hippocampe.server.http.json_limit import JsonStructure
 from hippocampe.testing import ModelServer
 
 HOME = Scope(user="dev", channel="lobby")

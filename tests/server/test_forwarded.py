@@ -13,7 +13,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.errors import InvalidInput
 from hippocampe.server import serving
-from hippocampe.server.sessions import COOKIE
+from hippocampe.server.http.sessions import COOKIE
 from hippocampe.testing import Answer, ModelServer
 from served import served
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.server import kept
-from hippocampe.server.kept import EXPENSIVE_SECONDS, SHARE, Kept
-from hippocampe.server.served import ServedMemory
+from hippocampe.server.http import kept
+from hippocampe.server.http.kept import EXPENSIVE_SECONDS, SHARE, Kept
+from hippocampe.server.http.served import ServedMemory
 
 COST = 0.2
 

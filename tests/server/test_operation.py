@@ -12,10 +12,10 @@ import pytest
 
 from conftest import Connect
 from hippocampe import Hippocampe, Overloaded, Scope, StoreError
-from hippocampe.server import logs
-from hippocampe.server.limits import GUESSES, Buckets
-from hippocampe.server.metrics import Metrics
-from hippocampe.server.served import ServedMemory
+from hippocampe.server.http import logs
+from hippocampe.server.http.limits import GUESSES, Buckets
+from hippocampe.server.http.metrics import Metrics
+from hippocampe.server.http.served import ServedMemory
 from hippocampe.system.workers import Lane, Workers
 
 SECRET = "rhubarbe"
@@ -248,7 +248,7 @@ class TestOverload:
             assert free.wait(30)
             raise StoreError("ended.")
 
-        monkeypatch.setattr("hippocampe.distillation.digest.digest", blocked)
+        monkeypatch.setattr("hippocampe.extraction.digest.digest", blocked)
         monkeypatch.setattr("hippocampe.ingest.conversation.after_turn", blocked)
         exchange = {"user_message": "Bonjour"}
         statuses: list[int] = []

@@ -17,7 +17,8 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.server import proxy, remembered_chat
+from hippocampe.server.proxy import endpoints as proxy
+from hippocampe.server.proxy import remembered_chat
 from hippocampe.testing import ModelServer
 from proxying import ASK, DEV, knowing, stored
 from recording import Got, Say, recording

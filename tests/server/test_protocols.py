@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hippocampe.server.protocols import PROTOCOLS, Answer, parsed
+from hippocampe.server.proxy.protocols import PROTOCOLS, Answer, parsed
 
 CHAT, RESPONSES, MESSAGES = PROTOCOLS
 

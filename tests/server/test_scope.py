@@ -9,9 +9,9 @@ import pytest
 
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
+from hippocampe.client.wire import encode
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.testing import Answer, ModelServer
-from hippocampe.wire import encode
 
 HOME = Scope(space="home")
 CHAT = {"model": "x", "messages": [{"role": "user", "content": "Bonjour"}]}

@@ -123,7 +123,7 @@ def test_a_model_that_thinks_does_not_keep_the_server_from_stopping(
 
 
 def test_logs_of_errors_have_no_content() -> None:
-    from hippocampe.server.logs import WithoutMessages
+    from hippocampe.server.http.logs import WithoutMessages
 
     try:
         raise ValueError("rhubarbe")

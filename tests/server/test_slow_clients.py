@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from hippocampe import Hippocampe
-from hippocampe.server import access, patience
+from hippocampe.server.http import access, patience
 from served import served
 
 HEAD = b"POST /api/recall HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

@@ -1,4 +1,4 @@
-"""The command line."""
+"""Run the verbs from a terminal."""
 
 import sys
 import warnings
@@ -10,7 +10,7 @@ def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] == ["hook"]:
         # A coding agent waits for it: the rest of the command line takes too long to load.
-        from hippocampe.hooks.events import run
+        from hippocampe.client.hooks.events import run
 
         if run(sys.argv[2:]):
             return

@@ -90,11 +90,11 @@ class Call:
     @contextmanager
     def open(self, config: Config | None = None) -> "Generator[Hippocampe]":
         """Open the data for writing, through the process that serves the folder if there is one."""
-        from hippocampe.engine import audit
+        from hippocampe.actor import acting
 
         self.check_where()
         opened = open_to_write(config or self.config, partial(self._open, join=True))
-        with audit.acting("command line"), opened as hippo:
+        with acting("command line"), opened as hippo:
             yield hippo
 
     @contextmanager
@@ -116,7 +116,7 @@ class Call:
             FolderInUse: A process holds the folder and does not share it, or does not answer.
             ServerUnavailable: The server cannot be reached or does not start.
         """
-        from hippocampe.remote import join_or_start
+        from hippocampe.client.joining import join_or_start
 
         self.check_where()
         joined = _at_address(self.config) or cast("Hippocampe", join_or_start(self.config))
@@ -130,7 +130,7 @@ class Call:
         Raises:
             FolderInUse: Another process holds the folder for good.
         """
-        from hippocampe.remote import joining
+        from hippocampe.client import joining
 
         with joining.take_over(config.folder, lambda: self._open(config, join=False)) as hippo:
             yield hippo
@@ -184,7 +184,7 @@ def open_to_read(config: Config, opened: "Opener | None" = None) -> "Hippocampe"
         StoreMissing: The folder has no data. Nothing is created.
     """
     from hippocampe import Hippocampe
-    from hippocampe.lifecycle import opening
+    from hippocampe.folder import opening
 
     if (found := _at_address(config)) is not None:
         return found
@@ -203,7 +203,7 @@ def _open(config: Config, opened: "Opener | None") -> "Hippocampe":
 
 def _at_address(config: Config) -> "Hippocampe | None":
     """The memory of the server at `HIPPOCAMPE_URL`; None if it is not set."""
-    from hippocampe.remote import connect
+    from hippocampe.client.joining import connect
 
     if not (address := os.environ.get(URL, "").strip()):
         return None

@@ -104,8 +104,8 @@ def _weights() -> tuple[bool, str]:
 
 
 def _reader() -> tuple[bool, str]:
-    from hippocampe.reader.base import PACKAGE, Base, installed
-    from hippocampe.reader.judge import load_learnt
+    from hippocampe.updates.cross_encoder.base import PACKAGE, Base, installed
+    from hippocampe.updates.cross_encoder.judge import load_learnt
 
     if installed() is None:
         return True, "none, which nothing needs: the extra reader settles pairs for review"

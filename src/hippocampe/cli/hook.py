@@ -5,8 +5,8 @@ import os
 import typer
 
 from hippocampe.cli.call import Call, command
-from hippocampe.hooks.events import answer
-from hippocampe.hooks.options import Options
+from hippocampe.client.hooks.events import answer
+from hippocampe.client.hooks.options import Options
 
 app = typer.Typer()
 hook_app = typer.Typer(

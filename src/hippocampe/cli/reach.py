@@ -9,13 +9,13 @@ from contextlib import closing
 
 from hippocampe import __version__
 from hippocampe.cli.call import KEY, URL
+from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.local import LocalConnection
 from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL, Config
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.ingest.notes.sync import open_source
-from hippocampe.remote.connection import Connection, Unreached
-from hippocampe.remote.local import LocalConnection
+from hippocampe.notes.sync import open_source
 
 TIMEOUT = 3.0
 """Seconds that a server has to answer."""

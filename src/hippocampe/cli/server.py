@@ -59,7 +59,8 @@ def serve(
 ) -> None:
     """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
     try:
-        from hippocampe.server import logs, serving
+        from hippocampe.server import serving
+        from hippocampe.server.http import logs
     except ModuleNotFoundError as exc:
         raise InvalidInput(
             f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."

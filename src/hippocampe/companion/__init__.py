@@ -1,4 +1,4 @@
-"""The companion: an agent that remembers, knows who it is, and learns.
+"""Talk as an agent that remembers, knows who it is, and learns.
 
 Needs the extra `companion`.
 """

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 
 from hippocampe.companion.turn import Turn
-from hippocampe.injection import render, tokens
+from hippocampe.embed import tokens
+from hippocampe.injection import render
 from hippocampe.language.text import words
 from hippocampe.types import Injection, Recollection
 

@@ -1,1 +1,1 @@
-"""What a person does to memories by hand: look up, edit, associate, forget, erase."""
+"""Change stored memories: edit, associate, forget, erase, settle the pairs that no rule could decide."""

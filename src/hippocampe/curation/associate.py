@@ -3,14 +3,14 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hippocampe.curation.lookup import require
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, NotFound, shown
-from hippocampe.ingest.judgement import stays_former
 from hippocampe.ingest.memory_writes import supersede, update_memory
+from hippocampe.retrieval.lookup import require
 from hippocampe.store import associations, memories
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
+from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import (
     MAX_REASON_CHARACTERS,
     check_choice,

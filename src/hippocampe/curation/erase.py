@@ -7,22 +7,22 @@ dies before the files are clean, the mark makes the next open finish the work.
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from sqlalchemy import Connection
 
-from hippocampe.consolidation import relations
 from hippocampe.curation.subject import NamedSubject
 from hippocampe.engine import audit, generations, settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
-from hippocampe.injection.turn_state import TurnState
-from hippocampe.language import sentence, text
+from hippocampe.language import relations, sentence, text
+from hippocampe.language.reading import statement
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
-from hippocampe.reading import statement
 from hippocampe.retrieval import log as retrieval_log
+from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection
 from hippocampe.store.store import Store
@@ -33,6 +33,19 @@ ERASING = "erasing"
 """`meta` name: kinds of the index whose files may still contain erased data."""
 ERASED_NOTHING = "-"
 """Value of the mark when only the database file is affected."""
+
+
+class Turns(Protocol):
+    """The state of turns that may hold erased text."""
+
+    @property
+    def retrievals(self) -> RetrievalBuffer:
+        """Retrievals that are not logged in the store yet."""
+        ...
+
+    def forget(self, space: str) -> None:
+        """Drop what the channels of a space were given."""
+        ...
 
 
 def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
@@ -119,7 +132,7 @@ class _Request:
 
 def erase(
     context: Context,
-    turns: TurnState,
+    turns: Turns,
     *,
     scope: Scope,
     id: str | None,
@@ -138,6 +151,7 @@ def erase(
 
     Args:
         context: The open memory.
+        turns: Emptied of what they hold of the space.
         scope: The space.
         id: A memory, turn, message or piece of a note.
         user: The author of memories, turns and messages.
@@ -192,7 +206,7 @@ def erase(
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
 
 
-def _erase(context: Context, turns: TurnState, request: _Request, doomed: Selection) -> None:
+def _erase(context: Context, turns: Turns, request: _Request, doomed: Selection) -> None:
     retrieval_log.flush(context, turns.retrievals, from_reserve=True)
     # Backups first: the selection for them cannot be computed once the rows are deleted.
     context.store.remove_partial_backups()
@@ -213,7 +227,7 @@ def _erase(context: Context, turns: TurnState, request: _Request, doomed: Select
         audit.record(change.connection, context, request.space, "erase", count=len(doomed.ids))
     settings.refresh(context, request.space)
     context.vocabulary.forget()
-    turns.channels.forget(request.space)
+    turns.forget(request.space)
     for module in (text, sentence, relations, statement, bm25):
         module.clear_caches()
     context.revision.advance()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hippocampe.curation.revise import hide
 from hippocampe.engine import audit
 from hippocampe.engine.context import Context
-from hippocampe.index.documents import memory_text, turn_text
+from hippocampe.engine.documents import memory_text, turn_text
 from hippocampe.language.text import STOP_WORDS, content_words, words
 from hippocampe.protocols import Filter
 from hippocampe.retrieval.recall import recall

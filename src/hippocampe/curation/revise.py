@@ -4,25 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from hippocampe.consolidation.decide import subjects_of
-from hippocampe.curation.lookup import get, require
 from hippocampe.engine import audit
 from hippocampe.engine.context import Context
-from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
-from hippocampe.errors import InvalidInput, NotFound
-from hippocampe.index.documents import (
+from hippocampe.engine.documents import (
     memory_embedding_text,
     memory_text,
     turn_embedding_text,
     turn_point,
     turn_text,
 )
-from hippocampe.ingest.draft import Draft
-from hippocampe.ingest.judgement import Judgement, Related, find_duplicate, judge
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
 from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.language.subjects import subjects_of
+from hippocampe.retrieval.lookup import get, require
 from hippocampe.retrieval.results import of_turn
 from hippocampe.store import associations, conversations, embeddings, memories
 from hippocampe.store.conversations import Turn
@@ -35,6 +33,8 @@ from hippocampe.types import (
     Scope,
     Unset,
 )
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.judgement import Judgement, Related, find_duplicate, judge
 from hippocampe.validation import (
     MAX_REASON_CHARACTERS,
     check_choice,

@@ -1,4 +1,4 @@
-"""Text to vectors: the bundled model, remote services, and ONNX models run locally."""
+"""Turn text into vectors: the bundled model, remote services, ONNX models run locally."""
 
 from hippocampe.errors import InvalidInput
 from hippocampe.protocols import Embedder

@@ -1,1 +1,1 @@
-"""What every step shares: the context, the unit of work, the projection of the store to the index."""
+"""Share what every step needs: transactions, projection into the index, vocabulary, settings, outages."""

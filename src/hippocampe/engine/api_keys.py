@@ -15,11 +15,9 @@ from hippocampe.engine import audit
 from hippocampe.engine.context import Context
 from hippocampe.errors import NotFound
 from hippocampe.store import api_keys
-from hippocampe.types import MAX_LABEL_CHARACTERS, ApiKey, NewKey, Role, Scope
+from hippocampe.types import KEY_PREFIX, MAX_LABEL_CHARACTERS, ApiKey, NewKey, Role, Scope
 from hippocampe.validation import MAX_TOKEN_CHARACTERS, check_choice, check_id, clean_text
 
-PREFIX = "hippo_"
-"""Lets people and scanners of leaked secrets recognise a key."""
 RANDOM_BYTES = 32
 
 
@@ -32,7 +30,7 @@ def create_key(context: Context, *, scope: Scope, role: Role, label: str | None)
     check_choice("role", role, get_args(Role))
     if label is not None:
         label = clean_text(label, what="label", limit=MAX_LABEL_CHARACTERS)
-    secret = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+    secret = KEY_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
     key = ApiKey(str(uuid7()), scope.space, role, label, context.now())
     with context.store.write() as connection:
         api_keys.add(connection, key, _digest(secret))

@@ -3,35 +3,22 @@
 An entry is written in the transaction of its change. It has ids and counts, never content.
 """
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
+from hippocampe.actor import ACTOR
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_utc
 from hippocampe.store import audits
 from hippocampe.types import AuditAction, AuditEntry, Scope
 from hippocampe.validation import check_limit
 
-ACTOR: ContextVar[str] = ContextVar("hippocampe_actor", default="library")
-"""Who makes the changes of this thread or task: `library`, `command line`, `local`, or `key` and its id."""
 MAX_IDS = 100
 """Ids of one entry; it counts the others."""
-
-
-@contextmanager
-def acting(actor: str) -> Generator[None]:
-    """Name who makes the changes inside the block."""
-    before = ACTOR.set(actor)
-    try:
-        yield
-    finally:
-        ACTOR.reset(before)
 
 
 def record(

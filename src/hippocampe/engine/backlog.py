@@ -7,10 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, select
 
 from hippocampe.engine.context import Context, Retired
-from hippocampe.engine.projection import Progress, stored_points
-from hippocampe.engine.unit_of_work import WAITING
-from hippocampe.errors import EmbedderError, StoreError
-from hippocampe.index.documents import (
+from hippocampe.engine.documents import (
     live_embedding_text,
     memory_embedding_text,
     memory_text,
@@ -18,10 +15,14 @@ from hippocampe.index.documents import (
     turn_embedding_text,
     turn_text,
 )
+from hippocampe.engine.projection import stored_points
+from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.errors import EmbedderError, StoreError
 from hippocampe.store import conversations, embeddings, memories, meta, notes
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.store.store import Store
+from hippocampe.types import Progress
 
 UNEMBEDDED = "unembedded"
 """The `meta` entry of an import that was interrupted before its rows were embedded."""

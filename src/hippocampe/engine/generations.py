@@ -14,7 +14,7 @@ from typing import Any
 from hippocampe.engine.backlog import embed_missing
 from hippocampe.engine.context import Context
 from hippocampe.engine.outages import log
-from hippocampe.engine.projection import BATCH, Progress, count_shown, stored_points
+from hippocampe.engine.projection import BATCH, count_shown, stored_points
 from hippocampe.errors import IndexUnavailable
 from hippocampe.index import build_generation
 from hippocampe.protocols import Point
@@ -22,6 +22,7 @@ from hippocampe.store import outbox
 from hippocampe.store.shown import TABLES
 from hippocampe.store.store import Store
 from hippocampe.system import allocator, worker
+from hippocampe.types import Progress
 
 _BUILDER = ("-m", "hippocampe.engine.generations")
 

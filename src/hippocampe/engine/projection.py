@@ -1,19 +1,15 @@
 """The projection of store rows to points of the index."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
-from hippocampe.index.documents import live_point, memory_point, piece_point, turn_point
+from hippocampe.engine.documents import live_point, memory_point, piece_point, turn_point
 from hippocampe.protocols import Point
 from hippocampe.store import conversations, embeddings, memories, notes
 from hippocampe.store.schema import subject, vector
 from hippocampe.store.shown import SHOWN, TABLES
-
-Progress = Callable[[str, int, int], None]
-"""Called with the current work, the number done and the total."""
-
 
 BATCH = 1_000
 

@@ -1,4 +1,4 @@
-"""The derived index: points found by vector and by word, filtered by scope and metadata.
+"""Find points by vector and by word with filters; derived from the store, so that it can be deleted.
 
 The functions below choose the implementation; all other code uses the `Index` Protocol.
 """

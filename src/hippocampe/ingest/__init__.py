@@ -1,1 +1,1 @@
-"""The write path: statements, conversations, imports, archives and notes."""
+"""Validate and write statements, conversations, imports and archives."""

@@ -16,10 +16,8 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, Table, insert, select
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
-from hippocampe.engine.projection import Progress
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
@@ -34,12 +32,13 @@ from hippocampe.ingest.archive_rows import (
 from hippocampe.ingest.formats.source import Source, read_lines
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.ingest.problems import Problems
+from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
 from hippocampe.store.store import translated
 from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
-from hippocampe.types import Imported, Scope
+from hippocampe.types import Imported, Progress, Scope
 
 FORMAT = "hippocampe"
 VERSION = 1

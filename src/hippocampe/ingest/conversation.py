@@ -9,13 +9,13 @@ from uuid6 import uuid7
 
 from hippocampe.engine import backlog, settings
 from hippocampe.engine.context import Context
-from hippocampe.engine.vocabulary import Prepared
-from hippocampe.errors import InvalidInput
-from hippocampe.index.documents import (
+from hippocampe.engine.documents import (
     turn_embedding_text,
     turn_point,
     turn_text,
 )
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold

@@ -1,18 +1,18 @@
 """Check the arguments of `remember` and build a draft: a statement that is not stored yet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypedDict
 
 from uuid6 import uuid7
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_utc, parse_ttl
+from hippocampe.language.subjects import subjects_of
 from hippocampe.language.temporal.window import parse_event
 from hippocampe.types import MAX_LABEL_CHARACTERS, UNSET, Memory, Metadata, Scope, Unset
+from hippocampe.updates.draft import INHERITED_FIELDS, Draft
 from hippocampe.validation import (
     MAX_EVIDENCE,
     MAX_REPLACES,
@@ -28,8 +28,6 @@ from hippocampe.validation import (
 
 MAX_EVENT_CHARACTERS = 500
 """Of a statement, what is searched for the time of its event. Longer ones tell several things."""
-INHERITED_FIELDS = ("type", "importance", "subjects", "category", "collection")
-"""Fields that an update copies from the superseded memory unless the caller gives them."""
 
 
 class Details(TypedDict, total=False):
@@ -47,25 +45,6 @@ class Details(TypedDict, total=False):
     replaces: Sequence[str]
     evidence: Sequence[str]
     metadata: Metadata | None
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A checked statement that is not stored yet.
-
-    Attributes:
-        memory: The statement. Arguments that the caller left out have their defaults.
-        names: Subjects extracted from the content.
-        replaces: Ids of memories that the caller asks to supersede.
-        given: The `INHERITED_FIELDS` that the caller gave.
-        keeps_lifetime: Whether the caller gave a time to live, or None for ever.
-    """
-
-    memory: Memory
-    names: tuple[str, ...]
-    replaces: tuple[str, ...] = ()
-    given: frozenset[str] = frozenset(INHERITED_FIELDS)
-    keeps_lifetime: bool = True
 
 
 def make_draft(

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hippocampe.engine.context import Context
-from hippocampe.engine.projection import Progress
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest import archive, conversation
 from hippocampe.ingest.conversation import TurnDraft
@@ -13,7 +12,7 @@ from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_form
 from hippocampe.ingest.problems import Problems
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import conversations
-from hippocampe.types import Imported, Message, Scope
+from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_flag, check_text
 
 BATCH = 512

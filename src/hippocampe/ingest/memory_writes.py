@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from hippocampe.consolidation.decide import relation_of, subjects_of
+from hippocampe.engine.documents import memory_point
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.index.documents import fold_subjects, memory_point
-from hippocampe.ingest.judgement import Judgement
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.equated import equated_names
+from hippocampe.language.relations import relation_of
+from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.text import fold
 from hippocampe.store import associations, embeddings, memories, statements
 from hippocampe.types import Association, Memory
+from hippocampe.updates.judgement import Judgement
 
 
 def insert_memory(

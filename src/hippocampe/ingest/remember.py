@@ -2,7 +2,7 @@
 reinforce. Nothing is destroyed; superseded memories stay in history.
 
 `draft` checks the arguments, `nomination` finds candidates by vector and subject, `judgement`
-applies the rules of `hippocampe.consolidation`, `memory_writes` writes.
+applies the rules of `hippocampe.updates`, `memory_writes` writes.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from hippocampe.engine.context import Context
+from hippocampe.engine.documents import memory_embedding_text, memory_text
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.index.documents import memory_embedding_text, memory_text
-from hippocampe.ingest.draft import Details, Draft, default_lifetime, make_draft
-from hippocampe.ingest.judgement import Judgement, judge
+from hippocampe.ingest.draft import Details, default_lifetime, make_draft
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Remembered, Scope
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.judgement import Judgement, judge
 from hippocampe.validation import (
     MAX_EVIDENCE,
     MAX_SUBJECTS,

@@ -11,9 +11,10 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import InvalidInput, NotFound, shown
-from hippocampe.ingest.draft import Draft, make_draft
+from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
 from hippocampe.types import MAX_LABEL_CHARACTERS, Remembered, Scope
+from hippocampe.updates.draft import Draft
 from hippocampe.validation import MAX_MANY
 
 BATCH = 128

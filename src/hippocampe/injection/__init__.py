@@ -1,1 +1,1 @@
-"""Injection: the text put in front of the model before it answers."""
+"""Serve a turn: select and render the text that a model gets in front of a message."""

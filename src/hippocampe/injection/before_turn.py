@@ -14,16 +14,17 @@ from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import StoreError
-from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.injection import burst
 from hippocampe.injection.burst import Burst
-from hippocampe.injection.incoming import HostMessage, cut, read_messages
+from hippocampe.injection.incoming import read_messages
 from hippocampe.injection.turn import Turn, seconds_left
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
+from hippocampe.language.text import cut
+from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
-from hippocampe.types import Injection, Scope, Settings, Trace
+from hippocampe.types import HostMessage, Injection, Scope, Settings, Trace
 
 
 def before_turn(

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from hippocampe.consolidation.decide import Verdict, decide
 from hippocampe.protocols import Vector, Vectors
 from hippocampe.types import Outcome, Recollection, Scope
+from hippocampe.updates.decide import Verdict, decide
 
 MAX_CHANNELS = 1_000
 """Channels kept, least recently used evicted first. With 100 vectors of 512 dimensions each, they
@@ -147,9 +147,9 @@ class Channel:
         self._now.clear()
         self._given_now.clear()
 
-    def remind(self, message: str, reminder: Reminder) -> None:
+    def remind(self, message: str, text: str, tokens: int, at: datetime) -> None:
         """Keep what the model was given with a message, for as long as the history is kept."""
-        self.reminders[message] = reminder
+        self.reminders[message] = Reminder(text, tokens, at)
         while len(self.reminders) > MAX_REMINDERS:
             self.reminders.popitem(last=False)
 

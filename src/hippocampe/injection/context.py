@@ -12,14 +12,13 @@ from typing import TypedDict, cast
 
 from sqlalchemy import Connection
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine.context import Context
-from hippocampe.index.documents import fold_subjects
 from hippocampe.injection import open_questions
 from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold, keywords, words
 from hippocampe.retrieval import results

@@ -1,13 +1,11 @@
 """Messages of a host, parsed into the texts that a user said. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from hippocampe.language.markers import without_injection
-from hippocampe.language.text import without_control
+from hippocampe.language.text import cut, without_control
 from hippocampe.validation import MAX_BURST
-
-HostMessage = str | Mapping[str, Any]
 
 MAX_READ_CHARACTERS = 200_000
 """Characters that are read of a burst, latest first: injections and the text around them. A turn keeps the
@@ -64,11 +62,3 @@ def _text(content: object) -> str:
         if isinstance(p, Mapping)
     ]
     return " ".join(text for part in parts if isinstance(text := part.get("text"), str))
-
-
-def cut(text: str, longest: int) -> str:
-    """A text, or the beginning and the end of a long one, where a question usually is."""
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    return f"{text[:half]} {text[len(text) - half + 1 :]}"

@@ -9,17 +9,18 @@ from hippocampe.engine import settings as space_settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.index import open_read_only_index
-from hippocampe.ingest.notes.sync import NoteSync
 from hippocampe.injection.before_turn import skip
 from hippocampe.injection.channel_history import Channel
-from hippocampe.injection.incoming import HostMessage, cut, read_messages
+from hippocampe.injection.incoming import read_messages
 from hippocampe.injection.turn import Turn
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.text import cut
+from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.store.past import known_at
-from hippocampe.types import Injection, Scope
+from hippocampe.types import HostMessage, Injection, Scope
 
 PATIENCE_MS = 10_000
 """Deadline of a preview: nobody's answer waits for it, and it should show all that a turn can find."""

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
-from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language import lexicon
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
 from hippocampe.language.humanize import clock_label, relative_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.person import is_first_person
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.text import words
 from hippocampe.types import Memory, Recollection
 

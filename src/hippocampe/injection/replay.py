@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from hippocampe.embed import tokens
 from hippocampe.engine import settings as space_settings
 from hippocampe.engine.context import Context
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable
-from hippocampe.injection import tokens
 from hippocampe.injection.preview import past
 from hippocampe.injection.render import render
 from hippocampe.injection.turn import search_request

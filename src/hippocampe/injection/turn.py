@@ -12,12 +12,12 @@ from functools import partial
 
 from uuid6 import uuid7
 
+from hippocampe.embed import tokens
 from hippocampe.engine.context import Context, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
-from hippocampe.ingest.notes.sync import NoteSync
-from hippocampe.injection import open_questions, tokens
+from hippocampe.injection import open_questions
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
@@ -26,6 +26,7 @@ from hippocampe.injection.render import Rendered, render
 from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.temporal.window import TimeWindow, parse_window
+from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store.retrievals import Line

@@ -45,6 +45,10 @@ class TurnState:
         """Adapt the limit of concurrent turns to another embedder."""
         self.admission.limit = _max_turns(config)
 
+    def forget(self, space: str) -> None:
+        """Drop what the channels of a space were given."""
+        self.channels.forget(space)
+
     def close(self) -> None:
         """Cancel queued work; running searches and reads end by themselves."""
         for pool in (self.search_pool, self.read_pool, self.load_pool):

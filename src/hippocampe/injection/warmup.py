@@ -9,10 +9,11 @@ from threading import Event
 
 import numpy as np
 
+from hippocampe.embed import tokens
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.engine.context import Context, Retired
 from hippocampe.errors import HippocampeError
-from hippocampe.injection import open_questions, tokens
+from hippocampe.injection import open_questions
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import LANGUAGES, translate

@@ -1,4 +1,4 @@
-"""Text analysis without I/O: words, sentences, time expressions, secrets.
+"""Analyse text without I/O: words, times, statements, relations, secrets; one folder of data per language.
 
 The data of each language is in its own folder (`fr/`, `en/`); see `lexicon`.
 """

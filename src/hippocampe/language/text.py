@@ -110,3 +110,11 @@ def keywords(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the distinct `keywords` of `text`, in order."""
     return list(dict.fromkeys(keywords(text)))
+
+
+def cut(text: str, longest: int) -> str:
+    """A text, or the beginning and the end of a long one, where a question usually is."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return f"{text[:half]} {text[len(text) - half + 1 :]}"

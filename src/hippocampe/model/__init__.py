@@ -1,4 +1,4 @@
-"""Language models of any provider that Pydantic AI supports."""
+"""Connect to language models of any provider that Pydantic AI supports."""
 
 from hippocampe.model.background import open_language_model
 

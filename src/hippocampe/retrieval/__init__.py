@@ -1,1 +1,1 @@
-"""The read path, in order: request, query, candidates, fusion, features, signals, scoring, results."""
+"""Answer a query, in order: request, query, candidates, fusion, features, signals, scoring, results."""

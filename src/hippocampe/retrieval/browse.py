@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement
 
 from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
-from hippocampe.index.documents import fold_subjects
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.subjects import fold_subjects
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
 from hippocampe.types import (

@@ -5,9 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine.context import Context
-from hippocampe.index.documents import fold_subjects
+from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.protocols import Hit
 from hippocampe.retrieval import fusion
 from hippocampe.retrieval.query import AnalysedQuery

@@ -6,15 +6,14 @@ from datetime import datetime
 
 import numpy as np
 
-from hippocampe.consolidation.decide import subjects_of
 from hippocampe.engine import settings
 from hippocampe.engine.context import Aliases, Context
 from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, spoken, text_words
-from hippocampe.index.documents import fold_subjects
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing
 from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.language.text import fold, words, written_words
 from hippocampe.language.topics import topics_of

@@ -14,8 +14,8 @@ import numpy as np
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.index.documents import fold_subjects
 from hippocampe.language.datetimes import as_utc
+from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Vector
 from hippocampe.retrieval import candidates, features, results, scoring, signals
 from hippocampe.retrieval.query import AnalysedQuery, analyse

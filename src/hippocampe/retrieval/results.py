@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from hippocampe.index.documents import piece_text
+from hippocampe.engine.documents import piece_text
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store import conversations, memories, notes

@@ -1,1 +1,1 @@
-"""The server: a memory over HTTP. Needs the extra `server`."""
+"""Serve a memory over HTTP and MCP, with a dashboard and a model proxy. Needs the extra `server`."""

@@ -6,15 +6,12 @@ from starlette.routing import Route
 
 from hippocampe import __version__
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server import (
+from hippocampe.server.api import (
     api_keys,
     chat,
-    docs,
     memories,
     memory_panel,
     operation,
-    problems,
-    proxy,
     relations,
     talk,
     transfer,
@@ -22,21 +19,23 @@ from hippocampe.server import (
     verbs,
     work,
 )
-from hippocampe.server.access import BEARER, PROXY, BodyLimit, Gate
-from hippocampe.server.description import DESCRIPTION, describe
-from hippocampe.server.idempotency import Idempotency
-from hippocampe.server.json_limit import JsonLimit
-from hippocampe.server.limits import GuessLimit, KeyLimit
+from hippocampe.server.api.description import DESCRIPTION, describe
+from hippocampe.server.dashboard import docs, site
+from hippocampe.server.http import problems
+from hippocampe.server.http.access import BEARER, PROXY, BodyLimit, Gate
+from hippocampe.server.http.idempotency import Idempotency
+from hippocampe.server.http.json_limit import JsonLimit
+from hippocampe.server.http.limits import GuessLimit, KeyLimit
+from hippocampe.server.http.methods import HeadRequests
+from hippocampe.server.http.observation import Observation
+from hippocampe.server.http.served import ServedMemory
+from hippocampe.server.http.sessions import Sessions
+from hippocampe.server.http.versions import Versions
 from hippocampe.server.mcp import endpoint
-from hippocampe.server.methods import HeadRequests
-from hippocampe.server.observation import Observation
-from hippocampe.server.pages import site
-from hippocampe.server.providers import ProviderErrors
-from hippocampe.server.remembered_chat import Threads
-from hippocampe.server.served import ServedMemory
-from hippocampe.server.sessions import Sessions
-from hippocampe.server.upstream import upstreams
-from hippocampe.server.versions import Versions
+from hippocampe.server.proxy import endpoints as proxy
+from hippocampe.server.proxy.providers import ProviderErrors
+from hippocampe.server.proxy.remembered_chat import Threads
+from hippocampe.server.proxy.upstream import upstreams
 
 MAX_BODY_BYTES = 16 * 2**20
 """Room for an exchange of two messages of the greatest length, with what tools returned."""

@@ -14,8 +14,8 @@ import uvicorn
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.patience import MAX_CONNECTIONS, PatientProtocol
-from hippocampe.server.served import ServedMemory
+from hippocampe.server.http.patience import MAX_CONNECTIONS, PatientProtocol
+from hippocampe.server.http.served import ServedMemory
 from hippocampe.system.command_line import command_line
 
 STOP_SECONDS = 10

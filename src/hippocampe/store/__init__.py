@@ -1,1 +1,1 @@
-"""The truth: one SQLite database, described by an SQLAlchemy Core schema."""
+"""Store everything in one SQLite database, described by an SQLAlchemy Core schema."""

@@ -1,1 +1,1 @@
-"""Operating system services: worker processes, page cache, memory, user folders, atomic files."""
+"""Use the operating system: child processes, sockets, files, user folders, page cache, disk space."""

@@ -1,4 +1,4 @@
-"""What tests of a companion need: contracts, a clock moved by hand, a scripted model server.
+"""Test a companion: contracts of the replaceable parts, a clock moved by hand, a scripted model server.
 
 Contracts are pytest classes; pytest is imported when one of them is first asked for.
 """

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from hippocampe.injection.sanitize import quote, quote_label
 from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
+from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.types import Action, Memory, Message, Receipt, Recollection, Remembered, Settings
 
 

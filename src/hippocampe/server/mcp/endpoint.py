@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.server.access import scope_of
+from hippocampe.server.http.access import scope_of
 from hippocampe.server.mcp.caller import Caller, ToolSet
 from hippocampe.types import ApiKey
 

@@ -8,9 +8,9 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from hippocampe.errors import HippocampeError
-from hippocampe.server.bodies import Body
+from hippocampe.server.api.bodies import Body
+from hippocampe.server.http.problems import faults
 from hippocampe.server.mcp.caller import Caller
-from hippocampe.server.problems import faults
 
 A = TypeVar("A", bound="Arguments")
 Effect = Literal["reads", "adds", "deletes"]

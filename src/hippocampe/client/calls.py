@@ -1,0 +1,49 @@
+"""The call of a verb as JSON: its arguments by name, checked against its signature."""
+
+import functools
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, get_type_hints
+
+from hippocampe.client.wire import decode
+from hippocampe.errors import InvalidInput
+
+
+@functools.cache
+def signature_of(kind: type, verb: str) -> tuple[inspect.Signature, dict[str, Any]]:
+    """The signature of a verb of a class, without `self`, and the types of its arguments."""
+    step = getattr(kind, verb)
+    signature = inspect.signature(step)
+    return signature.replace(parameters=[*signature.parameters.values()][1:]), get_type_hints(step)
+
+
+def decode_arguments(
+    kind: type, verb: str, arguments: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Decode the arguments of a verb, by name.
+
+    Args:
+        kind: The class that has the verb.
+        verb: Its name.
+        arguments: Positional arguments as JSON.
+        named: Named arguments as JSON.
+
+    Raises:
+        InvalidInput: The arguments are not those of the verb.
+    """
+    signature, hints = signature_of(kind, verb)
+    try:
+        bound = signature.bind(*arguments, **named).arguments
+        decoded = {name: decode(hints.get(name, Any), each) for name, each in bound.items()}
+        # Arguments of any name, of `update_settings`.
+        decoded |= decoded.pop("changes", {})
+    except (TypeError, ValueError) as exc:
+        raise InvalidInput(
+            f"the arguments are not those of {verb}: install the version of the server."
+        ) from exc
+    return decoded
+
+
+def takes_progress(kind: type, verb: str) -> bool:
+    """Whether a verb of a class tells how far it is."""
+    return "progress" in signature_of(kind, verb)[0].parameters

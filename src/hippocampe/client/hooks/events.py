@@ -1,0 +1,108 @@
+"""What a hook answers at each event of the agent."""
+
+import json
+import os
+import sys
+
+from hippocampe.client.hooks.client import HookFailed, call
+from hippocampe.client.hooks.options import Options, parse
+from hippocampe.client.hooks.transcript import is_object, last_exchange
+from hippocampe.language.fence import fenced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+MOST_BYTES = 8 * 2**20
+
+
+def run(typed: "Sequence[str]") -> bool:
+    """Execute a command line after `hook`; False if it is none: then help is due.
+
+    An event always succeeds: an agent takes a failing hook for a refusal.
+    """
+    if not typed or typed[0] not in EVENTS or "--help" in typed or "-h" in typed:
+        return False
+    options = parse(typed[1:])
+    if options is None:
+        _warn("the options cannot be used: see hippocampe hook --help.")
+    else:
+        answer(typed[0], options)
+    return True
+
+
+def answer(event: str, options: Options) -> None:
+    """Read what happened from standard input and print the answer."""
+    try:
+        if options.ambiguous:
+            raise HookFailed(
+                "both a folder and HIPPOCAMPE_URL are given, and they may hold different memories: leave one "
+                "out."
+            )
+        told = _read()
+        if context := fenced(EVENTS[event](told, options)):
+            name = told.get("hook_event_name") or DEFAULT_NAMES[event]
+            output = {"hookEventName": name, "additionalContext": context}
+            print(json.dumps({"hookSpecificOutput": output}))
+    except HookFailed as exc:
+        _warn(str(exc))
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        # No text of the user: only what kind of error it is.
+        _warn(f"{event} failed ({type(exc).__name__}): run hippocampe doctor.")
+
+
+def _prompt_submit(told: "dict[str, Any]", options: Options) -> str:
+    prompt = str(told.get("prompt") or "").strip()
+    if not prompt:
+        return ""
+    channel = options.channel_of(_project(told))
+    return call(options, channel, "before_turn", "text", {"message": prompt})
+
+
+def _session_start(told: "dict[str, Any]", options: Options) -> str:
+    channel = options.channel_of(_project(told))
+    # What was given before a new or a compacted context is no longer in it.
+    body = {"message": channel, "fresh": told.get("source") != "resume"}
+    return call(options, channel, "before_turn", "text", body)
+
+
+def _stop(told: "dict[str, Any]", options: Options) -> str:
+    path = told.get("transcript_path")
+    if not path:
+        raise HookFailed("the agent named no transcript: nothing was stored.")
+    found = last_exchange(str(path))
+    if found is None:
+        return ""
+    id, prompt, reply = found
+    reply = str(told.get("last_assistant_message") or "").strip() or reply
+    exchange = {
+        "user_message": prompt,
+        "reply": reply,
+        "external_id": f"{told.get('session_id')}:{id}",
+    }
+    call(options, options.channel_of(_project(told)), "after_turn", "", exchange)
+    return ""
+
+
+EVENTS = {
+    "prompt-submit": _prompt_submit,
+    "session-start": _session_start,
+    "stop": _stop,
+}
+DEFAULT_NAMES = {"prompt-submit": "UserPromptSubmit", "session-start": "SessionStart"}
+
+
+def _read() -> "dict[str, Any]":
+    told = json.loads(sys.stdin.buffer.read(MOST_BYTES))
+    if not is_object(told):
+        raise HookFailed("standard input is not the JSON object of a hook.")
+    return told
+
+
+def _project(told: "dict[str, Any]") -> str:
+    return os.environ.get("CLAUDE_PROJECT_DIR") or str(told.get("cwd") or os.getcwd())
+
+
+def _warn(message: str) -> None:
+    print(f"hippocampe: {message}", file=sys.stderr)

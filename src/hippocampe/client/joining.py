@@ -1,0 +1,220 @@
+"""Use a data folder that another process owns, and start a process for a folder that none owns."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from hippocampe import __version__
+from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.door import RemoteHippocampe
+from hippocampe.client.local import LocalConnection
+from hippocampe.config import Config
+from hippocampe.errors import FolderInUse, ServerUnavailable
+from hippocampe.system import private
+
+IDLE_SECONDS = 900.0
+"""After the last request, a process that was started by itself stops: turns of one sitting share it."""
+START_SECONDS = 60.0
+"""For opening a large folder on a slow disk, while the process that does it gives signs of life."""
+HELD_SECONDS = 1.5
+"""How long a process may hold the folder without sharing it, such as one that is closing."""
+POLL_SECONDS = 0.02
+DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
+"""For Windows, where there are no sessions."""
+LOG = "server.log"
+IN_USE = 5
+"""The exit code of a process that finds the folder held by another one."""
+T = TypeVar("T")
+_children: list[subprocess.Popen[bytes]] = []
+"""Processes that this one started and that may still run."""
+_starting = threading.Lock()
+
+
+def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
+    """The memory that a server at an address has.
+
+    Raises:
+        InvalidInput: The address cannot be used.
+        ServerUnavailable: The server cannot be reached, or has another version.
+        HippocampeError: It refuses the key.
+    """
+    connection = Connection(address, key)
+    try:
+        return RemoteHippocampe(lambda: connection, config)
+    except Unreached as exc:
+        raise ServerUnavailable(
+            f"cannot reach the server ({exc}): check that it runs, and the address in HIPPOCAMPE_URL."
+        ) from exc
+
+
+def join(config: Config) -> RemoteHippocampe | None:
+    """The memory of a folder, through the process that owns it; None if none shares it.
+
+    When that process ends, another one is started for the next call.
+
+    Raises:
+        FolderInUse: The owner is frozen, or is another user's process.
+        ServerUnavailable: The owner has another version.
+    """
+    try:
+        first = [_joined(config.folder)]
+    except Unreached:
+        return None
+    return RemoteHippocampe(lambda: first.pop() if first else ensure(config), config)
+
+
+def join_or_start(config: Config) -> RemoteHippocampe:
+    """The memory of a folder, through the process that owns it, which is started if there is none.
+
+    The started process serves programs of this user only, and stops when it was not used for `IDLE_SECONDS`.
+
+    Raises:
+        FolderInUse: A process owns the folder, and does not share it or does not answer.
+        ServerUnavailable: The process does not start; its log in the data folder has the reason.
+    """
+    return RemoteHippocampe(lambda: ensure(config), config)
+
+
+def own_or_join(config: Config, own: Callable[[], T], joined: Callable[[RemoteHippocampe], T]) -> T:
+    """Open a folder in this process, or use it through the process that owns it.
+
+    Args:
+        config: The configuration of this process.
+        own: Opens the folder here.
+        joined: Wraps the memory of another process.
+
+    Raises:
+        FolderInUse: Another process owns the folder, and does not share it or does not answer.
+        ServerUnavailable: The owner has another version.
+    """
+    ends = time.monotonic() + HELD_SECONDS
+    while True:
+        try:
+            return own()
+        except FolderInUse:
+            if (remote := join(config)) is not None:
+                return joined(remote)
+            if time.monotonic() > ends:
+                raise
+        time.sleep(POLL_SECONDS)
+
+
+def take_over(folder: Path, own: Callable[[], T]) -> T:
+    """Open a folder in this process; a process that was started by itself leaves it.
+
+    Args:
+        folder: The data folder.
+        own: Opens it.
+
+    Raises:
+        FolderInUse: Another process holds the folder for good.
+    """
+    held_since: float | None = None
+    while True:
+        try:
+            return own()
+        except FolderInUse as exc:
+            try:
+                with closing(LocalConnection(folder)) as owner:
+                    leaves, address = owner.call("leave"), owner.greet()["address"]
+                if not leaves:
+                    way = f"use it at {address}" if address else "close it first"
+                    raise FolderInUse(f"cannot open {folder}: a process serves it; {way}.") from exc
+                held_since = None
+            except Unreached:
+                held_since = held_since or time.monotonic()
+                if time.monotonic() > held_since + HELD_SECONDS:
+                    raise exc from None
+        time.sleep(POLL_SECONDS)
+
+
+def ensure(config: Config) -> LocalConnection:
+    """A connection to the process that owns a folder, started if there is none; errors as `join_or_start`."""
+    folder, started = config.folder, time.monotonic()
+    child: subprocess.Popen[bytes] | None = None
+    refused_since: float | None = None
+    while time.monotonic() - started < START_SECONDS:
+        with suppress(Unreached):
+            return _joined(folder)
+        if child is None:
+            child = start(config)
+        elif (code := child.poll()) is not None:
+            # A negative code: it was killed.
+            if code > 0 and code != IN_USE:
+                raise ServerUnavailable(
+                    f"the server of {folder} did not start: {_last_words(folder)} Run hippocampe serve "
+                    "to see why."
+                )
+            refused_since = refused_since or started
+            if code == IN_USE and time.monotonic() - refused_since > HELD_SECONDS:
+                raise FolderInUse(
+                    f"cannot use {folder}: another process holds it and does not share it. Close it, or "
+                    "serve the folder with hippocampe serve."
+                )
+            # A process that is closing holds the folder, or another one was faster.
+            child = None
+        time.sleep(POLL_SECONDS)
+    raise ServerUnavailable(
+        f"the server of {folder} did not answer within {START_SECONDS:.0f} s: see {folder / LOG}."
+    )
+
+
+def start(config: Config) -> subprocess.Popen[bytes]:
+    """Start a process that owns a folder and outlives this one; does not wait for it.
+
+    Raises:
+        ServerUnavailable: The process or its log cannot be created.
+    """
+    command = [sys.executable, "-m", "hippocampe.resident", str(config.folder.absolute())]
+    command += [str(IDLE_SECONDS), *([config.embedder] if config.embedder else [])]
+    try:
+        private.make_folder(config.folder)
+        with open(config.folder / LOG, "wb", opener=private.opener) as log:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=True,
+                creationflags=DETACHED,
+            )
+    except OSError as exc:
+        raise ServerUnavailable(
+            f"cannot start a server for {config.folder}: {exc.strerror}. Check the permissions of the folder."
+        ) from exc
+    # Those that ended are reaped, so that a program that stays keeps no zombies.
+    with _starting:
+        _children[:] = [child, *(each for each in _children if each.poll() is None)]
+    return child
+
+
+def _joined(folder: Path) -> LocalConnection:
+    """A connection to the process that owns a folder.
+
+    A process that was started by itself with another version leaves.
+
+    Raises:
+        Unreached: No process shares the folder.
+    """
+    connection = LocalConnection(folder)
+    try:
+        owner = connection.greet()
+        if owner["version"] != __version__ and owner["leaves"]:
+            connection.call("leave")
+            raise Unreached("another version")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _last_words(folder: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        lines = (folder / LOG).read_text().strip().splitlines()
+        return lines[-1].removeprefix("error: ") if lines else "it said nothing."
+    return "its log cannot be read."

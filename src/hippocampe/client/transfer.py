@@ -1,0 +1,82 @@
+"""Import and export through a server on another machine: the file is here, so it is sent or received."""
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.wire import decode
+from hippocampe.errors import InvalidInput, ServerUnavailable, StoreError, UnreadableFile
+from hippocampe.system.atomic_file import whole_file
+from hippocampe.types import Imported, Scope
+
+
+def import_from(
+    connection: Connection,
+    space: str | None,
+    *,
+    path: str | os.PathLike[str],
+    scope: Scope,
+    format: str | None = None,
+    timezone: str = "Europe/Paris",
+    progress: Any = None,
+) -> Imported:
+    """`Hippocampe.import_from` of a file of this machine; the progress of the server is not shown."""
+    query = _query(scope, space, format=format, timezone=timezone)
+    with _reached():
+        try:
+            return decode(Imported, connection.upload(f"/api/import?{query}", _path(path)))
+        except FileNotFoundError as exc:
+            raise UnreadableFile(f"cannot read {path}: there is no such file.") from exc
+
+
+def export_to(
+    connection: Connection,
+    space: str | None,
+    *,
+    path: str | os.PathLike[str],
+    scope: Scope,
+    overwrite: bool = False,
+    progress: Any = None,
+) -> int:
+    """`Hippocampe.export_to` to a file of this machine."""
+    target = _path(path)
+    # There is no data folder here whose files could be overwritten.
+    with (
+        _reached(),
+        whole_file(target, folder=target.parent / ".hippocampe", overwrite=overwrite) as part,
+    ):
+        connection.download(f"/api/export?{_query(scope, space)}", part)
+        with part.open("rb") as lines:
+            # Without the first line, which describes the file.
+            return sum(1 for _ in lines) - 1
+
+
+VERBS: Mapping[str, Callable[..., Any]] = {"import_from": import_from, "export_to": export_to}
+
+
+@contextmanager
+def _reached():
+    try:
+        yield
+    except Unreached as exc:
+        raise ServerUnavailable(
+            f"the server cannot be reached ({exc}): check that it runs and that its address is right."
+        ) from exc
+    except OSError as exc:
+        raise StoreError(f"the file cannot be used: {exc.strerror}.") from exc
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path)
+    except TypeError as exc:
+        raise InvalidInput("path is not a path: give the path of a file.") from exc
+
+
+def _query(scope: Scope, space: str | None, **more: str | None) -> str:
+    named = {"space": space or scope.space, "user": scope.user, "channel": scope.channel, **more}
+    return urlencode({name: value for name, value in named.items() if value is not None})

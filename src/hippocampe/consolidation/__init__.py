@@ -1,1 +1,0 @@
-"""Compare a new statement with existing ones: repeat, update, detail or contradiction."""

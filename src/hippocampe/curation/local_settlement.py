@@ -1,0 +1,156 @@
+"""Settle pairs that the learnt decision lists for review with the local reader, an optional extra.
+
+It reads both statements together, and is wrong on other pairs than the evidence of the decision is, so a
+second model weighs that evidence and what the reader says. What no probability may merge (a doubt, another
+owner) stays listed, and so does every pair that is not sure; it is not read again. What surely stays apart is
+taken off the list. `restore` undoes what the reader settled, and then a person decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hippocampe.curation.review_pairs import (
+    Decided,
+    Pair,
+    apply,
+    lasting,
+    pairs_waiting,
+    still_waiting,
+)
+from hippocampe.engine.context import Context
+from hippocampe.engine.documents import memory_embedding_text, memory_text
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import ModelUnavailable
+from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.store import associations
+from hippocampe.updates.alignment import align
+from hippocampe.updates.cross_encoder.base import installed
+from hippocampe.updates.cross_encoder.judge import Reader, load_reader
+from hippocampe.updates.decide import Verdict, compare
+from hippocampe.updates.evidence import evidence
+from hippocampe.updates.joining import with_opinion
+from hippocampe.updates.judgement import side_of, stays_former
+from hippocampe.updates.learnt import Floats, model_for
+from hippocampe.updates.weighing import conclude
+
+BATCH = 16
+"""Pairs per transaction: some 0.6 s of reading, before it begins."""
+MOST = 128
+"""Pairs read in one run; the others wait for the next one."""
+
+
+def is_available(context: Context) -> bool:
+    """Whether the extra is installed, and the learnt decision knows the embedder."""
+    return model_for(context.embedder.model) is not None and installed() is not None
+
+
+def is_due(context: Context, *, space: str) -> bool:
+    """Whether there are pairs that it has not read."""
+    return bool(_unread(context, space))
+
+
+def settle_reviews(context: Context, *, space: str) -> int:
+    """Settle pairs of the review list that the reader has not read yet, the newest first.
+
+    Each batch is applied in one transaction.
+
+    Args:
+        context: The open memory.
+        space: The space.
+
+    Returns:
+        The number of settled pairs; 0 if the reader cannot be loaded, which is logged.
+    """
+    unread = _unread(context, space)[:MOST]
+    if not unread:
+        return 0
+    try:
+        reader = load_reader()
+    except ModelUnavailable as exc:
+        context.outages.failed("local reader", exc)
+        return 0
+    context.outages.works("local reader")
+    settler = _Settler(context, space, reader)
+    return sum(
+        settler.settle(unread[start : start + BATCH]) for start in range(0, len(unread), BATCH)
+    )
+
+
+def _unread(context: Context, space: str) -> list[Pair]:
+    return [
+        pair
+        for pair in pairs_waiting(context, space)
+        if not pair.rule.startswith(associations.LEFT_BY_READER)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settler:
+    """Settles pairs of a space."""
+
+    context: Context
+    space: str
+    reader: Reader
+
+    def settle(self, batch: Sequence[Pair]) -> int:
+        """Read some pairs, and apply what is sure of them; return how many were settled."""
+        decided = self._decide(batch)
+        done = 0
+        with self.context.change() as change:
+            for pair, each in zip(batch, decided, strict=True):
+                if not still_waiting(change, pair):
+                    continue
+                if isinstance(each, Decided):
+                    apply(self.context, change, each)
+                    done += 1
+                else:
+                    reason = f"{associations.LEFT_BY_READER}{each}"
+                    associations.explain(change.connection, pair.ids, reason, review=True)
+        return done
+
+    def _decide(self, batch: Sequence[Pair]) -> list[Decided | str]:
+        """What the reader and the evidence say together of each pair; why, if they leave it."""
+        opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
+        both = [memory for pair in batch for memory in (pair.older, pair.newer)]
+        prepared = self.context.prepare(
+            [memory_embedding_text(memory) for memory in both],
+            [memory_text(memory) for memory in both],
+        )
+        names = CanonicalNames(self.context.aliases(self.space))
+        return [
+            self._joint(pair, prepared[2 * row], prepared[2 * row + 1], opinions[row], names)
+            for row, pair in enumerate(batch)
+        ]
+
+    def _joint(
+        self,
+        pair: Pair,
+        older: Prepared,
+        newer: Prepared,
+        opinion: Floats,
+        names: CanonicalNames,
+    ) -> Decided | str:
+        old = side_of(self.context, pair.older.content, older)
+        new = side_of(self.context, pair.newer.content, newer)
+        if not (pair.as_compared and old.speaks and new.speaks):
+            return pair.rule
+        rule = compare(
+            parse(pair.newer.content, subjects=pair.newer.subjects, names=names),
+            parse(pair.older.content, subjects=pair.older.subjects, names=names),
+        )
+        aligned = align(old.reading, new.reading, old.vectors, new.vectors)
+        told = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
+        joint = self.reader.joint
+        (shares,) = joint.probabilities([with_opinion(told, opinion)])
+        decision = conclude(aligned, told, shares, rule, joint.thresholds)
+        reason = f"{associations.BY_READER}{decision.reason}"
+        match decision.verdict:
+            case Verdict.UNSURE:
+                return decision.reason
+            case Verdict.UPDATED:
+                former = stays_former(self.context, pair.older, pair.newer)
+                return Decided(pair, reason, kept=pair.newer, former=former)
+            case Verdict.REINFORCED:
+                return Decided(pair, reason, kept=lasting(pair))
+            case _:
+                return Decided(pair, f"{associations.BY_READER}both stay")

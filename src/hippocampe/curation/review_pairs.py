@@ -1,0 +1,112 @@
+"""Pairs of memories on the review list: which wait, and how a verdict on one is applied."""
+
+from dataclasses import dataclass
+
+from hippocampe.curation import associate
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.ingest.remember import decide_and_store
+from hippocampe.store import associations, memories
+from hippocampe.types import Association, Memory, Review, Scope
+from hippocampe.updates.draft import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two current memories to settle, the older one first.
+
+    Attributes:
+        older: The one that was stored first.
+        newer: The other one.
+        rule: Why they are listed.
+        as_compared: Whether the newer one was compared with the older one; else the older one was
+            edited since.
+    """
+
+    older: Memory
+    newer: Memory
+    rule: str
+    as_compared: bool
+
+    @property
+    def ids(self) -> list[str]:
+        """Both ids."""
+        return [self.older.id, self.newer.id]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A checked verdict: `kept` replaces the other one, `merged` replaces both, or both stay.
+
+    With `former`, the one that is replaced still answers for what the kept one does not say.
+    """
+
+    pair: Pair
+    reason: str
+    kept: Memory | None = None
+    merged: Draft | None = None
+    former: bool = False
+
+
+def pairs_waiting(context: Context, space: str) -> list[Pair]:
+    """The pairs to ask about, each once."""
+    reviews = associate.reviews(context, scope=Scope(space))
+    found: dict[frozenset[str], Pair] = {}
+    with context.store.read() as connection:
+        for review in reviews:
+            pair = _pair(review)
+            edges = associations.between(connection, space, *pair.ids)
+            if not any(map(associations.is_for_a_person, edges)):
+                found.setdefault(frozenset(pair.ids), pair)
+    return list(found.values())
+
+
+def _pair(review: Review) -> Pair:
+    both = sorted((review.memory, review.other), key=lambda each: (each.created_at, each.id))
+    return Pair(both[0], both[1], review.reason, review.memory.id == both[1].id)
+
+
+def lasting(pair: Pair) -> Memory:
+    """Of two memories that say the same, the one that ends later; of equals the newer one."""
+    older, newer = pair.older.expires_at, pair.newer.expires_at
+    if newer is not None and (older is None or older > newer):
+        return pair.older
+    return pair.newer
+
+
+def still_waiting(change: UnitOfWork, pair: Pair) -> bool:
+    """Whether nobody settled or changed the pair while the model was asked."""
+    found = memories.get(change.connection, pair.older.space, pair.ids)
+    for each in (pair.older, pair.newer):
+        now = found.get(each.id)
+        if now is None or not now.current or now.content != each.content:
+            return False
+    listed = associations.to_review(change.connection, pair.older.space)
+    return any({edge.source_id, edge.target_id} == set(pair.ids) for edge in listed)
+
+
+def apply(
+    context: Context, change: UnitOfWork, decided: Decided, prepared: Prepared | None = None
+) -> None:
+    """Apply a verdict, in a transaction, with its reason.
+
+    Args:
+        context: The open memory.
+        change: The transaction.
+        decided: The verdict.
+        prepared: The embedding of the statement that replaces both, if one does.
+    """
+    pair, now = decided.pair, context.now()
+    associations.explain(change.connection, pair.ids, decided.reason, review=False)
+    if decided.kept is not None:
+        # As they are now: an earlier pair may have given one of them a key.
+        found = memories.get(change.connection, decided.kept.space, pair.ids)
+        kept = found.pop(decided.kept.id)
+        (lost,) = found.values()
+        associate.replace_by(change, kept, lost, decided.reason, now, former=decided.former)
+    elif decided.merged is not None and prepared is not None:
+        memory = decide_and_store(context, change, decided.merged, prepared).memory
+        for id in pair.ids:
+            edge = Association(memory.id, id, "updates", decided.reason, now)
+            associations.associate(change.connection, memory.space, edge, review=False)

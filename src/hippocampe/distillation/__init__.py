@@ -1,1 +1,0 @@
-"""Talk to memories, in the background, with or without a language model."""

@@ -1,0 +1,194 @@
+"""Compact a working history: its oldest messages become summaries, which are memories.
+
+The messages stay in the store, where full text and their turns find them.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from hippocampe.engine import model_calls, settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.errors import InvalidAnswer
+from hippocampe.extraction import talk
+from hippocampe.extraction.extractive import extract_sentences, first_sentences
+from hippocampe.extraction.proposals import read_subjects
+from hippocampe.extraction.talk import Part
+from hippocampe.ingest.draft import make_draft
+from hippocampe.ingest.memory_writes import insert_memory
+from hippocampe.ingest.remember import embed_drafts
+from hippocampe.language.humanize import day
+from hippocampe.language.i18n import translate
+from hippocampe.language.mentions import mentions
+from hippocampe.language.prompts import prompt
+from hippocampe.language.sanitize import quote_label
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.store import job_runs, working_history
+from hippocampe.types import Compacted, Message, Scope, Settings
+from hippocampe.updates.draft import Draft
+
+SUMMARY_CHARACTERS = 2_000
+"""Characters of a summary, of its decisions and of its open questions, at most."""
+MAX_SUBJECTS = 20
+SOURCE = "compaction"
+
+
+@dataclass
+class Answer:
+    """What the model answers to a part."""
+
+    summary: str
+    people: list[str] | str | None = None
+    decisions: list[str] | str | None = None
+    open_questions: list[str] | str | None = None
+
+
+def compact(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
+    """Summarise the working history of a channel beyond twice `recent_messages`.
+
+    The newest `recent_messages` stay. Without a configured language model the summary consists of
+    the most telling sentences. A second call waits for the first.
+
+    Args:
+        context: The open memory.
+        space: The space.
+        channel: The channel; empty for messages without one.
+        run_id: The run in the ledger, finished in the last transaction.
+
+    Raises:
+        ModelUnavailable: The model cannot be reached. Summaries made before stay, the other messages
+            stay in the working history; so with the other errors.
+        InvalidAnswer: It did not answer in the requested form.
+        BudgetSpent: The daily budget is spent.
+        EmbedderError: The summary cannot be embedded.
+    """
+    chosen = settings.read(context, scope=Scope(space=space))
+    done = Compacted()
+    with context.compacting:
+        waiting = talk.parts(_oldest(context, space, channel, chosen.recent_messages))
+        for number, part in enumerate(waiting, 1):
+            last = number == len(waiting)
+            done = _compact_part(context, part, chosen, done, run_id if last else None)
+        if not waiting and run_id is not None:
+            with context.change() as change:
+                _finish(context, change, run_id, done)
+    return done
+
+
+def _oldest(context: Context, space: str, channel: str, recent: int) -> list[Message]:
+    """The messages of a channel that leave its working history now."""
+    with context.store.read() as connection:
+        if working_history.count(connection, space, channel) <= 2 * recent:
+            return []
+        return working_history.messages(connection, space, channel)[:-recent]
+
+
+def _compact_part(
+    context: Context, part: Part, chosen: Settings, done: Compacted, run_id: str | None
+) -> Compacted:
+    while True:
+        with context.store.read() as connection:
+            messages = _still_working(connection, part)
+        said = [message for message in messages if not is_small_talk(message.content)]
+        drafts = [_summary(context, messages, chosen)] if said else []
+        prepared = embed_drafts(context, drafts) if drafts else []
+        with context.change() as change:
+            if _still_working(change.connection, messages) != messages:
+                # Some were erased or forgotten meanwhile: no summary may quote them.
+                continue
+            for draft, embedded in zip(drafts, prepared, strict=True):
+                insert_memory(change, draft.memory, draft.names, embedded)
+            ids = [message.id for message in messages]
+            working_history.leave(change.connection, ids)
+            summaries = (*done.summaries, *(draft.memory for draft in drafts))
+            done = Compacted(done.messages + len(messages), summaries)
+            if run_id is not None:
+                _finish(context, change, run_id, done)
+        return done
+
+
+def _still_working(connection: Connection, part: Part) -> Part:
+    if not part:
+        return ()
+    ids = [message.id for message in part]
+    found = working_history.messages(connection, part[0].space, part[0].channel or "", ids)
+    return tuple(found)
+
+
+def _finish(context: Context, change: UnitOfWork, run_id: str, done: Compacted) -> None:
+    counts = f"{done.messages} read, {len(done.summaries)} written"
+    job_runs.finish(change.connection, run_id, counts, context.now())
+
+
+def _summary(context: Context, messages: Part, chosen: Settings) -> Draft:
+    """The summary of a part, as a memory that is not stored yet."""
+    if context.language_model is None:
+        body, people = extract_sentences(context.embedder, messages), list[str]()
+    else:
+        body, people = _by_model(context, messages, chosen)
+    first, last = messages[0], messages[-1]
+    authors = [each.author for each in messages if each.author and each.role != "assistant"]
+    return make_draft(
+        context,
+        _headed(body, first, last, chosen),
+        scope=Scope(
+            space=first.space,
+            user=authors[0] if len(set(authors)) == 1 else None,
+            channel=first.channel,
+        ),
+        type="observation",
+        collection="summary",
+        subjects=list(dict.fromkeys((*authors, *people)))[:MAX_SUBJECTS],
+        occurred_at=last.at,
+        source=SOURCE,
+        evidence=[message.id for message in messages],
+    )
+
+
+def _headed(body: str, first: Message, last: Message, chosen: Settings) -> str:
+    """A summary with its channel and its days."""
+    zone, language = chosen.timezone, chosen.language
+    days = dict.fromkeys(day(each.at, timezone=zone, language=language) for each in (first, last))
+    if first.channel:
+        header = translate("Summary of {room} ({days}): {text}", chosen.language)
+    else:
+        header = translate("Summary ({days}): {text}", chosen.language)
+    return header.format(room=first.channel, days=" – ".join(days), text=body)
+
+
+def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, list[str]]:
+    """The text of a summary, and the people it names, by the language model."""
+    shown = {
+        "channel": [quote_label(messages[0].channel or "")],
+        "messages": talk.lines(talk.by_short_id("m", messages), chosen.timezone),
+    }
+    answer = model_calls.ask(
+        context,
+        "compact",
+        prompt("hippocampe.extraction", "compact", chosen.language),
+        talk.tagged(shown),
+        Answer,
+        space=messages[0].space,
+    )
+    if is_small_talk(answer.summary):
+        raise InvalidAnswer("the model wrote an empty summary: try again, or use a larger model.")
+    lines = [answer.summary.strip()]
+    if decisions := _listed(answer.decisions):
+        lines.append(translate("Decisions: {text}", chosen.language).format(text=decisions))
+    if questions := _listed(answer.open_questions):
+        lines.append(translate("Open questions: {text}", chosen.language).format(text=questions))
+    body = "\n".join(first_sentences(line, SUMMARY_CHARACTERS) for line in lines)
+    said = "\n".join(message.content for message in messages)
+    named = [
+        name
+        for name in read_subjects(answer.people)
+        # A model may add people of its own.
+        if mentions(said, [name])
+    ]
+    return body, named
+
+
+def _listed(items: list[str] | str | None) -> str:
+    each = [items] if isinstance(items, str) else items or []
+    return " ; ".join(filter(None, map(str.strip, each)))

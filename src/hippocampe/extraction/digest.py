@@ -1,0 +1,213 @@
+"""Digest live talk: what was overheard becomes memories, or turns without a language model.
+
+Statements are stored and the messages they come from cease to be live in one transaction, so a
+message is digested once, also when the process is killed.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection
+
+from hippocampe.engine import backlog, model_calls, settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.errors import IndexUnavailable, InvalidAnswer
+from hippocampe.extraction import talk
+from hippocampe.extraction.overheard import Overheard
+from hippocampe.extraction.proposals import ProposedStatements
+from hippocampe.extraction.talk import Part
+from hippocampe.ingest.conversation import make_turn
+from hippocampe.ingest.remember import embed_drafts
+from hippocampe.ingest.remember_many import store_drafts
+from hippocampe.language.prompts import prompt
+from hippocampe.language.sanitize import quote, quote_label
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.language.subjects import subjects_of
+from hippocampe.protocols import Filter
+from hippocampe.store import conversations, embeddings, job_runs, memories
+from hippocampe.types import Distilled, Memory, Message, Scope
+from hippocampe.updates.draft import Draft
+
+MAX_FAILURES = 4
+"""Parts without a usable answer after which a digest ends; each cost several calls."""
+KNOWN_PER_MESSAGE = 3
+MAX_KNOWN = 30
+"""Known memories that are shown with a part, nearest first."""
+
+
+def digest(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
+    """Turn the live messages of a space into memories; into turns if no language model is configured.
+
+    Messages that arrive meanwhile stay live. A second call waits for the first.
+
+    Args:
+        context: The open memory.
+        space: The space.
+        run_id: The run in the ledger, finished in the last transaction.
+
+    Raises:
+        ModelUnavailable: The model cannot be reached. What was digested before stays digested, the
+            rest stays live; so with the other errors.
+        InvalidAnswer: It did not answer a part in the requested form; the other parts are digested.
+        BudgetSpent: The daily budget is spent.
+        EmbedderError: Statements cannot be embedded.
+    """
+    with context.digesting:
+        backlog.catch_up_with_talk(context)
+        with context.store.read() as connection:
+            waiting = conversations.live(connection, space)
+        run = _Run(context, space, run_id, deque(talk.parts(waiting)))
+        run.go()
+        backlog.embed_soon(context)
+        return run.done
+
+
+@dataclass(slots=True)
+class _Run:
+    """One digest."""
+
+    context: Context
+    space: str
+    run_id: str | None
+    waiting: deque[Part]
+    done: Distilled = field(default_factory=Distilled)
+    failures: list[InvalidAnswer] = field(default_factory=list[InvalidAnswer])
+    _halves: set[Part] = field(default_factory=set[Part])
+
+    def go(self) -> None:
+        """Digest all parts.
+
+        Raises:
+            InvalidAnswer: A part could not be digested.
+        """
+        if not self.waiting:
+            with self.context.change() as change:
+                self._finish(change)
+        while self.waiting:
+            part = self.waiting.popleft()
+            try:
+                self._digest(part)
+            except InvalidAnswer as exc:
+                self._put_aside(part, exc)
+        if self.failures:
+            raise self.failures[0]
+
+    def _put_aside(self, part: Part, failure: InvalidAnswer) -> None:
+        """Try the halves of a part: its answer may have been too long. They are not halved again.
+
+        Raises:
+            InvalidAnswer: Several parts failed: the model cannot do it.
+        """
+        half = len(part) // 2
+        if half and part not in self._halves:
+            halves = (part[half:], part[:half])
+            self._halves.update(halves)
+            self.waiting.extendleft(halves)
+            return
+        self.failures.append(failure)
+        if len(self.failures) == MAX_FAILURES:
+            raise failure
+
+    def _digest(self, part: Part) -> None:
+        while True:
+            with self.context.store.read() as connection:
+                messages = self._still_live(connection, part)
+            drafts, turns = list[Draft](), self.context.language_model is None
+            if not turns and not all(is_small_talk(message.content) for message in messages):
+                drafts = self._stated(messages)
+            prepared = embed_drafts(self.context, drafts) if drafts else []
+            with self.context.change() as change:
+                if self._still_live(change.connection, messages) != messages:
+                    # Some were erased or forgotten meanwhile: nothing may be stated from them.
+                    continue
+                if turns:
+                    _store_turns(change, messages)
+                remembered = store_drafts(self.context, change, drafts, prepared)
+                _clear(change, messages)
+                done = replace(
+                    self.done,
+                    messages=self.done.messages + len(messages),
+                    remembered=(*self.done.remembered, *remembered),
+                    turns=self.done.turns + (len(messages) if turns else 0),
+                )
+                if not self.waiting and not self.failures:
+                    self._finish(change, done)
+            self.done = done
+            return
+
+    def _still_live(self, connection: Connection, part: Part) -> Part:
+        ids = [message.id for message in part]
+        return tuple(conversations.live(connection, self.space, ids))
+
+    def _stated(self, messages: Part) -> list[Draft]:
+        """Ask the model for the statements of a part, and check them."""
+        context, chosen = self.context, settings.read(self.context, scope=Scope(space=self.space))
+        authors = [message.author for message in messages if message.author]
+        subjects = [*authors, *(name for each in messages for name in subjects_of(each.content))]
+        overheard = Overheard(
+            talk.by_short_id("m", messages),
+            talk.by_short_id("k", _known(context, self.space, messages)),
+            list(dict.fromkeys((*chosen.companion_names, *authors))),
+        )
+        shown = {
+            "room": [quote_label(messages[0].channel or "")],
+            "messages": talk.lines(overheard.messages, chosen.timezone),
+            "known": [f"[{id}] {quote(each.content)}" for id, each in overheard.known.items()],
+            "density": talk.density(context, self.space, subjects),
+        }
+        answer = model_calls.ask(
+            context,
+            "digest",
+            prompt("hippocampe.extraction", "digest", chosen.language),
+            talk.tagged(shown),
+            ProposedStatements,
+            space=self.space,
+        )
+        return overheard.drafts(context, answer.statements)
+
+    def _finish(self, change: UnitOfWork, done: Distilled | None = None) -> None:
+        if self.run_id is None:
+            return
+        done = done or self.done
+        counts = f"{done.messages} messages, {len(done.remembered)} statements, {done.turns} turns"
+        job_runs.finish(change.connection, self.run_id, counts, self.context.now())
+
+
+def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
+    """Make each message a turn of its own, found by recall from now on."""
+    turns = {message.id: make_turn([message]).turn for message in messages}
+    conversations.add_turns(change.connection, turns.values())
+    ids = {message_id: turn.id for message_id, turn in turns.items()}
+    conversations.set_turns(change.connection, ids)
+    for turn in turns.values():
+        change.index_later("turn", turn.id, turn.space)
+
+
+def _clear(change: UnitOfWork, messages: Sequence[Message]) -> None:
+    conversations.set_live(change.connection, [message.id for message in messages], False)
+    for message in messages:
+        change.unindex("live", message.id, message.space)
+
+
+def _known(context: Context, space: str, messages: Sequence[Message]) -> list[Memory]:
+    """The current memories nearest to messages, nearest first."""
+    where = Filter(space=space, collections=("memory",), now=context.now().timestamp())
+    cosines: dict[str, float] = {}
+    with context.store.read() as connection:
+        ids = [message.id for message in messages if not is_small_talk(message.content)]
+        spoken = embeddings.vectors(connection, context.embedder.model, ids)
+        try:
+            for each in spoken.values():
+                hits = context.index.nearest(
+                    "memory", each.dense, limit=KNOWN_PER_MESSAGE, where=where
+                )
+                for hit in hits:
+                    cosines[hit.id] = max(hit.score, cosines.get(hit.id, -1.0))
+        except IndexUnavailable as exc:
+            # The rules of storing still compare what is stated with what is known.
+            context.outages.failed("index", exc)
+        nearest = sorted(cosines, key=lambda id: -cosines[id])[:MAX_KNOWN]
+        found = memories.get(connection, space, nearest)
+    return [found[id] for id in nearest if id in found and found[id].current]

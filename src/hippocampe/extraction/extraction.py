@@ -1,0 +1,261 @@
+"""Extract what is worth remembering from an exchange.
+
+A language model proposes statements in one call; code decides which are stored. A statement must rest
+on what the user or a tool said, be new, and be more than small talk, whatever the model answers. All
+statements of an exchange are stored in one transaction with the end of the job, so a crash neither
+loses nor repeats them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from hippocampe.curation.rewording import Rewordings
+from hippocampe.engine import model_calls, settings
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import InvalidInput, NotFound
+from hippocampe.extraction.exchange import (
+    Exchange,
+    messages_of,
+    prompt_of,
+    read_exchange,
+    supports,
+    tells_something,
+)
+from hippocampe.extraction.proposals import (
+    ProposedStatement,
+    ProposedStatements,
+    draft_of,
+    may_replace,
+    names_in,
+    read_ids,
+)
+from hippocampe.ingest.remember import decide_and_store, embed_drafts
+from hippocampe.language.prompts import prompt
+from hippocampe.language.small_talk import reports_small_talk
+from hippocampe.language.text import words
+from hippocampe.retrieval import recall
+from hippocampe.retrieval.request import RecallRequest
+from hippocampe.store import conversations, job_runs, memories
+from hippocampe.store.conversations import Turn
+from hippocampe.types import (
+    Distilled,
+    JobState,
+    Memory,
+    Message,
+    Recollection,
+    Remembered,
+    Scope,
+)
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.judgement import judge
+from hippocampe.updates.nomination import same_voice
+
+SOURCE = "extraction"
+MAX_STATEMENTS = 20
+"""Statements of one answer that are read: one exchange says less."""
+MAX_COMPARED = 5
+"""Memories that a statement is compared with by meaning."""
+NOT_RUNNING: tuple[JobState, ...] = ("waiting", "failed", "parked")
+MAX_RUNS = 1_000
+"""Runs in which a call by hand looks for that of its turn, newest first."""
+FORGOTTEN_BEFORE = timedelta(hours=1)
+"""A memory forgotten this long before an exchange, or since, is not stored again from it: the exchange
+may be the one that asked to forget."""
+
+
+def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
+    """Extract what is worth remembering from an exchange.
+
+    Args:
+        context: The open memory.
+        turn_id: The turn of the exchange.
+        space: The space.
+        run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
+            run of the turn.
+
+    Raises:
+        NotFound: Without `run_id`: the space has no such turn, or it was forgotten.
+        ModelUnavailable: No model is configured, or none answered.
+        InvalidAnswer: The answer does not have the requested form.
+        BudgetSpent: The background share of the daily budget is spent.
+    """
+    turn = _find_turn(context, turn_id, space)
+    if turn is None:
+        if run_id is None:
+            raise NotFound(
+                f"space {space!r} has no turn {turn_id!r}, or it was forgotten: take the id from after_turn."
+            )
+        return _finish(context, run_id, "the turn is gone")
+    run_id = run_id or _waiting_run(context, turn)
+    messages = messages_of(context, turn)
+    chosen = settings.read(context, scope=Scope(space))
+    names = [*chosen.companion_names, *(each.author for each in messages if each.author)]
+    if not tells_something(messages, names):
+        return _finish(context, run_id, "small talk", len(messages))
+    exchange = read_exchange(context, turn, messages)
+    proposed = model_calls.ask(
+        context,
+        "extract",
+        prompt("hippocampe.extraction", "extract", chosen.language),
+        prompt_of(context, exchange, chosen),
+        ProposedStatements,
+        space=space,
+    )
+    drafts = _new_ones(context, exchange, _drafts(context, exchange, proposed, names))
+    embedded = embed_drafts(context, drafts)
+    return _store(context, exchange, drafts, embedded, run_id)
+
+
+def _find_turn(context: Context, turn_id: str, space: str) -> Turn | None:
+    with context.store.read() as connection:
+        turn = conversations.turns(connection, space, [turn_id]).get(turn_id)
+    return turn if turn is not None and turn.forgotten_at is None else None
+
+
+def _waiting_run(context: Context, turn: Turn) -> str | None:
+    """The run that waits to extract a turn, which a call by hand makes unnecessary."""
+    with context.store.read() as connection:
+        waiting = job_runs.find(
+            connection, turn.space, job="extract", states=NOT_RUNNING, limit=MAX_RUNS
+        )
+    return next((run.id for run in waiting if run.payload.get("turn") == turn.id), None)
+
+
+def _finish(context: Context, run_id: str | None, outcome: str, read: int = 0) -> Distilled:
+    """End without a statement."""
+    if run_id is not None:
+        with context.store.write() as connection:
+            job_runs.finish(connection, run_id, outcome, context.now())
+    return Distilled(messages=read)
+
+
+def _store(
+    context: Context,
+    exchange: Exchange,
+    drafts: Sequence[Draft],
+    embedded: Sequence[Prepared],
+    run_id: str | None,
+) -> Distilled:
+    """Store the statements and end the run, in one transaction."""
+    turn, stored = exchange.turn, list[Remembered]()
+    with context.change() as change:
+        # While the model was asked, the turn may have been erased, or another runner was faster.
+        now = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+        run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
+        done = run is not None and run.state == "done"
+        if now is not None and now.forgotten_at is None and not done:
+            for draft, prepared in zip(drafts, embedded, strict=True):
+                result = _store_one(context, change, draft, prepared)
+                if result is not None:
+                    stored.append(result)
+        if run_id is not None and not done:
+            job_runs.finish(change.connection, run_id, f"{len(stored)} stored", context.now())
+    return Distilled(messages=len(exchange.messages), remembered=tuple(stored))
+
+
+def _store_one(
+    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared
+) -> Remembered | None:
+    """Store a statement by the rules of `remember`; None if it is known or cannot be stored."""
+    found = memories.get(change.connection, draft.memory.space, draft.replaces)
+    current = tuple(id for id in draft.replaces if id in found and found[id].current)
+    draft = replace(draft, replaces=current)
+    duplicate = judge(context, change, draft, prepared).duplicate
+    # What is known is not reinforced: it may be a quotation of what was injected. A passing state
+    # that goes on is kept longer.
+    if duplicate is not None and duplicate.expires_at is None:
+        return None
+    try:
+        return decide_and_store(context, change, draft, prepared)
+    except InvalidInput:
+        return None
+
+
+def _drafts(
+    context: Context, exchange: Exchange, proposed: ProposedStatements, names: Sequence[str]
+) -> list[Draft]:
+    """The proposed statements that rest on what the user or a tool said, checked."""
+    found: list[Draft] = []
+    for each in proposed.statements[:MAX_STATEMENTS]:
+        evidence = [
+            exchange.messages[id] for id in read_ids(each.evidence) if id in exchange.messages
+        ]
+        resting = [message for message in evidence if supports(message, names)]
+        if not resting or reports_small_talk(each.content, names=names):
+            continue
+        if _is_said_by_assistant_only(each.content, exchange):
+            continue
+        draft = _draft(context, exchange, each, evidence)
+        if draft is not None:
+            found.append(draft)
+    return found
+
+
+def _draft(
+    context: Context, exchange: Exchange, proposed: ProposedStatement, evidence: Sequence[Message]
+) -> Draft | None:
+    """A statement ready to be stored, with the memories it replaces; None if it cannot be stored."""
+    draft = draft_of(context, proposed, evidence=evidence, user=exchange.speaker, source=SOURCE)
+    if draft is None:
+        return None
+    named = [exchange.known[id] for id in read_ids(proposed.replaces) if id in exchange.known]
+    replaced = [old.id for old in named if may_replace(draft.memory, old, exchange.names)]
+    return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
+
+
+def _is_said_by_assistant_only(content: str, exchange: Exchange) -> bool:
+    """Whether a statement has a name that only the assistant said."""
+    told, known = set[str](), set[str]()
+    for message in exchange.messages.values():
+        (told if message.role == "assistant" else known).update(words(message.content))
+    for memory in exchange.known.values():
+        known.update(words(memory.content))
+    known.update(word for name in exchange.names for word in words(name))
+    return not names_in(content).isdisjoint(told - known)
+
+
+def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:
+    """The statements that do not reword a memory, a note, a forgotten memory or one another."""
+    rewordings = Rewordings(context, exchange.turn.space, exchange.names)
+    gone = _just_forgotten(context, exchange)
+    kept: list[Draft] = []
+    for draft in drafts:
+        new, wording = draft.memory, rewordings.read(draft.memory.content)
+        compared, noted = [*gone, *(each.memory for each in kept)], list[str]()
+        if not draft.replaces:
+            near = _nearest(context, new)
+            compared += [*exchange.known.values(), *(each.memory for each in near if each.memory)]
+            noted = [line for each in near if not each.memory for line in each.content.splitlines()]
+        known = (
+            old
+            for old in compared
+            if same_voice(new, old)
+            and rewordings.says_the_same(wording, rewordings.read(old.content))
+        )
+        old = next(known, None)
+        if old is None:
+            if not any(rewordings.says_the_same(wording, rewordings.read(each)) for each in noted):
+                kept.append(draft)
+        elif old.current and old.expires_at is not None:
+            # A passing state that goes on: in its own words, the later end wins.
+            kept.append(replace(draft, memory=replace(new, content=old.content)))
+    return kept
+
+
+def _nearest(context: Context, new: Memory) -> list[Recollection]:
+    """The memories and the pieces of notes that are closest to a statement."""
+    found: list[Recollection] = []
+    for collection in ("memory", "note"):
+        scope = Scope(new.space, user=new.user)
+        request = RecallRequest(scope, limit=MAX_COMPARED, collections=(collection,))
+        found += recall.search(context, new.content, request)
+    return found
+
+
+def _just_forgotten(context: Context, exchange: Exchange) -> list[Memory]:
+    since = exchange.turn.at - FORGOTTEN_BEFORE
+    with context.store.read() as connection:
+        return memories.forgotten_since(connection, exchange.turn.space, since)

@@ -1,0 +1,1 @@
+"""Run background work from a ledger, at its time, with retries."""

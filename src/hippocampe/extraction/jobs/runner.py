@@ -1,0 +1,255 @@
+"""Run the jobs of the ledger, one at a time, in a background thread or by hand."""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from hippocampe.engine.context import Context, Retired
+from hippocampe.errors import (
+    BudgetSpent,
+    EmbedderUnavailable,
+    HippocampeError,
+    IndexUnavailable,
+    ModelUnavailable,
+    StoreError,
+)
+from hippocampe.extraction.jobs import schedule
+from hippocampe.extraction.jobs.work import JOBS
+from hippocampe.store import job_runs
+from hippocampe.types import JobRun
+
+BEAT_SECONDS = 1.0
+"""Time between looks for runs that are due."""
+SCHEDULE_SECONDS = 15.0
+"""Time between looks at the schedule, which reads more."""
+BACK_OFF = (
+    timedelta(seconds=30),
+    timedelta(minutes=2),
+    timedelta(minutes=10),
+    timedelta(hours=1),
+)
+"""Time to the next attempt of a run, after its first failure, its second, and so on."""
+MAX_ATTEMPTS = len(BACK_OFF) + 1
+"""Failures after which a run is parked."""
+OUTAGE_SECONDS = (30, 600)
+"""Time to the next attempt during an outage: at first, and at most; it doubles each time."""
+KEPT = timedelta(days=30)
+"""Time that runs are kept once they are done."""
+TIDY_EVERY = timedelta(days=1)
+OUTAGES = (ModelUnavailable, BudgetSpent, EmbedderUnavailable, IndexUnavailable, StoreError)
+"""Errors that are no fault of a run: it is retried for as long as they last."""
+INTERRUPTED = "the process ended during the run"
+
+
+class Runner:
+    """Queues what the schedule asks for, and runs what is due.
+
+    Runs are serial, also those by hand: two runs never work on the same talk.
+
+    Args:
+        context: Returns the context that serves now.
+    """
+
+    def __init__(self, context: Callable[[], Context]) -> None:
+        self._context = context
+        self._one_at_a_time = threading.Lock()
+        self._stopping = threading.Event()
+        self._awake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._looked_at: set[str | None] = set()
+        self._tidied_at: datetime | None = None
+        self._outages: dict[tuple[str, str | None], tuple[int, str]] = {}
+        """Attempts in a row that met an outage, and its name: by job, and by space if its budget is
+        spent."""
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, name="hippocampe-jobs", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at once: something was queued."""
+        self._awake.set()
+
+    def stop(self) -> None:
+        """Stop; a run under way goes on at the next open. Closes the language model. Idempotent."""
+        self._stopping.set()
+        self._awake.set()
+        model = self._context().language_model
+        if model is not None:
+            # Ends the calls under way, which may take minutes.
+            model.close()
+        if self._thread is not None:
+            self._thread.join()
+        with self._one_at_a_time:
+            """A run by hand has ended."""
+
+    def _run(self) -> None:
+        look_at = time.monotonic()
+        while not self._stopping.is_set():
+            self._awake.clear()
+            scheduling = time.monotonic() >= look_at
+            if scheduling:
+                look_at = time.monotonic() + SCHEDULE_SECONDS
+            beat = partial(self._beat, scheduling=scheduling)
+            self._context().outages.attempt("jobs", beat)
+            self._awake.wait(BEAT_SECONDS)
+
+    def _beat(self, *, scheduling: bool) -> None:
+        context = self._context()
+        try:
+            if scheduling:
+                self._prepare(context, None)
+            while self._run_next(context, None) is not None:
+                pass
+        except Retired:
+            # The next round has the new context.
+            return
+        except (HippocampeError, OSError):
+            if not self._stopping.is_set():
+                raise
+
+    def run_due(self, context: Context, *, space: str) -> list[JobRun]:
+        """Queue the scheduled jobs of a space, run all that is due; return the runs as they ended.
+
+        Raises:
+            Retired: The embedder was changed; the run under way waits for the next call.
+            StoreError: The ledger cannot be written.
+        """
+        self._prepare(context, space)
+        ended: list[JobRun] = []
+        while (run := self._run_next(context, space)) is not None:
+            ended.append(run)
+        return ended
+
+    def _prepare(self, context: Context, space: str | None) -> None:
+        with self._one_at_a_time:
+            if self._stopping.is_set():
+                return
+            starting = not self._looked_at & {None, space}
+            due = schedule.due(context, jobs=JOBS.keys(), starting=starting, space=space)
+            now = context.now()
+            tidying = self._tidied_at is None or abs(now - self._tidied_at) >= TIDY_EVERY
+            if due or tidying:
+                with context.store.write(durable=bool(due)) as connection:
+                    for job, of in due:
+                        job_runs.add(connection, job, of, due_at=now)
+                    if tidying:
+                        job_runs.remove_done(connection, now - KEPT)
+                self._tidied_at = now if tidying else self._tidied_at
+            self._looked_at.add(space)
+
+    def _run_next(self, context: Context, space: str | None) -> JobRun | None:
+        """Run the run that is due for longest, if there is one; return it as it ended."""
+        with self._one_at_a_time:
+            if self._stopping.is_set():
+                return None
+            context.check_serving()
+            self._take_back(context)
+            now = context.now()
+            with context.store.read() as connection:
+                run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
+            if run is None:
+                return None
+            with context.store.write() as connection:
+                claimed = job_runs.claim(connection, run.id, now)
+            return self._execute(context, run) if claimed else run
+
+    def _take_back(self, context: Context) -> None:
+        """Let runs wait again whose process died: nothing runs now."""
+        with context.store.read() as connection:
+            died = job_runs.running(connection)
+        if died:
+            with context.store.write() as connection:
+                for run in died:
+                    if run.attempts >= MAX_ATTEMPTS:
+                        # It may be what ends the process.
+                        parked = {"state": "parked", "ended_at": context.now()}
+                        job_runs.change(connection, run.id, **parked, error=INTERRUPTED)
+                    else:
+                        job_runs.change(connection, run.id, state="waiting", error=INTERRUPTED)
+
+    def _execute(self, context: Context, run: JobRun) -> JobRun:
+        """Do the work of a claimed run, and write how it ended."""
+        outcome: str | None = None
+
+        def work() -> None:
+            nonlocal outcome
+            outcome = JOBS[run.job](context, run)
+
+        try:
+            error = context.outages.attempt(f"job {run.job}", work, passing=(Retired, *OUTAGES))
+        except OUTAGES as exc:
+            error = exc
+        except BaseException:
+            self._release(context, run)
+            raise
+        if error is None:
+            self._succeed(context, run, outcome)
+        elif self._stopping.is_set() or context.retired:
+            self._release(context, run)
+        elif isinstance(error, OUTAGES):
+            self._put_off(context, run, error)
+        else:
+            self._fail(context, run, error)
+        with context.store.read() as connection:
+            return job_runs.get(connection, run.space, run.id) or run
+
+    def _release(self, context: Context, run: JobRun) -> None:
+        """Undo a claim."""
+        with context.store.write(from_reserve=True) as connection:
+            job_runs.leave(connection, run.id, state="waiting", attempts=run.attempts)
+
+    def _succeed(self, context: Context, run: JobRun, outcome: str | None) -> None:
+        with context.store.write(from_reserve=True) as connection:
+            done = {"state": "done", "outcome": outcome, "error": None}
+            job_runs.leave(connection, run.id, **done, ended_at=context.now())
+        for space in (None, run.space):
+            if (run.job, space) in self._outages:
+                _, name = self._outages.pop((run.job, space))
+                context.outages.works(name)
+
+    def _fail(self, context: Context, run: JobRun, error: Exception) -> None:
+        said = _spelled(error)
+        now = context.now()
+        with context.store.write(from_reserve=True) as connection:
+            if run.attempts + 1 >= MAX_ATTEMPTS:
+                job_runs.leave(connection, run.id, state="parked", error=said, ended_at=now)
+            else:
+                due_at = now + BACK_OFF[run.attempts]
+                job_runs.leave(connection, run.id, state="failed", error=said, due_at=due_at)
+
+    def _put_off(self, context: Context, run: JobRun, error: HippocampeError) -> None:
+        """Retry a run later, and with it all that would meet the same outage."""
+        space = run.space if isinstance(error, BudgetSpent) else None
+        before, _ = self._outages.get((run.job, space), (0, ""))
+        name = _name(run, error)
+        self._outages[run.job, space] = before + 1, name
+        context.outages.failed(name, error)
+        first, most = OUTAGE_SECONDS
+        until = context.now() + timedelta(seconds=min(first * 2 ** min(before, 10), most))
+        with context.store.write(from_reserve=True) as connection:
+            job_runs.leave(
+                connection,
+                run.id,
+                state="failed",
+                attempts=run.attempts,
+                error=_spelled(error),
+                due_at=until,
+            )
+            job_runs.put_off(connection, run.job, space, until)
+
+
+def _name(run: JobRun, error: HippocampeError) -> str:
+    """What is down, as logged."""
+    if isinstance(error, BudgetSpent):
+        return f"budget of space {run.space}"
+    return "language model" if isinstance(error, ModelUnavailable) else f"job {run.job}"
+
+
+def _spelled(error: Exception) -> str:
+    """An error as the ledger keeps it. Only errors of this package are known to quote no user."""
+    name = type(error).__name__
+    return f"{name}: {error}" if isinstance(error, HippocampeError) else name

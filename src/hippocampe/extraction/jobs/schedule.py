@@ -1,0 +1,129 @@
+"""Which scheduled jobs are due, by the clock of the context and the ledger alone."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from sqlalchemy import Connection
+
+from hippocampe.curation import local_settlement, settlement
+from hippocampe.engine import settings
+from hippocampe.engine.context import Context
+from hippocampe.language.datetimes import as_zone
+from hippocampe.store import job_runs, spaces
+from hippocampe.types import Scope, Settings
+
+CATCH_UP = timedelta(hours=4)
+"""Age of the last digest above which one is made at start (seed 001)."""
+SETTLE_EVERY = timedelta(minutes=10)
+READ_EVERY = timedelta(minutes=1)
+"""With the local reader alone, which costs nothing to ask."""
+EXPIRE_EVERY = timedelta(hours=1)
+"""Recall leaves out what has expired already; this takes it out of the index."""
+DAILY = timedelta(days=1)
+SET_BACK = timedelta(days=1)
+"""A run that ended further in the future than this is from a clock that ran ahead, and ignored."""
+
+
+def due(
+    context: Context,
+    *,
+    jobs: Collection[str],
+    starting: bool,
+    space: str | None = None,
+) -> list[tuple[str, str]]:
+    """The scheduled jobs to queue now, each with its space.
+
+    Nothing is due for a job that has a run which waits, runs or will be retried in the space.
+
+    Args:
+        context: The open memory.
+        jobs: Only these jobs.
+        starting: Whether a digest is due because the last one is more than four hours old.
+        space: Only this space.
+    """
+    with context.store.read() as connection:
+        known = job_runs.pending(connection, jobs)
+        return [
+            (job, of)
+            for job, of in _due(context, connection, starting=starting)
+            if job in jobs and space in (None, of) and (job, of) not in known
+        ]
+
+
+def _due(context: Context, connection: Connection, *, starting: bool) -> Iterator[tuple[str, str]]:
+    now = context.now()
+
+    def chosen(space: str) -> Settings:
+        return settings.read(context, scope=Scope(space=space))
+
+    def passed(job: str, space: str, every: timedelta) -> bool:
+        last = _last(connection, job, space, now)
+        return last is None or now - last >= every
+
+    for space, oldest in spaces.with_live(connection).items():
+        since = _last(connection, "digest", space, now) or oldest
+        if is_digest_due(chosen(space), since=since, now=now, starting=starting):
+            yield "digest", space
+    asking = context.language_model is not None
+    if asking or local_settlement.is_available(context):
+        settles, every = (settlement, SETTLE_EVERY) if asking else (local_settlement, READ_EVERY)
+        for space in spaces.to_review(connection, read=asking):
+            if passed("settle", space, every) and settles.is_due(context, space=space):
+                yield "settle", space
+    for space in spaces.with_expired(connection, now):
+        if passed("expire", space, EXPIRE_EVERY):
+            yield "expire", space
+    for job, name in (("decay", "decay_half_life_days"), ("prune", "prune_below")):
+        for space in spaces.that_set(connection, name):
+            if getattr(chosen(space), name) and passed(job, space, DAILY):
+                yield job, space
+
+
+def _last(connection: Connection, job: str, space: str, now: datetime) -> datetime | None:
+    return job_runs.last_ended(connection, job, space, before=now + SET_BACK)
+
+
+def is_digest_due(chosen: Settings, *, since: datetime, now: datetime, starting: bool) -> bool:
+    """Whether a space with live messages is to be digested.
+
+    Args:
+        chosen: Its settings.
+        since: When its last digest ended; without one, when its oldest live message was stored.
+        now: The present.
+        starting: Whether this is the first look since the start.
+    """
+    if not chosen.digest_hours:
+        return False
+    if starting and now - since > CATCH_UP:
+        return True
+    return next_hour(chosen.digest_hours, chosen.timezone, after=since) <= now
+
+
+def next_hour(hours: Sequence[int], timezone: str, *, after: datetime) -> datetime:
+    """The first fixed hour after a moment, in UTC.
+
+    An hour that a daylight-saving change skips begins at the change; of an hour that occurs twice,
+    only the first one counts.
+
+    Args:
+        hours: Hours of the day, 0 to 23; at least one.
+        timezone: In which they are.
+        after: An aware time.
+    """
+    # Loaded at the first use: importing it takes longer than opening a folder.
+    from apscheduler.triggers.cron import CronTrigger
+
+    zone = as_zone(timezone)
+    # The trigger runs on the time that a clock on the wall shows. In the zone itself it would fire
+    # twice when clocks are set back, and never at a midnight that is skipped.
+    trigger = cast(
+        "Any", CronTrigger(hour=",".join(map(str, hours)), minute=0, second=0, timezone=UTC)
+    )
+    wall = after.astimezone(zone).replace(tzinfo=UTC, fold=0)
+    while True:
+        next_one = trigger.get_next_fire_time(None, wall + timedelta(microseconds=1))
+        wall = cast("datetime", next_one)
+        moment = wall.replace(tzinfo=zone).astimezone(UTC)
+        if moment > after:
+            return moment

@@ -1,0 +1,59 @@
+"""What each job of the ledger does."""
+
+from collections.abc import Callable
+
+from hippocampe.curation import forget, local_settlement, settlement
+from hippocampe.engine.context import Context
+from hippocampe.extraction import compaction, digest, extraction
+from hippocampe.extraction.jobs import housekeeping
+from hippocampe.types import JobRun
+
+Handler = Callable[[Context, JobRun], str | None]
+"""Does the work of a run. It returns what it did (counts, never content), or None if it ended the run
+itself, in the transaction of its writes."""
+
+
+def _expire(context: Context, run: JobRun) -> str:
+    return f"{len(forget.expire(context, space=run.space).ids)} hidden"
+
+
+def _decay(context: Context, run: JobRun) -> None:
+    housekeeping.decay(context, space=run.space, run_id=run.id)
+
+
+def _prune(context: Context, run: JobRun) -> str:
+    return f"{housekeeping.prune(context, space=run.space)} forgotten"
+
+
+def _extract(context: Context, run: JobRun) -> None:
+    extraction.extract(context, run.payload["turn"], space=run.space, run_id=run.id)
+
+
+def _digest(context: Context, run: JobRun) -> None:
+    digest.digest(context, space=run.space, run_id=run.id)
+
+
+def _compact(context: Context, run: JobRun) -> None:
+    channel = run.payload["channel"]
+    compaction.compact(context, space=run.space, channel=channel, run_id=run.id)
+
+
+def _settle(context: Context, run: JobRun) -> str | None:
+    reading = local_settlement.is_available(context)
+    read = local_settlement.settle_reviews(context, space=run.space) if reading else 0
+    if reading and context.language_model is None:
+        return f"{read} settled"
+    settlement.settle_reviews(context, space=run.space, run_id=run.id, settled=read)
+    return None
+
+
+JOBS: dict[str, Handler] = {
+    "extract": _extract,
+    "digest": _digest,
+    "compact": _compact,
+    "settle": _settle,
+    "expire": _expire,
+    "decay": _decay,
+    "prune": _prune,
+}
+"""The handlers by the name of their job; runs of other jobs wait."""

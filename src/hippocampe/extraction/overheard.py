@@ -1,0 +1,88 @@
+"""Check what a language model proposes to keep of overheard talk."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hippocampe.curation.rewording import Rewordings
+from hippocampe.engine.context import Context
+from hippocampe.extraction.proposals import (
+    ProposedStatement,
+    draft_of,
+    may_replace,
+    read_ids,
+)
+from hippocampe.language.small_talk import is_small_talk, reports_small_talk
+from hippocampe.language.text import fold
+from hippocampe.types import Memory, Message
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.nomination import same_voice
+
+SOURCE = "digest"
+
+
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """Messages of one room as the model read them.
+
+    Attributes:
+        messages: The messages by short id, oldest first.
+        known: The memories that it was shown, by short id.
+        names: The names of the authors and of the companion.
+    """
+
+    messages: Mapping[str, Message]
+    known: Mapping[str, Memory]
+    names: Sequence[str]
+
+    def drafts(self, context: Context, proposed: Sequence[ProposedStatement]) -> list[Draft]:
+        """The statements that can be stored, by the time of their evidence.
+
+        A statement is left out without evidence, if it or all its evidence is small talk, if it is
+        over already, or if it cannot be stored. One that only rewords a memory counts as a
+        repetition of it.
+        """
+        rewordings = Rewordings(context, next(iter(self.messages.values())).space, ())
+        found: list[tuple[datetime, Draft]] = []
+        for each in proposed:
+            cited = [self.messages[id] for id in read_ids(each.evidence) if id in self.messages]
+            if any(not is_small_talk(message.content, names=self.names) for message in cited):
+                draft = self._draft(context, each, list(dict.fromkeys(cited)))
+                if draft is not None:
+                    found.append((max(message.at for message in cited), draft))
+        found.sort(key=lambda pair: pair[0])
+        kept: list[Draft] = []
+        for _, draft in found:
+            kept.append(self._in_known_words(rewordings, draft, kept))
+        return kept
+
+    def _draft(
+        self, context: Context, proposed: ProposedStatement, cited: Sequence[Message]
+    ) -> Draft | None:
+        if reports_small_talk(proposed.content, names=self.names):
+            return None
+        authors = {message.author for message in cited}
+        user = next(iter(authors)) if len(authors) == 1 else None
+        draft = draft_of(context, proposed, evidence=cited, user=user, source=SOURCE)
+        if draft is None:
+            return None
+        aliases = context.aliases(draft.memory.space)
+        speakers = {fold(author) for author in authors if author}
+        speakers.update(*(aliases.get(name, ()) for name in speakers))
+        named = [self.known[id] for id in read_ids(proposed.replaces) if id in self.known]
+        replaced = [old.id for old in named if may_replace(draft.memory, old, speakers)]
+        return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
+
+    def _in_known_words(
+        self, rewordings: Rewordings, draft: Draft, before: Sequence[Draft]
+    ) -> Draft:
+        """A statement in the words of the memory that it repeats, if it repeats one."""
+        if draft.replaces:
+            return draft
+        new = draft.memory
+        wording = rewordings.read(new.content)
+        for old in (*self.known.values(), *(each.memory for each in before)):
+            same = rewordings.says_the_same(wording, rewordings.read(old.content))
+            if same and same_voice(new, old):
+                return replace(draft, memory=replace(new, content=old.content))
+        return draft

@@ -1,0 +1,162 @@
+"""The statements that a language model proposes to keep, and the drafts that are made of them.
+
+Small models write odd values. The types of the fields are wide, so that one of them does not cost the
+whole answer, and each is read for what the model meant.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from hippocampe.engine.context import Context
+from hippocampe.errors import InvalidInput
+from hippocampe.ingest.draft import event_time, make_draft
+from hippocampe.language.datetimes import parse_ttl
+from hippocampe.language.difference import proper_names
+from hippocampe.language.sentence import parse
+from hippocampe.types import DEFAULT_IMPORTANCE, MAX_LABEL_CHARACTERS, Memory, Message, Scope
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.nomination import same_voice
+
+MAX_CHARACTERS = 1_000
+"""Characters of a statement; a longer one copies the talk."""
+
+_DAYS: Final = {"h": 1 / 24, "d": 1, "j": 1, "w": 7, "sem": 7, "mo": 30, "y": 365, "an": 365}
+_LIFETIME: Final = re.compile(rf"(\d{{1,5}})\s*({'|'.join(_DAYS)})[a-zé]*")
+_FOR_EVER: Final = frozenset(
+    {"", "null", "none", "never", "permanent", "forever", "jamais", "aucun"}
+)
+
+
+@dataclass
+class ProposedStatement:
+    """A statement that the model proposes to keep."""
+
+    content: str
+    type: str | None = "fact"
+    subjects: list[str] | str | None = field(default_factory=list[str])
+    ttl: str | int | None = None
+    importance: float | str | None = None
+    evidence: list[str] | str | None = field(default_factory=list[str])
+    replaces: list[str] | str | None = field(default_factory=list[str])
+
+
+@dataclass
+class ProposedStatements:
+    """What the model proposes to keep; empty if nothing is worth it."""
+
+    statements: list[ProposedStatement] = field(default_factory=list[ProposedStatement])
+
+
+def read_ids(value: list[str] | str | None) -> list[str]:
+    """Short ids as the model wrote them: `["m1"]`, `"m1, m2"`, `"[m1]"`."""
+    texts = [value] if isinstance(value, str) else value or []
+    return [id for text in texts for id in re.findall(r"[a-z]\d+[a-z]?", text.lower())]
+
+
+def read_subjects(value: list[str] | str | None) -> list[str]:
+    """Subjects that can be stored."""
+    texts = value.split(",") if isinstance(value, str) else value or []
+    cleaned = (" ".join(text.split()) for text in texts)
+    return [
+        text for text in cleaned if text.isprintable() and 0 < len(text) <= MAX_LABEL_CHARACTERS
+    ]
+
+
+def read_importance(value: float | str | None) -> float | None:
+    """An importance from 0 to 1; None for the default of the type."""
+    try:
+        found = float(value) if value is not None else None
+    except ValueError:
+        return None
+    return found if found is not None and 0 <= found <= 1 else None
+
+
+def read_lifetime(value: str | int | None) -> timedelta | None:
+    """The time to live that the model meant; None for ever.
+
+    Raises:
+        InvalidInput: It cannot be read: a passing state must not be kept for ever.
+    """
+    text = str(value if value is not None else "").strip().lower()
+    if text in _FOR_EVER:
+        return None
+    if text.isdigit():
+        text += "d"
+    found = _LIFETIME.fullmatch(text)
+    return parse_ttl(timedelta(days=int(found[1]) * _DAYS[found[2]]) if found else text)
+
+
+def draft_of(
+    context: Context,
+    proposed: ProposedStatement,
+    *,
+    evidence: Sequence[Message],
+    user: str | None,
+    source: str,
+) -> Draft | None:
+    """A statement ready to be stored, with odd values repaired.
+
+    Its time is that of the last message it rests on, or what it says relative to that ("yesterday"); a
+    passing state began with the message.
+
+    Args:
+        context: The open memory.
+        proposed: What the model proposes.
+        evidence: The messages that say it; at least one.
+        user: Who said it; None for several people.
+        source: Its origin.
+
+    Returns:
+        The draft; None if it is too long, over already, or cannot be stored.
+    """
+    if len(proposed.content) > MAX_CHARACTERS:
+        return None
+    type = (proposed.type or "").strip().lower()
+    said_at = max(message.at for message in evidence)
+    scope = Scope(evidence[0].space, user, evidence[0].channel or None)
+    try:
+        return make_draft(
+            context,
+            proposed.content,
+            scope=scope,
+            type=type if type in DEFAULT_IMPORTANCE else None,
+            subjects=read_subjects(proposed.subjects),
+            importance=read_importance(proposed.importance),
+            ttl=_remaining(read_lifetime(proposed.ttl), context.now() - said_at),
+            occurred_at=event_time(context, proposed.content, scope, said_at) or said_at,
+            source=source,
+            evidence=list(dict.fromkeys(message.id for message in evidence)),
+        )
+    except InvalidInput:
+        return None
+
+
+def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
+    """Whether a statement may replace a memory that the model names: not one about somebody else.
+
+    Args:
+        new: The statement.
+        old: The memory.
+        speakers: Folded names of those who said the statement.
+    """
+    ours, theirs = names_in(new.content), names_in(old.content)
+    others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)
+    return same_voice(new, old) and not others
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The proper names in a text, folded."""
+    statement = parse(text)
+    return frozenset(proper_names(statement.words, statement))
+
+
+def _remaining(lifetime: timedelta | None, passed: timedelta) -> timedelta | None:
+    """What is left of a lifetime that began when the messages were said.
+
+    Raises:
+        InvalidInput: Nothing is left, which `make_draft` refuses.
+    """
+    return None if lifetime is None else lifetime - max(timedelta(0), passed)

@@ -1,0 +1,271 @@
+"""Keep the index in step with the store: catch up at open, flush, reindex, build graphs, close."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from hippocampe.curation import erase
+from hippocampe.embed.word_space import WordSpace, fit, shipped
+from hippocampe.engine import backlog, generations, projection, replies
+from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.durability import acknowledged_mark, count_accesses, flush_index
+from hippocampe.engine.outages import log
+from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.engine.vocabulary import Vocabulary
+from hippocampe.errors import (
+    HippocampeError,
+    IndexUnavailable,
+    StoreFull,
+    StoreReadOnly,
+)
+from hippocampe.folder import rederivation
+from hippocampe.language.text import STOP_WORDS
+from hippocampe.protocols import KINDS, Embedder, is_point_id
+from hippocampe.retrieval import log as retrieval_log
+from hippocampe.retrieval.log import RetrievalBuffer
+from hippocampe.store import meta, outbox
+from hippocampe.store.store import Store
+from hippocampe.system import free_space
+from hippocampe.types import Progress, Reindexed
+
+LOG_SECONDS = 5.0
+"""Seconds between writes of the buffered retrieval log."""
+
+REDERIVING_SECONDS = 1.0
+"""Time budget per round to derive rows again; in the background, or at closing without one."""
+
+
+def word_space(embedder: Embedder) -> WordSpace:
+    """The shipped word space of an embedder, or one fitted on stop words.
+
+    Stop words are enough: only the direction common to all short texts is needed.
+    """
+    measured = shipped(embedder.model)
+    return measured or fit(embedder.embed(sorted(STOP_WORDS)))
+
+
+def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
+    """Load the vocabulary in the word space of the embedder.
+
+    Raises:
+        StoreReadOnly: The store was opened read-only, and its words must be written again.
+    """
+    vocabulary = Vocabulary(store, embedder, word_space(embedder))
+    if store.read_only and vocabulary.is_outdated():
+        raise StoreReadOnly(
+            f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
+            "it once without read_only to update them."
+        )
+    vocabulary.refresh()
+    return vocabulary
+
+
+def flush(context: Context, buffer: RetrievalBuffer) -> None:
+    """Make the index durable; count recalls and log turns in the store, unless the disk is full."""
+    if free_space.has_room(context.config.folder):
+        count_accesses(context)
+        retrieval_log.flush(context, buffer)
+    flush_index(context)
+
+
+def catch_up(context: Context, progress: Progress | None = None) -> None:
+    """Bring the index up to date at open: replay the outbox, or rebuild.
+
+    Rebuilds when the index is damaged, or is not the one that the store last acknowledged: the
+    index was deleted, or the database was restored from a backup. On a full disk the data is opened
+    all the same, and a later round of maintenance goes on.
+    """
+    position = context.position
+    try:
+        if position.damaged:
+            reindex(context, progress, graphs=False)
+        else:
+            _catch_up(context, progress)
+    except StoreFull as exc:
+        position.incomplete = position.behind = True
+        context.outages.failed("indexing", exc)
+    else:
+        position.incomplete = position.damaged = False
+
+
+def _catch_up(context: Context, progress: Progress | None) -> None:
+    with context.store.read() as connection:
+        acknowledged = int(meta.get(connection, "acknowledged") or 0)
+        unembedded = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
+    try:
+        marked = int(acknowledged_mark(context).read_text())
+    except (OSError, ValueError):
+        marked = 0
+    context.position.applied = context.position.flushed = acknowledged
+    if marked > acknowledged or (acknowledged and not marked):
+        log.warning("the index does not match the store, rebuilding it")
+        reindex(context, progress, graphs=False)
+        return
+    generations.replay(context)
+    if unembedded:
+        backlog.embed_imported(context, progress)
+    if not _agree_in_number(context):
+        log.warning("the index has missing or extra points, rebuilding it")
+        reindex(context, progress, graphs=False)
+
+
+def _agree_in_number(context: Context) -> bool:
+    """Whether store and index have the same number of items per kind: some index damage is silent."""
+    with context.store.read(whole=True) as connection:
+        return all(
+            context.index.count(kind) == projection.count_shown(connection, kind)
+            # Slower, and only for data that holds ids which no index takes.
+            or context.index.count(kind)
+            == sum(map(is_point_id, projection.shown_ids(connection, kind)))
+            for kind in KINDS
+        )
+
+
+def reindex(
+    context: Context, progress: Progress | None = None, *, graphs: bool = True
+) -> Reindexed:
+    """Build the whole index again from the store; reading goes on meanwhile.
+
+    Args:
+        graphs: With the graphs of large kinds, which takes minutes; else maintenance builds them.
+
+    Raises:
+        StoreFull: The disk has too little free space; the old index goes on serving.
+    """
+    free_space.check(context.config.folder)
+    with context.builder.building:
+        context.check_serving()
+        without = generations.refill(context, progress, graphs=graphs)
+        with context.store.exclusive():
+            with context.store.read() as connection:
+                position = outbox.position(connection)
+                acknowledged = int(meta.get(connection, "acknowledged") or 0)
+            context.position.behind = False
+            context.outages.works("indexing")
+            context.position.applied = max(context.position.applied, position, acknowledged)
+            context.position.flushed = 0
+            flush_index(context)
+    return Reindexed(context.embedder.model, without)
+
+
+def grow_graphs(context: Context) -> None:
+    """Build a graph for each kind that has grown past what a scan searches fast."""
+    for kind in KINDS:
+        loose = context.index.ungraphed(kind)
+        # A rebuild costs minutes per 100,000 points, so it waits until a tenth is loose.
+        if loose >= max(context.config.graph_threshold, context.index.count(kind) // 10):
+            with context.builder.building:
+                if not context.retired:
+                    _grow_graph(context, kind)
+
+
+def _grow_graph(context: Context, kind: str) -> None:
+    try:
+        generations.new_generation(context, kind, graph=True)
+        context.outages.works("graphs")
+    except (IndexUnavailable, StoreFull) as exc:
+        if not context.builder.stopped:
+            context.outages.failed("graphs", exc)
+
+
+class Maintenance:
+    """The background thread: log and flush often, trim the log and grow graphs now and then.
+
+    Args:
+        context: Returns the context that serves now.
+        buffer: Retrievals to log.
+        seconds: Time between flushes.
+    """
+
+    def __init__(
+        self,
+        context: Callable[[], Context],
+        buffer: RetrievalBuffer,
+        seconds: float,
+    ) -> None:
+        self._context = context
+        self._buffer = buffer
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name="hippocampe-maintenance", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self) -> None:
+        rounds = 0
+        due = time.monotonic() + self._seconds
+        while not self._stop.wait(min(self._seconds, LOG_SECONDS)):
+            context = self._context()
+            checking = partial(free_space.check, context.config.folder)
+            if context.outages.attempt("storing", checking) is None:
+                context.outages.attempt(
+                    "logging of turns", partial(retrieval_log.flush, context, self._buffer)
+                )
+                context.outages.attempt("rules", partial(self._rederive, context))
+            if time.monotonic() >= due:
+                due = time.monotonic() + self._seconds
+                rounds += 1
+                whole = rounds % 2 == 1
+                context.outages.attempt("maintenance", partial(self._round, context, whole=whole))
+
+    def _rederive(self, context: Context) -> None:
+        until = time.monotonic() + REDERIVING_SECONDS
+        with suppress(Retired):
+            rederivation.rederive(context, lambda: self._stop.is_set() or time.monotonic() > until)
+
+    def _round(self, context: Context, *, whole: bool) -> None:
+        try:
+            if context.position.incomplete:
+                catch_up(context)
+            flush(context, self._buffer)
+            erase.finish_erasure(context)
+            if whole:
+                retrieval_log.expire(context)
+                replies.expire(context)
+                grow_graphs(context)
+        except Retired:
+            # Others have taken over; the next round is theirs.
+            return
+        except (HippocampeError, OSError):
+            if not self._stop.is_set():
+                raise
+
+    def stop(self) -> None:
+        """Stop after the work in hand, but for a graph, which is given up."""
+        self._stop.set()
+        self._context().builder.stop()
+        self._thread.join()
+
+
+def close_index(context: Context) -> None:
+    """Close an index that serves no more."""
+    with suppress(IndexUnavailable):
+        context.index.close()
+
+
+def close(context: Context, buffer: RetrievalBuffer) -> None:
+    """Log the buffered retrievals, flush and close the index, then the store."""
+    if context.language_model is not None:
+        context.language_model.close()
+    context.pending.worker.shutdown()
+    if not context.store.read_only:
+        _flush_last(context, buffer)
+    close_index(context)
+    context.store.close()
+
+
+def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
+    try:
+        if not context.config.background and free_space.has_room(context.config.folder):
+            until = time.monotonic() + REDERIVING_SECONDS
+            rederivation.rederive(context, lambda: time.monotonic() > until)
+        flush(context, buffer)
+        # Programs that run for seconds have no other time for it.
+        retrieval_log.expire(context)
+        replies.expire(context)
+    except HippocampeError as exc:
+        # Nothing is lost: the outbox is replayed at the next open.
+        log.warning("the index could not be flushed at closing: %s", exc)

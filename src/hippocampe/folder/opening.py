@@ -1,0 +1,305 @@
+"""Open and close a data folder: lock, store, embedder, index."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from hippocampe.client.host import Host
+from hippocampe.config import Config
+from hippocampe.curation import erase
+from hippocampe.embed import open_embedder
+from hippocampe.engine import durability
+from hippocampe.engine.context import Context
+from hippocampe.engine.outages import log
+from hippocampe.engine.tracing import Tracer
+from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
+from hippocampe.folder import maintenance, relabelling, soundness
+from hippocampe.folder.lock import FolderLock
+from hippocampe.index import open_index, open_read_only_index
+from hippocampe.model import open_language_model
+from hippocampe.protocols import Embedder, Index, LanguageModel
+from hippocampe.retrieval.log import RetrievalBuffer
+from hippocampe.store import meta, outbox
+from hippocampe.store.store import BACKUPS, Store, check_exists
+from hippocampe.system import private
+from hippocampe.system.atomic_file import OWN_FILES
+from hippocampe.types import Progress
+
+Loading = Callable[[Context, Event], None]
+"""Loads ahead in the background, until the event is set."""
+
+
+@dataclass(slots=True)
+class Opened:
+    """An open data folder."""
+
+    context: Context
+    owner: FolderLock | None
+    """None when the folder was opened read-only."""
+    loading: list[Thread]
+    """Threads that load in the background."""
+    ending: Event
+    """Set when closing begins."""
+    _closing: Lock
+
+    def wait(self) -> None:
+        """Wait for background loading."""
+        for thread in self.loading:
+            thread.join()
+
+    def announce(self, address: str) -> None:
+        """Publish the address at which the owner of the folder serves HTTP."""
+        if self.owner is not None:
+            self.owner.announce(address)
+
+    @property
+    def host(self) -> Host | None:
+        """The side that serves other programs, if any."""
+        return None if self.owner is None else self.owner.host
+
+    def close(
+        self, context: Context, buffer: RetrievalBuffer, end_turns: Callable[[], None]
+    ) -> None:
+        """Close; idempotent.
+
+        Args:
+            context: The context that serves now.
+            buffer: Retrievals to log.
+            end_turns: Called once no other program can begin a turn.
+        """
+        with self._closing:
+            if self.ending.is_set():
+                return
+            if self.host is not None:
+                # The calls of other programs need the memory until they end.
+                self.host.close()
+            self.ending.set()
+        try:
+            self.wait()
+            end_turns()
+            maintenance.close(context, buffer)
+        finally:
+            if self.owner is not None:
+                self.owner.release()
+
+
+def check_data(config: Config) -> None:
+    """Raise `StoreMissing` if a data folder holds no data, without creating it."""
+    check_exists(config.database, config.folder)
+
+
+def open_read_only(config: Config, clock: Callable[[], datetime], warm: Loading) -> Opened:
+    """Open a data folder read-only, beside its owner or alone; nothing is written.
+
+    The errors are those of `Hippocampe.open`.
+
+    Args:
+        config: The folder.
+        clock: Returns the current time.
+        warm: Loads what the first turn needs.
+    """
+    check_data(config)
+    tracer = Tracer(on=config.tracing)
+    store = Store.open(config.database, config.folder, read_only=True)
+    try:
+        config, embedder = _choose_embedder(config, store)
+        index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
+        vocabulary = maintenance.open_vocabulary(store, embedder)
+        context = Context(config, store, index, embedder, vocabulary, clock, tracer=tracer)
+    except BaseException:
+        store.close()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        _start(loading, "warming", warm, context, ending)
+    return Opened(context, None, loading, ending, Lock())
+
+
+@dataclass(slots=True)
+class Following:
+    """Keeps the caches of a read-only process in step with the store.
+
+    The index of such a process follows by itself.
+    """
+
+    context: Context
+    _position: int | None = None
+
+    def __call__(self) -> None:
+        """Invalidate caches that the owner's writes since the last call made stale.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        context = self.context
+        with context.store.read() as connection:
+            position = outbox.last_position(connection)
+        context.settings.clear()
+        if position != self._position:
+            self._position = position
+            context.revision.advance()
+            context.vocabulary.follow()
+
+
+def open_folder(
+    config: Config,
+    clock: Callable[[], datetime],
+    warm: Loading,
+    progress: Progress | None = None,
+) -> Opened:
+    """Open a data folder; the errors are those of `Hippocampe.open`.
+
+    Args:
+        config: The folder, created if it does not exist.
+        clock: Returns the current time.
+        warm: Loads what the first turns need.
+        progress: Called while the index is rebuilt.
+    """
+    tracer = Tracer(on=config.tracing)
+    owner = FolderLock(config.folder, share=config.share)
+    try:
+        _make_private(config.folder)
+        store = Store.open(config.database, config.folder)
+        try:
+            context = _assemble(config, store, clock, progress)
+            context.tracer = tracer
+        except BaseException:
+            store.close()
+            raise
+    except BaseException:
+        owner.release()
+        raise
+    loading, ending = list[Thread](), Event()
+    if config.background:
+        _start(loading, "reading", _read_ahead, context, ending)
+        _start(loading, "warming", warm, context, ending)
+    return Opened(context, owner, loading, ending, Lock())
+
+
+def _make_private(folder: Path) -> None:
+    """Mend what an earlier version, or a copy of the folder, left readable by other users."""
+    mended, refused = private.mend(folder, {*OWN_FILES, BACKUPS})
+    if mended:
+        log.warning(
+            "other users of this machine could read %d files and folders of %s: now only this user can",
+            mended,
+            folder,
+        )
+    if refused:
+        log.warning(
+            "other users of this machine can read %d files and folders of %s, and this user cannot change "
+            "that: give them to this user, or take the permissions of others away",
+            refused,
+            folder,
+        )
+
+
+def _start(
+    loading: list[Thread],
+    name: str,
+    work: Loading,
+    context: Context,
+    ending: Event,
+) -> None:
+    thread = Thread(target=work, args=(context, ending), name=f"hippocampe-{name}", daemon=True)
+    loading.append(thread)
+    thread.start()
+
+
+def _read_ahead(context: Context, ending: Event) -> None:
+    with suppress(HippocampeError):
+        context.index.read_ahead(stop=ending.is_set)
+        context.store.read_ahead(stop=ending.is_set)
+    soundness.check_sample(context, ending)
+
+
+def _assemble(
+    config: Config, store: Store, clock: Callable[[], datetime], progress: Progress | None
+) -> Context:
+    config, embedder = _choose_embedder(config, store)
+    relabelled = relabelling.relabel(store)
+    index, damaged = _open_index(config, embedder)
+    context = Context(
+        config=config,
+        store=store,
+        index=index,
+        embedder=embedder,
+        vocabulary=maintenance.open_vocabulary(store, embedder),
+        clock=clock,
+        language_model=_language_model(config),
+    )
+    context.position.damaged = damaged or relabelled
+    try:
+        maintenance.catch_up(context, progress)
+        if relabelled and not context.position.incomplete:
+            relabelling.finish(store)
+        _finish_erasure(context)
+    except BaseException:
+        index.close()
+        raise
+    return context
+
+
+def _language_model(config: Config) -> LanguageModel | None:
+    """The model of background work; None if none is configured."""
+    name = config.background_model or config.model
+    if name is None:
+        return None
+    return open_language_model(name, fallback=config.fallback_model, timeout=config.model_timeout)
+
+
+def _finish_erasure(context: Context) -> None:
+    try:
+        erase.finish_erasure(context)
+    except HippocampeError as exc:
+        # A full disk, for example: the remaining data can still be used.
+        log.warning(
+            "the erasure is not finished, erased text may remain in the files until it is: %s",
+            exc,
+        )
+
+
+def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
+    with store.read() as connection:
+        name = meta.get(connection, "embedder")
+        model = meta.get(connection, "model")
+    chosen = config.embedder or name or "local"
+    embedder = _embedder(chosen, config)
+    if model is None and not store.read_only:
+        with store.write() as connection:
+            meta.put(connection, "embedder", chosen)
+            meta.put(connection, "model", embedder.model)
+    elif model not in (None, embedder.model):
+        raise EmbedderMismatch(
+            f"the data in {config.folder} was embedded with {model}, not with {embedder.model}. Open it with "
+            f"embedder {name!r}, then change it with `hippocampe reindex --embedder {chosen}`."
+        )
+    return replace(config, embedder=chosen), embedder
+
+
+def _embedder(name: str, config: Config) -> Embedder:
+    if name == "local" and config.embedder_url is None:
+        return _local_embedder()
+    return open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+
+
+@cache
+def _local_embedder() -> Embedder:
+    """The bundled model, once per process."""
+    return open_embedder("local")
+
+
+def _open_index(config: Config, embedder: Embedder) -> tuple[Index, bool]:
+    """The index, and whether it was damaged and must be rebuilt."""
+    folder = durability.index_folder(config.folder, embedder.model)
+    try:
+        return open_index(folder, dimensions=embedder.dimensions, model=embedder.model), False
+    except IndexUnavailable as exc:
+        log.warning("rebuilding the index from the store: %s", exc)
+        shutil.rmtree(folder, ignore_errors=True)
+        return open_index(folder, dimensions=embedder.dimensions, model=embedder.model), True

@@ -1,0 +1,154 @@
+"""Bring the labels of earlier versions to their normal form: they kept spaces and accents as they were typed.
+
+A space is never merged into another: what was two spaces stays two. Names of users and channels that differ in
+their form only become one, inside their space.
+"""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy import Column, Connection, Table, select, update
+
+from hippocampe.engine.outages import log
+from hippocampe.folder.rederivation import RULES
+from hippocampe.store import meta, schema
+from hippocampe.store.store import Store
+from hippocampe.types import MAX_LABEL_CHARACTERS, normal_label
+
+LABELS: Final = "labels"
+"""The `meta` entry that says how far the labels are: in normal form, or also in the index."""
+STORED: Final = "in the store"
+DONE: Final = "everywhere"
+
+_USERS = (
+    schema.memory.c.user,
+    schema.turn.c.author,
+    schema.message.c.author,
+    schema.retrieval.c.user,
+)
+_CHANNELS = (
+    schema.memory.c.channel,
+    schema.turn.c.channel,
+    schema.message.c.channel,
+    schema.retrieval.c.channel,
+)
+
+
+def relabel(store: Store) -> bool:
+    """Bring all labels to their normal form, once per folder; return whether the index has others.
+
+    The database is copied before, to the backups.
+    """
+    with store.read() as connection:
+        done = meta.get(connection, LABELS)
+        if done is not None:
+            return done == STORED
+        wrong = _wrong(connection)
+    if wrong:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+        store.backup(store.folder / "backups" / f"before-labels-{stamp}.db")
+        log.warning(
+            "%d names of spaces, users and channels get their normal form: without white space around them, "
+            "accents composed. Names of spaces that were taken got a number: see hippocampe spaces.",
+            wrong,
+        )
+    with store.write(from_reserve=True) as connection:
+        if wrong:
+            _rename_spaces(connection)
+            _rename_channels(connection)
+            for column in (*_USERS, *_CHANNELS):
+                for label in _unusual(connection, column):
+                    _replace(connection, column, label, _normal(label))
+            _rename_rooms(connection)
+            # Claims and aliases are derived from names.
+            meta.put(connection, RULES, "")
+        meta.put(connection, LABELS, STORED if wrong else DONE)
+    return wrong > 0
+
+
+def finish(store: Store) -> None:
+    """Record that the index has the labels of the store."""
+    with store.write(from_reserve=True) as connection:
+        meta.put(connection, LABELS, DONE)
+
+
+def _normal(label: str) -> str:
+    return normal_label(normal_label(label)[:MAX_LABEL_CHARACTERS])
+
+
+def _wrong(connection: Connection) -> int:
+    spaces = [name for name in _spaces(connection) if name != _normal(name)]
+    return len(spaces) + sum(len(_unusual(connection, column)) for column in (*_USERS, *_CHANNELS))
+
+
+def _tables() -> list[Table]:
+    return [each for each in schema.metadata.sorted_tables if "space" in each.c]
+
+
+def _spaces(connection: Connection) -> set[str]:
+    return {
+        name
+        for table in _tables()
+        for name in connection.execute(select(table.c.space).distinct()).scalars()
+    }
+
+
+def _unusual(connection: Connection, column: "Column[str]") -> list[str]:
+    """The labels in a column that are not in their normal form."""
+    found = connection.execute(select(column).distinct().where(column.is_not(None))).scalars()
+    return sorted(label for label in found if label != _normal(label))
+
+
+def _replace(connection: Connection, column: "Column[str]", old: str, new: str) -> None:
+    connection.execute(update(column.table).where(column == old).values({column: new}))
+
+
+def _rename_spaces(connection: Connection) -> None:
+    taken = _spaces(connection)
+    for name in sorted(taken):
+        if name == _normal(name):
+            continue
+        free = _free(_normal(name), taken)
+        for table in _tables():
+            _replace(connection, table.c.space, name, free)
+        taken.add(free)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that no space has: the name itself, or with a number."""
+    found, number = name, 1
+    while found in taken:
+        number += 1
+        behind = f" ({number})"
+        found = name[: MAX_LABEL_CHARACTERS - len(behind)].strip() + behind
+    return found
+
+
+def _rename_channels(connection: Connection) -> None:
+    """Rename the channels of messages, whose external ids are unique in a channel."""
+    message = schema.message
+    other = message.alias()
+    for label in _unusual(connection, message.c.channel):
+        name = _normal(label)
+        twin = select(other.c.number).where(
+            other.c.space == message.c.space,
+            other.c.channel == name,
+            other.c.external_id == message.c.external_id,
+        )
+        # The one that keeps its id is enough to recognise the message in a later import.
+        connection.execute(
+            update(message)
+            .where(message.c.channel == label, message.c.external_id.is_not(None), twin.exists())
+            .values(external_id=None)
+        )
+        _replace(connection, message.c.channel, label, name)
+
+
+def _rename_rooms(connection: Connection) -> None:
+    """Rename the observed channels in the settings."""
+    setting = schema.setting
+    named = select(setting.c.space, setting.c.value).where(setting.c.name == "live_rooms")
+    for space, rooms in connection.execute(named).all():
+        names = list(dict.fromkeys(map(_normal, rooms)))
+        chosen = (setting.c.space == space, setting.c.name == "live_rooms")
+        connection.execute(update(setting).where(*chosen).values(value=names))

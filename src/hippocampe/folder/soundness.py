@@ -1,0 +1,171 @@
+"""Find damage of stored vectors and of the index, and repair it: the texts are the truth.
+
+Stored vectors, word lists, traits and word vectors have checksums. The index is compared with the
+store.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from threading import Event
+
+from hippocampe.engine import backlog
+from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.durability import acknowledged_mark
+from hippocampe.engine.outages import log
+from hippocampe.engine.projection import stored_points
+from hippocampe.errors import EmbedderError
+from hippocampe.folder.maintenance import reindex
+from hippocampe.store import embeddings
+from hippocampe.store.schema import vector, word
+from hippocampe.store.shown import TABLES, embedded_ids
+from hippocampe.types import Progress, Reindexed
+
+SAMPLE = 400
+"""Stored vectors checked at open, and as many words."""
+SAMPLE_SECONDS = 2.0
+"""Time limit of the comparison with the index at open."""
+SLICE = 100
+"""Points compared at a time; writers wait meanwhile, about 15 ms."""
+BATCH = 16
+"""Texts embedded at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDamage:
+    """What does not match its checksum: ids of vectors by kind; ids and texts of words."""
+
+    vectors: Mapping[str, Sequence[str]]
+    words: Sequence[tuple[int, str]]
+
+    @property
+    def count(self) -> int:
+        """The number of damaged rows."""
+        return sum(map(len, self.vectors.values())) + len(self.words)
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The ids by kind, those of words as `word`."""
+        found = {kind: tuple(sorted(ids)) for kind, ids in self.vectors.items()}
+        return found | ({"word": tuple(str(id) for id, _ in self.words)} if self.words else {})
+
+
+def stored_damage(context: Context) -> StoredDamage:
+    """Compare everything that has a checksum with it."""
+    model = context.embedder.model
+    with context.store.read(whole=True) as connection:
+        checked = embeddings.check_vectors(connection, model)
+        return StoredDamage(checked.damaged, embeddings.damaged_words(connection, model))
+
+
+def mend(context: Context) -> tuple[int, int]:
+    """Embed the texts of damaged vectors again.
+
+    Returns:
+        The number of vectors made again, and of those that stay damaged, because the embedder is down.
+    """
+    damage, done = stored_damage(context), 0
+    try:
+        for kind in TABLES:
+            ids = damage.vectors.get(kind, ())
+            for start in range(0, len(ids), BATCH):
+                batch = ids[start : start + BATCH]
+                backlog.embed_again(context, kind, batch)
+                done += len(batch)
+        if damage.words:
+            context.vocabulary.embed_again(damage.words)
+            done += len(damage.words)
+    except EmbedderError as exc:
+        context.outages.failed("embedder", exc)
+    if damage.count:
+        log.warning("%d of %d damaged vectors were made again from their texts", done, damage.count)
+    return done, damage.count - done
+
+
+def rebuild(context: Context, progress: Progress | None = None) -> Reindexed:
+    """Embed the texts of damaged vectors again, and build the whole index again.
+
+    The indexes of the database too, if it is damaged.
+    """
+    if context.store.integrity() != "ok":
+        context.store.rebuild_indexes()
+    mended, damaged = mend(context)
+    done = reindex(context, progress)
+    return replace(done, mended=mended, damaged=damaged)
+
+
+def differing(
+    context: Context, kind: str, ids: Sequence[str], stop: Callable[[], bool] = lambda: False
+) -> Iterator[str]:
+    """Compare the stored points of some ids with what the index answers; yield those that differ."""
+    for start in range(0, len(ids), SLICE):
+        if stop():
+            return
+        # Writes reach the index under this lock, so both sides are of one moment.
+        with context.store.exclusive(), context.store.read() as connection:
+            context.check_serving()
+            some = ids[start : start + SLICE]
+            points = stored_points(connection, kind, context.embedder.model, some)
+            found = list(context.index.differing(kind, points))
+        yield from found
+
+
+def all_differing(context: Context) -> dict[str, list[str]]:
+    """Compare everything with the index: the ids that differ, by kind."""
+    found: dict[str, list[str]] = {}
+    for kind in TABLES:
+        with context.store.read(whole=True) as connection:
+            ids = embedded_ids(connection, kind, context.embedder.model)
+        if differ := list(differing(context, kind, ids)):
+            found[kind] = differ
+    return found
+
+
+def check_sample(context: Context, ending: Event) -> None:
+    """Check a random sample, and the files of the index; repair everything if any is damaged.
+
+    Args:
+        context: The open data.
+        ending: Ends the check early.
+    """
+    with suppress(Retired):
+        context.outages.attempt(
+            "checking", partial(_check_sample, context, ending), passing=(Retired,)
+        )
+
+
+def _check_sample(context: Context, ending: Event) -> None:
+    model, chance = context.embedder.model, Random()
+    with context.store.read() as connection:
+        rows = embeddings.sample_rows(connection, vector, SAMPLE, chance)
+        checked = embeddings.check_vectors(connection, model, rows)
+        rows = embeddings.sample_rows(connection, word, SAMPLE, chance)
+        words = embeddings.damaged_words(connection, model, rows)
+    if checked.damaged or words:
+        mend(context)
+    until = time.monotonic() + SAMPLE_SECONDS
+
+    def stop() -> bool:
+        return ending.is_set() or time.monotonic() > until
+
+    damage = next(_index_damage(context, checked, stop), None)
+    if damage is not None and not context.position.behind:
+        log.warning("the index is damaged (%s), rebuilding it from the store", damage)
+        # If this is interrupted, the next open rebuilds it.
+        acknowledged_mark(context).unlink(missing_ok=True)
+        reindex(context)
+
+
+def _index_damage(
+    context: Context, checked: embeddings.Checked, stop: Callable[[], bool]
+) -> Iterator[str]:
+    for kind, ids in checked.all.items():
+        for id in differing(context, kind, ids, stop):
+            # A second look: the engine may have failed once, for want of memory.
+            if list(differing(context, kind, [id])):
+                yield f"{kind}: answers differ from the store"
+    for name in context.index.damaged_files(stop=stop):
+        yield f"file {name}"

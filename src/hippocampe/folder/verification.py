@@ -1,0 +1,163 @@
+"""Compare store and index, count, copy."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from hippocampe.engine import backlog, projection
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.errors import InvalidInput
+from hippocampe.folder import soundness
+from hippocampe.folder.residue import found_in_files, spellings
+from hippocampe.protocols import KINDS
+from hippocampe.store import meta, outbox, statistics
+from hippocampe.store import settings as settings_rows
+from hippocampe.store.shown import embedded_ids
+from hippocampe.system import free_space
+from hippocampe.system.file_size import written
+from hippocampe.system.free_space import RESERVE
+from hippocampe.types import Scope, Stats, Verification, Vitals
+from hippocampe.validation import MAX_ABSENT, MAX_REASON_CHARACTERS, check_list
+
+
+def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
+    """Compare the store with the index, check database and vectors, and look for what must be nowhere.
+
+    Raises:
+        InvalidInput: `absent` is one text, or holds an empty one.
+    """
+    if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
+        raise InvalidInput("absent must be a list of texts that are not empty.")
+    if context.pending.rows:
+        backlog.embed_or_wait(context)
+    with context.store.exclusive():
+        checked: dict[str, int] = {}
+        missing: dict[str, tuple[str, ...]] = {}
+        unknown: dict[str, tuple[str, ...]] = {}
+        for kind in KINDS:
+            with context.store.read() as connection:
+                shown = set(projection.shown_ids(connection, kind))
+                indexed = _indexed(context, connection, kind)
+                # Pending rows are no error.
+                shown -= _unembedded(context, connection, kind, shown - indexed)
+            checked[kind] = len(shown)
+            if shown - indexed:
+                missing[kind] = tuple(sorted(shown - indexed))
+            if indexed - shown:
+                unknown[kind] = tuple(sorted(indexed - shown))
+        with context.store.read() as connection:
+            pending = outbox.pending_count(connection)
+        database = context.store.integrity()
+        present = _places(context, absent)
+    # Not under the lock, which writers wait for.
+    damaged = soundness.stored_damage(context).ids
+    differing = {
+        kind: left
+        for kind, ids in soundness.all_differing(context).items()
+        if (left := tuple(sorted({*ids}.difference(missing.get(kind, ()), damaged.get(kind, ())))))
+    }
+    files = tuple(context.index.damaged_files(stop=lambda: False))
+    wrong = (missing, unknown, present, differing, damaged, files)
+    return Verification(
+        ok=not any(wrong) and database == "ok",
+        checked=checked,
+        missing_in_index=missing,
+        unknown_to_store=unknown,
+        pending=pending,
+        database=database,
+        present=present,
+        differing_in_index=differing,
+        damaged=damaged,
+        damaged_files=files,
+    )
+
+
+def _indexed(context: Context, connection: Connection, kind: str) -> set[str]:
+    if context.store.read_only:
+        # In the same snapshot: another process writes meanwhile.
+        return set(embedded_ids(connection, kind, context.embedder.model))
+    return set(context.index.ids(kind))
+
+
+def _unembedded(context: Context, connection: Connection, kind: str, missing: set[str]) -> set[str]:
+    """The missing rows that are only pending."""
+    if not context.store.read_only:
+        return {id for of, id in context.pending.rows if of == kind}
+    # Only the owner knows which rows are pending.
+    waits = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
+    return missing if waits else set()
+
+
+def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Where texts are found: in settings, which `erase` never changes, and in files."""
+    in_files = found_in_files(context.config.folder, texts)
+    with context.store.read() as connection:
+        stored = settings_rows.everything(connection)
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        forms = spellings(text)
+        named = tuple(
+            f"setting {name} of space {space}"
+            for space, name, value in stored
+            if any(form in str(value) for form in forms)
+        )
+        if places := (*named, *in_files.get(text, ())):
+            found[text] = places
+    return found
+
+
+def stats(context: Context, *, scope: Scope, retrievals_dropped: int) -> Stats:
+    """Counts of a space, and the state of the index."""
+    with context.store.read() as connection:
+        counted = statistics.count(connection, scope.space, context.now())
+        pending = outbox.pending_count(connection)
+    indexed = {kind: context.index.count(kind) for kind in KINDS}
+    return Stats(
+        **counted,
+        indexed=indexed,
+        pending=pending,
+        embedder=context.embedder.model,
+        outages=context.outages.counts,
+        retrievals_dropped=retrievals_dropped,
+        disk_full=not free_space.has_room(context.config.folder),
+    )
+
+
+def vitals(context: Context) -> Vitals:
+    """Numbers of the whole data folder."""
+    with context.store.read() as connection:
+        jobs = statistics.job_states(connection)
+        pending = outbox.pending_count(connection)
+    folder = context.config.folder
+    return Vitals(
+        pending=pending,
+        indexed={kind: context.index.count(kind) for kind in KINDS},
+        jobs=jobs,
+        bytes={
+            "database": _size(folder.glob("hippocampe.db*")),
+            "index": _size((folder / "index").rglob("*")),
+            "backups": _size((folder / "backups").glob("*")),
+        },
+        outages=context.outages.counts,
+        disk_free=free_space.free(folder),
+        disk_reserve=RESERVE,
+    )
+
+
+def _size(files: Iterable[Path]) -> int:
+    """Bytes that files take on the disk; a file may be deleted meanwhile."""
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += written(file.stat()) if file.is_file() else 0
+    return total
+
+
+def backup(context: Context, target: Path | None, *, overwrite: bool) -> Path:
+    """Copy the database while it is in use; default: to a dated file in `backups`."""
+    stamp = context.now().strftime("%Y%m%dT%H%M%S%f")
+    target = target or context.config.folder / "backups" / f"{stamp}.db"
+    return context.store.backup(target, overwrite=overwrite)

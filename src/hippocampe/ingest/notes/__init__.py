@@ -1,1 +1,0 @@
-"""The user's notes: read from a vault or from Obsidian, split, cached and indexed."""

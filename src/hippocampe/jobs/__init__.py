@@ -1,1 +1,0 @@
-"""Background jobs: the ledger, the runner, the schedule."""

@@ -1,0 +1,186 @@
+"""Find the typed values among the words of a statement: amounts, dates, times, ranks.
+
+"14 h 30", "half past" aside, is one time; "2 400 euros" is one amount; "deux" is 2. Values of one kind
+can be compared across wordings and languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from hippocampe.language.calendar import MONTHS, ORDINALS
+from hippocampe.language.lexicon import languages, load, words_of
+from hippocampe.language.reading.lexis import Lexis
+from hippocampe.language.tokenizer import Word
+
+Kind = Literal[
+    "word", "number", "money", "time", "date", "weekday", "month", "year", "rank"
+]  # fmt: skip
+KINDS: Final[tuple[Kind, ...]] = (
+    "number", "money", "time", "date", "weekday", "month", "year", "rank"
+)  # fmt: skip
+_CURRENCIES: Final = frozenset({"euro", "dollar", "pound"})
+_WEEKDAYS: Final = {
+    name + plural: str(number)
+    for each in languages()
+    for number, name in enumerate(load(each, "time")["weekdays"].split())
+    for plural in ("", "s")
+}
+_NOT_MONTHS: Final = words_of("stated.not_dates", file="time")
+_NUMBER: Final = re.compile(r"([-+]?\d+(?:\.\d+)?)([a-z²€$£%]*)")
+_CLOCK: Final = re.compile(r"(\d{1,2})(?:h|:)(\d\d)?(am|pm)?")
+_HALF_DAY: Final = re.compile(r"(\d{1,2})(am|pm)")
+_RANK: Final = re.compile(rf"(\d{{1,3}})(?:{ORDINALS}|e|eme|st|nd|rd|th)")
+_DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})(?:/\d{2,4})?")
+_ISO_DATE: Final = re.compile(r"\d{4}-(\d{1,2})-(\d{1,2})")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_SMALL: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One word, or the words that make one value.
+
+    Attributes:
+        kind: Kind of value, or "word".
+        value: The value, in one form for all wordings; "" for a word.
+        unit: Unit of a number or an amount.
+        words: How many words it takes.
+    """
+
+    kind: Kind
+    value: str = ""
+    unit: str = ""
+    words: int = 1
+
+
+_WORD: Final = Found("word")
+
+
+def value_at(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
+    """The value that begins at a word, or that word alone."""
+    norm = words[at].norm
+    if norm[:1].isdigit() or norm[:1] in "-+":
+        return _written_in_digits(words, at, lexis)
+    if norm in lexis.numbers:
+        return _spelled_out(words, at, lexis)
+    if norm in lexis.ordinals:
+        return Found("rank", str(lexis.ordinals[norm]))
+    if norm in _WEEKDAYS:
+        return Found("weekday", _WEEKDAYS[norm])
+    if _is_month(words, at):
+        day = _rank_or_number(words, at + 1, lexis)
+        if day:
+            return Found("date", f"{day}/{MONTHS[norm]}", words=2)
+        return Found("month", str(MONTHS[norm]))
+    for name, hour in (("noon", "12:00"), ("midnight", "0:00")):
+        if norm in lexis.clock[name]:
+            return Found("time", hour)
+    if lexis.units.get(norm) in _CURRENCIES and not norm.isalpha():
+        following = words[at + 1].norm if at + 1 < len(words) else ""
+        if amount := _NUMBER.fullmatch(following):
+            return Found("money", _plain(amount[1]), lexis.units[norm], 2)
+    return _WORD
+
+
+def _is_month(words: Sequence[Word], at: int) -> bool:
+    word = words[at]
+    return word.norm in MONTHS and (word.norm not in _NOT_MONTHS or word.capital)
+
+
+def _rank_or_number(words: Sequence[Word], at: int, lexis: Lexis) -> str:
+    norm = words[at].norm if at < len(words) else ""
+    day = _RANK.fullmatch(norm) or re.fullmatch(r"(\d{1,2})", norm)
+    return str(int(day[1])) if day else ""
+
+
+def _written_in_digits(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
+    norm = words[at].norm
+    after = words[at + 1].norm if at + 1 < len(words) else ""
+    if clock := _CLOCK.fullmatch(norm):
+        return _time(int(clock[1]), clock[2] or "00", clock[3] or after, 1, lexis)
+    if half := _HALF_DAY.fullmatch(norm):
+        return _time(int(half[1]), "00", half[2], 1, lexis)
+    if day := _DATE.fullmatch(norm):
+        return Found("date", f"{int(day[1])}/{int(day[2])}")
+    if day := _ISO_DATE.fullmatch(norm):
+        return Found("date", f"{int(day[2])}/{int(day[1])}")
+    rank = _RANK.fullmatch(norm)
+    if (rank or re.fullmatch(r"\d{1,2}", norm)) and after in MONTHS and _is_month(words, at + 1):
+        return Found("date", f"{int(rank[1] if rank else norm)}/{MONTHS[after]}", words=2)
+    if rank:
+        return Found("rank", rank[1])
+    if norm.isdigit() and after in lexis.clock["hours"] and int(norm) <= 24:
+        minutes = words[at + 2].norm if at + 2 < len(words) else ""
+        if re.fullmatch(r"[0-5]\d", minutes):
+            return Found("time", f"{int(norm)}:{minutes}", words=3)
+        if after == "h" or _says_when(words, at, lexis):
+            return Found("time", f"{int(norm)}:00", words=2)
+    if norm.isdigit() and after in lexis.clock["after_noon"] | lexis.clock["before_noon"]:
+        return _time(int(norm), "00", after, 1, lexis)
+    return _amount(words, at, lexis)
+
+
+def _says_when(words: Sequence[Word], at: int, lexis: Lexis) -> bool:
+    """Whether a preposition before "9 heures" makes a time of it, not a duration."""
+    return at > 0 and "at" in lexis.grammar.get(words[at - 1].norm, ())
+
+
+def _time(hour: int, minutes: str, half: str, taken: int, lexis: Lexis) -> Found:
+    if half in lexis.clock["after_noon"] and hour < 12:
+        hour += 12
+    apart = half in lexis.clock["after_noon"] | lexis.clock["before_noon"]
+    return Found("time", f"{hour}:{minutes}", words=taken + apart)
+
+
+def _amount(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
+    norm = words[at].norm
+    taken = 1
+    digits, glued = norm, ""
+    if parts := _NUMBER.fullmatch(norm):
+        digits, glued = parts[1], parts[2]
+    while not glued and at + taken < len(words) and _continues(digits, words[at + taken].norm):
+        digits += words[at + taken].norm
+        taken += 1
+    if _YEAR.fullmatch(digits) and not glued:
+        following = words[at + taken].norm if at + taken < len(words) else ""
+        if following not in lexis.units:
+            return Found("year", digits)
+    if glued == "k":
+        digits, glued = str(float(digits) * 1000), ""
+    unit = lexis.units.get(glued, glued)
+    if not unit and at + taken < len(words) and words[at + taken].norm in lexis.units:
+        unit = lexis.units[words[at + taken].norm]
+        taken += 1
+    return Found("money" if unit in _CURRENCIES else "number", _plain(digits), unit, taken)
+
+
+def _continues(digits: str, following: str) -> bool:
+    """Whether three digits after a space belong to the number: "2 400"."""
+    return digits.isdigit() and len(digits) <= 3 and re.fullmatch(r"\d{3}", following) is not None
+
+
+def _plain(digits: str) -> str:
+    try:
+        return f"{float(digits):g}"
+    except ValueError:
+        return digits
+
+
+def _spelled_out(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
+    value = lexis.numbers[words[at].norm]
+    taken = 1
+    while at + taken < len(words) and (more := lexis.numbers.get(words[at + taken].norm)):
+        value = value * more if more >= _SMALL and value < more else value + more
+        taken += 1
+    following = words[at + taken].norm if at + taken < len(words) else ""
+    if following in lexis.clock["hours"] and value <= 24 and _says_when(words, at, lexis):
+        return Found("time", f"{value}:00", words=taken + 1)
+    if following in MONTHS and _is_month(words, at + taken):
+        return Found("date", f"{value}/{MONTHS[following]}", words=taken + 1)
+    unit = lexis.units.get(following, "")
+    kind: Kind = "money" if unit in _CURRENCIES else "number"
+    return Found(kind, f"{value:g}", unit, taken + bool(unit))

@@ -1,0 +1,1 @@
+"""Read the notes of the user from a vault or from Obsidian; split, cache and index them."""

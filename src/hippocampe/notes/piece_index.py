@@ -1,0 +1,113 @@
+"""Bring the stored and indexed pieces of notes up to date with the notes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from uuid6 import uuid7
+
+from hippocampe.engine.context import Context
+from hippocampe.engine.documents import piece_point, piece_text
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.notes.markdown import split
+from hippocampe.store import embeddings
+from hippocampe.store import notes as rows
+from hippocampe.store.notes import Listed, Piece
+from hippocampe.types import Note
+
+PIECES_PER_BATCH = 64
+REMOVALS_PER_BATCH = 500
+
+
+def update_pieces(
+    context: Context,
+    notes: Mapping[str, Note],
+    *,
+    space: str,
+    source: str,
+    checkpoint: Callable[[], None],
+) -> None:
+    """Remove the pieces of deleted notes, and replace those of changed ones.
+
+    Args:
+        context: The open memory.
+        notes: All readable notes by path.
+        space: The space of the notes.
+        source: The name of their source.
+        checkpoint: Called before each batch of changes; raises to stop.
+    """
+    with context.store.read() as connection:
+        stored = rows.listed(connection)
+    current: set[str] = set()
+    outdated: dict[str, list[Listed]] = {}
+    orphans: list[Listed] = []
+    for row in stored:
+        note = notes.get(row.path)
+        # Pieces of another space or source were stored under other settings.
+        if note is None or (row.space, row.source) != (space, source):
+            orphans.append(row)
+        elif row.digest != note.digest:
+            outdated.setdefault(row.path, []).append(row)
+        else:
+            current.add(row.path)
+    for start in range(0, len(orphans), REMOVALS_PER_BATCH):
+        with context.change() as change:
+            _remove(change, orphans[start : start + REMOVALS_PER_BATCH])
+    changed = [note for path, note in notes.items() if path not in current]
+    for batch, pieces in _batches(changed, space, source):
+        checkpoint()
+        _replace(context, pieces, [row for note in batch for row in outdated.get(note.path, ())])
+
+
+def _batches(
+    notes: Sequence[Note], space: str, source: str
+) -> Iterator[tuple[list[Note], list[Piece]]]:
+    """Group notes with their pieces, about `PIECES_PER_BATCH` at a time."""
+    batch: list[Note] = []
+    pieces: list[Piece] = []
+    for note in notes:
+        batch.append(note)
+        pieces += _pieces(note, space, source)
+        if len(pieces) >= PIECES_PER_BATCH:
+            yield batch, pieces
+            batch, pieces = [], []
+    if batch:
+        yield batch, pieces
+
+
+def _pieces(note: Note, space: str, source: str) -> list[Piece]:
+    return [
+        Piece(
+            id=str(uuid7()),
+            space=space,
+            source=source,
+            path=note.path,
+            position=position,
+            heading=section.heading,
+            content=section.text,
+            digest=note.digest,
+            modified_at=note.modified_at,
+        )
+        for position, section in enumerate(split(note))
+    ]
+
+
+def _replace(context: Context, new: Sequence[Piece], old: Sequence[Listed]) -> None:
+    if not new and not old:
+        return
+    prepared = context.prepare([piece_text(piece) for piece in new]) if new else []
+    with context.change() as change:
+        _remove(change, old)
+        rows.add(change.connection, new)
+        for piece, embedded in zip(new, prepared, strict=True):
+            change.index("note", piece_point(piece, embedded.dense), embedded)
+
+
+def _remove(change: UnitOfWork, pieces: Sequence[Listed]) -> None:
+    ids = [row.id for row in pieces]
+    if not ids:
+        return
+    spaces = {row.id: row.space for row in pieces}
+    for id, embedded in embeddings.vectors(change.connection, change.model, ids).items():
+        change.counted.append((spaces[id], embedded.words, -1))
+    rows.remove(change.connection, ids)
+    for id, space in spaces.items():
+        change.unindex("note", id, space)

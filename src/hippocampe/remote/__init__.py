@@ -1,6 +1,0 @@
-"""A memory that another process owns, over HTTP: with the verbs of `Hippocampe`."""
-
-from hippocampe.remote.door import RemoteHippocampe
-from hippocampe.remote.joining import connect, join, join_or_start
-
-__all__ = ["RemoteHippocampe", "connect", "join", "join_or_start"]

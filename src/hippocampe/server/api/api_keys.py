@@ -1,0 +1,42 @@
+"""Endpoints on the keys of the server. A key manages those of its space; without one, all are seen."""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+
+from hippocampe.errors import NotFound
+from hippocampe.server.api.bodies import KeyToMake
+from hippocampe.server.http.door import Admin, Bound, Door
+from hippocampe.types import ApiKey
+
+router = APIRouter(prefix="/api/keys", tags=["keys"])
+
+
+@dataclass(frozen=True, slots=True)
+class MadeKey:
+    """A new key. `secret` is shown this once: only its digest is stored."""
+
+    key: ApiKey
+    secret: str
+
+
+@router.get("")
+async def list_keys(hippo: Door, scope: Admin, bound: Bound, request: Request) -> list[ApiKey]:
+    """The keys of the space, newest first, also revoked ones; of all spaces without key and `space`."""
+    everywhere = not bound and "space" not in request.query_params
+    return [key for key in await hippo.keys() if everywhere or key.space == scope.space]
+
+
+@router.post("", status_code=201)
+async def create_key(hippo: Door, scope: Admin, body: KeyToMake) -> MadeKey:
+    """Make a key that opens the space with a role."""
+    made = await hippo.create_key(scope=scope, role=body.role, label=body.label)
+    return MadeKey(made.key, made.secret)
+
+
+@router.delete("/{id}")
+async def revoke_key(hippo: Door, scope: Admin, bound: Bound, id: str) -> ApiKey:
+    """Revoke a key: it opens nothing from the next request on."""
+    if bound and not any(key.id == id and key.space == scope.space for key in await hippo.keys()):
+        raise NotFound(f"there is no key {id!r} to revoke: see the ids with GET /api/keys.")
+    return await hippo.revoke_key(id)

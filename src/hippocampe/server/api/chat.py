@@ -1,0 +1,161 @@
+"""The companion over HTTP: an answer as a stream of events."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import asdict
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import StreamingResponse
+from starlette.types import Send
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.errors import HippocampeError, ModelUnavailable
+from hippocampe.server.api.bodies import Said
+from hippocampe.server.http import problems
+from hippocampe.server.http.door import Door, Writer
+
+if TYPE_CHECKING:
+    from hippocampe.companion import AsyncCompanion, Event
+
+EVENTS = "text/event-stream"
+EVENT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["text", "tool_called", "tool_returned", "reply", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+"""One event, in the OpenAPI document."""
+
+
+class Answering:
+    """The companion of a server, started when it is first asked."""
+
+    def __init__(self, hippo: AsyncHippocampe) -> None:
+        self._hippo = hippo
+        self._companion: AsyncCompanion | None = None
+
+    async def companion(self) -> "AsyncCompanion":
+        """The companion.
+
+        Raises:
+            ModelUnavailable: Its package is missing.
+        """
+        if self._companion is None:
+            try:
+                # It loads Pydantic AI, which takes a second.
+                await asyncio.to_thread(import_module, "hippocampe.companion.agent")
+            except ImportError as exc:
+                raise ModelUnavailable(
+                    "the companion cannot answer: install the extra `companion` beside `server`."
+                ) from exc
+            from hippocampe.companion import AsyncCompanion
+
+            self._companion = self._companion or AsyncCompanion(self._hippo)
+        return self._companion
+
+    async def close(self) -> None:
+        """Release its connections."""
+        if self._companion is not None:
+            await self._companion.close()
+
+
+@asynccontextmanager
+async def _closing(app: FastAPI) -> AsyncGenerator[None]:
+    yield
+    await app.state.answering.close()
+
+
+router = APIRouter(prefix="/api", tags=["companion"], lifespan=_closing)
+
+
+class _Stream(StreamingResponse):
+    """Events of an answer, which ends when the client goes away."""
+
+    def __init__(self, events: AsyncGenerator[bytes]) -> None:
+        super().__init__(events, media_type=EVENTS, headers={"Cache-Control": "no-store"})
+        self._events = events
+
+    async def stream_response(self, send: Send) -> None:
+        try:
+            await super().stream_response(send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._events.aclose()
+
+
+@router.post(
+    "/chat",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "Events: `text`, `tool_called`, `tool_returned`, then `reply`, or `error` with "
+            "a problem.",
+            "content": {
+                EVENTS: {
+                    "itemSchema": EVENT,
+                    "example": 'event: text\ndata: {"text": "Du thé vert", "restart": false}\n\n',
+                }
+            },
+        }
+    },
+)
+async def chat(request: Request, hippo: Door, scope: Writer, body: Said) -> StreamingResponse:
+    """Let the companion answer a message, and stream what happens on the way."""
+    answering: Answering = request.app.state.answering
+    companion = await answering.companion()
+    events = companion.stream(
+        body.message, user=scope.user, channel=scope.channel, space=scope.space
+    )
+    # What fails before anything is said is a problem, with its status.
+    first = await anext(events)
+    return _Stream(_told(first, events))
+
+
+async def _told(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
+    async with aclosing(events):
+        try:
+            async for event in _all(first, events):
+                yield _event(event)
+        except HippocampeError as exc:
+            yield _sent("error", asdict(problems.of_error(exc)))
+
+
+async def _all(first: "Event", rest: "AsyncIterator[Event]") -> "AsyncGenerator[Event]":
+    yield first
+    async for event in rest:
+        yield event
+
+
+def _event(event: "Event") -> bytes:
+    from hippocampe.companion import Reply, TextStreamed, ToolCalled
+
+    if isinstance(event, Reply):
+        reply = {
+            "expression": event.expression,
+            "message": event.message,
+            "complete": event.complete,
+            "memories": [asdict(memory) for memory in event.memories],
+            "injected": [item.id for item in event.injected],
+            "usage": asdict(event.usage),
+        }
+        return _sent("reply", reply)
+    if isinstance(event, TextStreamed):
+        return _sent("text", asdict(event))
+    return _sent("tool_called" if isinstance(event, ToolCalled) else "tool_returned", asdict(event))
+
+
+def _sent(name: str, data: dict[str, Any]) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(data, default=_time)}\n\n".encode()
+
+
+def _time(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is not JSON")

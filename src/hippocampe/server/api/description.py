@@ -1,0 +1,181 @@
+"""The OpenAPI document: what FastAPI knows, with an example of each answer and what all endpoints share."""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from fastapi import FastAPI
+
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.http import idempotency
+from hippocampe.server.http.versions import HEADER
+from hippocampe.types import Settings
+
+Schema = dict[str, Any]
+
+DESCRIPTION = f"""\
+Every path under `/api/` is served under `/api/v1/` too, which stays as it is when a later version differs. The
+header `{HEADER}` of every answer has the version of the package.
+
+Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed, unless
+the request came through a proxy or the server was started with `--require-key`; elsewhere, send
+`Authorization: Bearer hippo_…`. Errors are problem details (RFC 9457): what failed, why, and what to do.
+
+Requests below `/v1` that are not listed here are passed on to the upstream of the proxy, untouched.
+
+Writes take an `Idempotency-Key`: a write that comes again with the same key and body is made once."""
+
+_ID = "0198a000-0000-7000-8000-000000000000"
+_EXAMPLES: Mapping[str, object] = {
+    "content": "Paul aime le thé vert.",
+    "excerpt": "Paul aime le thé vert.",
+    "text": "Paul aime le thé vert.",
+    "value": "le thé vert",
+    "key": "boisson",
+    "message_preview": "Je bois quoi ce soir ?",
+    "message": "Bonjour !",
+    "space": "default",
+    "user": "dev",
+    "author": "dev",
+    "channel": "lobby",
+    "type": "preference",
+    "collection": "memory",
+    "kind": "memory",
+    "source": "conversation",
+    "model": "gpt-5-mini",
+    "embedder": "local",
+    "purpose": "chat",
+    "job": "digest",
+    "score": 0.83,
+    "importance": 0.7,
+    "subjects": ["paul"],
+    "companion_names": ["eko"],
+    "timezone": "Europe/Paris",
+    "secret": "hippo_7Q2…",
+    "path": "Projets/voilier.md",
+    "title": "Le voilier",
+    "next_cursor": None,
+}
+"""Values by the name of a field; others are made from the schema."""
+
+_EXPLAINED: Mapping[str, object] = {
+    "NewMemory": Hippocampe.remember,
+    "MemoryChanges": Hippocampe.remember,
+    "Question": Hippocampe.recall,
+    "ComingTurn": Hippocampe.before_turn,
+    "Exchange": Hippocampe.after_turn,
+    "LiveMessage": Hippocampe.observe,
+    "KeyToMake": Hippocampe.create_key,
+    "SettingsChanges": Settings,
+}
+"""What explains the fields of a body."""
+_SUCCESS = "Successful Response"
+
+
+def describe(app: FastAPI) -> None:
+    """Complete the OpenAPI document of an application."""
+    made = app.openapi
+
+    def completed() -> Schema:
+        if app.openapi_schema is None:
+            document = made()
+            for name, explained in _EXPLAINED.items():
+                _explain(document["components"]["schemas"][name], explained)
+            for path, methods in document["paths"].items():
+                for method, operation in methods.items():
+                    _complete(document, path, method.upper(), operation)
+        return cast("Schema", app.openapi_schema)
+
+    app.openapi = completed  # type: ignore[method-assign]
+
+
+def _explain(body: Schema, explained: object) -> None:
+    """Describe the fields of a body as the library describes its arguments."""
+    text = inspect.getdoc(explained) or ""
+    said = re.findall(r"^    (\w+): (.+(?:\n {6,}.+)*)", text, re.MULTILINE)
+    meanings = {
+        name: re.sub(r"\s+", " ", meaning).replace("None", "null") for name, meaning in said
+    }
+    for name, field in body["properties"].items():
+        if name in meanings:
+            field.setdefault("description", meanings[name])
+
+
+def _complete(document: Schema, path: str, method: str, operation: Schema) -> None:
+    for status, answer in operation["responses"].items():
+        if answer["description"] == _SUCCESS:
+            answer["description"] = "It is done."
+        content = answer.get("content", {}).get("application/json")
+        if (
+            status.startswith("2")
+            and content
+            and content.get("schema")
+            and "example" not in content
+        ):
+            content["example"] = _example(document, content["schema"])
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if body and "example" not in body:
+        body["example"] = _body(document["components"]["schemas"], body["schema"])
+    if method in idempotency.WRITES and path.startswith("/api/") and idempotency.taken(path):
+        parameter = {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": idempotency.DESCRIPTION,
+            "schema": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": idempotency.MAX_CHARACTERS,
+                "pattern": "^[ -~]+$",
+            },
+        }
+        operation.setdefault("parameters", []).append(parameter)
+
+
+def _body(schemas: Schema, schema: Schema) -> object:
+    """The example of a body: its own, or those of its fields."""
+    found: Schema = schemas[schema["$ref"].rpartition("/")[2]]
+    fields = found["properties"].items()
+    return found.get("example") or {
+        name: field["examples"][0] for name, field in fields if "examples" in field
+    }
+
+
+def _example(document: Schema, schema: Schema, name: str = "") -> object:
+    """A value of a schema, as an answer could have it."""
+    if "$ref" in schema:
+        found = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        return _example(document, found)
+    if name in _EXAMPLES and schema.get("type") != "object":
+        return _EXAMPLES[name]
+    if "default" in schema:
+        return schema["default"]
+    if "enum" in schema or "const" in schema:
+        return schema.get("const", schema.get("enum", [None])[0])
+    if "anyOf" in schema:
+        nullable = {"type": "null"} in schema["anyOf"]
+        return None if nullable else _example(document, schema["anyOf"][0], name)
+    match schema.get("type"):
+        case "object" if "properties" in schema:
+            return {
+                each: _example(document, inner, each)
+                for each, inner in schema["properties"].items()
+            }
+        case "object" if isinstance(schema.get("additionalProperties"), dict):
+            return {"paul": _example(document, schema["additionalProperties"])}
+        case "object":
+            return {}
+        case "array" if "items" in schema:
+            return [_example(document, schema["items"], name.removesuffix("s"))]
+        case "array":
+            return []
+        case "string" if schema.get("format") == "date-time":
+            return "2026-03-02T18:00:00Z"
+        case "string":
+            return _ID if name == "id" or name.endswith("_id") else name
+        case "integer" | "number":
+            return 1
+        case "boolean":
+            return False
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""Render the dashboard: server-side pages, their templates and static files."""

@@ -1,0 +1,95 @@
+"""What language models cost: tokens and money by day, purpose and model, and what injections add."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from hippocampe.server.dashboard import drawing, labels
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.types import Cost, Day
+
+router = page_router()
+SPANS = (7, 30, 90)
+"""Periods in days, each with a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of several costs, under the names that they share."""
+
+    purpose: str | None
+    model: str | None
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    injected_tokens: int
+    price: float | None
+
+
+def total(costs: Iterable[Cost], purpose: str | None = None, model: str | None = None) -> Sum:
+    """Sum costs; the price is that of the calls whose price is known."""
+    known = list(costs)
+    prices = [each.price for each in known if each.price is not None]
+    return Sum(
+        purpose,
+        model,
+        sum(each.calls for each in known),
+        sum(each.input_tokens for each in known),
+        sum(each.output_tokens for each in known),
+        sum(each.injected_tokens for each in known),
+        sum(prices) if prices else None,
+    )
+
+
+@router.get("/costs")
+async def costs_page(page: ReadPage, days: int = 30) -> Response:
+    """The costs of the latest days."""
+    return page.render("costs/page.html", section="costs", spans=SPANS, days=days)
+
+
+@router.get("/costs/table")
+async def costs_table(page: ReadPage, days: int = 30) -> Response:
+    """The charts and the tables of the latest days."""
+    found = await page.hippo.costs(scope=page.scope, days=days)
+    activity = await page.hippo.activity(scope=page.scope, days=days)
+    return page.part("costs/table.html", days=days, labels=labels, **_sums(page, found, activity))
+
+
+def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[str, Any]:
+    dates = [day.date for day in activity]
+    of_day = [[cost for cost in found if cost.date == date] for date in dates]
+    titles = [page.day(date, "d MMM") for date in dates]
+    pairs = sorted({(cost.purpose, cost.model) for cost in found})
+    tokens = [
+        (float(each.input_tokens - each.injected_tokens), float(each.injected_tokens),
+         float(each.output_tokens))
+        for each in map(total, of_day)
+    ]  # fmt: skip
+    money = [(each.price or 0.0,) for each in map(total, of_day)]
+    by_pair = [
+        total((c for c in found if (c.purpose, c.model) == (purpose, model)), purpose, model)
+        for purpose, model in pairs
+    ]
+    budget = page.settings.daily_budget
+    return {
+        "all": total(found),
+        "today": total(of_day[-1]),
+        "rows": sorted(by_pair, key=lambda each: (-(each.price or 0), -each.input_tokens)),
+        "by_day": [(titles[n], total(of_day[n]), activity[n]) for n in range(len(dates))][::-1],
+        "tokens": drawing.columns(tokens, _named(titles, [page.number(sum(t)) for t in tokens])),
+        "money": drawing.columns(
+            money, _named(titles, [page.dollars(m) for (m,) in money]), at_least=budget
+        ),
+        "budget": budget,
+        "injected": sum(day.tokens for day in activity),
+        "injections": sum(day.injections for day in activity),
+        "first": titles[0],
+        "last": titles[-1],
+    }
+
+
+def _named(titles: Sequence[str], amounts: Sequence[str]) -> list[str]:
+    return [f"{title}: {amount}" for title, amount in zip(titles, amounts, strict=True)]

@@ -1,0 +1,151 @@
+"""Digests started from a page: their progress, what the last one did, when the next one is due."""
+
+import asyncio
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from starlette.responses import Response
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.errors import HippocampeError
+from hippocampe.server.dashboard import labels
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
+from hippocampe.types import Distilled, JobRun, Scope, Settings
+
+router = page_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Digesting:
+    """A digest that was started from a page.
+
+    Attributes:
+        started_at: When.
+        waiting: The live messages there were.
+        ended_at: When it ended; None while it runs.
+        done: What it made, if it succeeded.
+        error: Why it failed, if it did.
+    """
+
+    started_at: datetime
+    waiting: int
+    ended_at: datetime | None = None
+    done: Distilled | None = None
+    error: str | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+
+class Digests:
+    """The latest digest of each space that was started from a page."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Digesting] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def of(self, space: str) -> Digesting | None:
+        """The latest one of a space."""
+        return self._latest.get(space)
+
+    def start(self, hippo: AsyncHippocampe, scope: Scope, waiting: int, now: datetime) -> bool:
+        """Start one in the background; false if one of the space is running."""
+        latest = self.of(scope.space)
+        if latest is not None and latest.running:
+            return False
+        begun = self._latest[scope.space] = Digesting(now, waiting)
+        task = asyncio.create_task(self._run(hippo, scope, begun))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def _run(self, hippo: AsyncHippocampe, scope: Scope, begun: Digesting) -> None:
+        done, error = None, None
+        try:
+            done = await hippo.digest(scope=scope)
+        except HippocampeError as exc:
+            error = str(exc)
+        ended_at = await hippo.now()
+        self._latest[scope.space] = replace(begun, ended_at=ended_at, done=done, error=error)
+
+
+def next_digest(settings: Settings, now: datetime) -> datetime | None:
+    """The next hour at which live talk is digested; None if no hour is set."""
+    zone = ZoneInfo(settings.timezone)
+    today = now.astimezone(zone).date()
+    hours = [
+        datetime.combine(today + timedelta(days=later), time(hour), zone)
+        for later in (0, 1)
+        for hour in settings.digest_hours
+    ]
+    return min((each for each in hours if each > now), default=None)
+
+
+_COUNTS = re.compile(r"(\d+) messages, (\d+) statements, (\d+) turns")
+
+
+def counts(outcome: str | None) -> tuple[int, int, int] | None:
+    """The messages, statements and turns of a digest, from the outcome of its run."""
+    found = _COUNTS.fullmatch(outcome or "")
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+@router.get("/digest")
+async def digest_state(page: ReadPage, watched: bool = False) -> Response:
+    """How the digest is doing.
+
+    Args:
+        page: The visit.
+        watched: Whether it was running when the page last asked.
+    """
+    latest = digests(page).of(page.scope.space)
+    ended = watched and latest is not None and not latest.running
+    stats = await page.hippo.stats(scope=page.scope)
+    runs = await page.hippo.jobs(scope=page.scope, job="digest", limit=1)
+    run = runs[0] if runs else None
+    if latest is not None and run is not None and _is_later(run, latest):
+        latest = None
+    return page.part(
+        "digest.html",
+        changed="digested" if ended else None,
+        toast=_outcome(page, latest) if ended and latest is not None else None,
+        latest=latest,
+        run=run,
+        numbers=counts(run.outcome) if run else None,
+        live=stats.live,
+        next_at=next_digest(page.settings, page.now),
+        labels=labels,
+    )
+
+
+def _is_later(run: JobRun, latest: Digesting) -> bool:
+    """Whether a run of the schedule ended after a digest by hand."""
+    return bool(run.ended_at and latest.ended_at and run.ended_at > latest.ended_at)
+
+
+def _outcome(page: Visit, latest: Digesting) -> Toast | None:
+    if latest.done is None:
+        return None
+    return Toast(
+        page.count(
+            "{number} message digested.", "{number} messages digested.", latest.done.messages
+        )
+    )
+
+
+@router.post("/digest")
+async def start(page: AdminPage) -> Response:
+    """Start a digest, and show that it runs."""
+    stats = await page.hippo.stats(scope=page.scope)
+    digests(page).start(page.hippo, page.scope, stats.live, page.now)
+    return await digest_state(page)
+
+
+def digests(page: Visit) -> Digests:
+    """The digests of the server of a page."""
+    return page.request.app.state.digests

@@ -1,0 +1,65 @@
+"""The ledger of background jobs: what runs, what waits, what failed and why."""
+
+from typing import Any, get_args
+
+from starlette.responses import Response
+
+from hippocampe.server.dashboard import labels
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
+from hippocampe.types import JOBS, JobState
+
+router = page_router()
+MOST = 200
+STATES: tuple[JobState, ...] = get_args(JobState)
+
+
+@router.get("/jobs")
+async def jobs_page(page: ReadPage, state: str = "", job: str = "") -> Response:
+    """The runs of the space."""
+    return page.render(
+        "jobs/page.html",
+        section="jobs",
+        labels=labels,
+        names=JOBS,
+        states=STATES,
+        **_filters(state, job),
+    )
+
+
+@router.get("/jobs/list")
+async def jobs_list(page: ReadPage, state: str = "", job: str = "") -> Response:
+    """The runs that match, newest first."""
+    chosen = _filters(state, job)
+    runs = await page.hippo.jobs(
+        scope=page.scope,
+        job=chosen["job"] or None,
+        states=[chosen["state"]] if chosen["state"] else None,
+        limit=MOST,
+    )
+    stats = await page.hippo.stats(scope=page.scope)
+    return page.part("jobs/list.html", runs=runs, labels=labels, counts=stats.jobs, **chosen)
+
+
+def _filters(state: str, job: str) -> dict[str, Any]:
+    return {"state": state if state in STATES else "", "job": job if job in JOBS else ""}
+
+
+@router.post("/jobs/run")
+async def run_now(page: AdminPage) -> Response:
+    """Run what is due now."""
+    ran = await page.hippo.run_jobs(scope=page.scope)
+    return page.part(toast=Toast(_said(page, len(ran))), changed="jobs")
+
+
+def _said(page: Visit, ran: int) -> str:
+    if not ran:
+        return page.say("Nothing was due.")
+    return page.count("{number} run ended.", "{number} runs ended.", ran)
+
+
+@router.post("/jobs/{id}/retry")
+async def retry(page: AdminPage, id: str) -> Response:
+    """Make a run due now, with all its attempts."""
+    await page.hippo.retry_job(id, scope=page.scope)
+    return page.part(toast=Toast(page.say("The run is due now.")), changed="jobs")

@@ -1,0 +1,82 @@
+"""Login by a key, logout, and what a reader prefers: language, theme, space."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import Form
+from starlette.responses import Response
+
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import (
+    LANGUAGE_COOKIE,
+    SPACE_COOKIE,
+    THEME_COOKIE,
+    THEMES,
+    OpenPage,
+    ReadPage,
+    check_token,
+)
+from hippocampe.server.dashboard.wording import LANGUAGES
+from hippocampe.server.http.access import LOGIN, session_of
+from hippocampe.server.http.sessions import COOKIE, Sessions
+from hippocampe.types import Scope
+
+router = page_router()
+
+
+@router.get(LOGIN)
+async def login_page(page: OpenPage, next: str = "/") -> Response:
+    """The form that takes a key."""
+    return page.render("login.html", next=_local(next), wrong=False)
+
+
+@router.post(LOGIN)
+async def login(
+    page: OpenPage, key: Annotated[str, Form()] = "", next: Annotated[str, Form()] = "/"
+) -> Response:
+    """Start a login with a key."""
+    await check_token(page.request, page)
+    secret = key.strip()
+    if await page.hippo.find_key(secret) is None:
+        return page.render("login.html", status=401, next=_local(next), wrong=True)
+    sessions: Sessions = page.request.app.state.sessions
+    sessions.close(page.session)
+    response = page.go(_local(next))
+    page.keep(response, COOKIE, sessions.open(secret), seconds=None, secret=True)
+    return response
+
+
+@router.post("/logout")
+async def logout(page: ReadPage) -> Response:
+    """End the login."""
+    sessions: Sessions = page.request.app.state.sessions
+    sessions.close(session_of(page.request.headers))
+    response = page.go(LOGIN)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+@router.post("/preferences")
+async def prefer(
+    page: OpenPage,
+    language: Annotated[str | None, Form()] = None,
+    theme: Annotated[str | None, Form()] = None,
+    space: Annotated[str | None, Form()] = None,
+) -> Response:
+    """Keep what a reader prefers, and show the page again; another space from its start."""
+    await check_token(page.request, page)
+    response = Response(headers={"HX-Refresh": "true"})
+    if language in LANGUAGES:
+        page.keep(response, LANGUAGE_COOKIE, language)
+    if theme in THEMES:
+        page.keep(response, THEME_COOKIE, theme)
+    if space is not None:
+        response = Response(headers={"HX-Redirect": "/"})
+        page.keep(response, SPACE_COOKIE, Scope(space=space).space)
+    return response
+
+
+def _local(path: str) -> str:
+    """A path of this server, whatever a link asked for: another address would take the reader away."""
+    good = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return quote(path, safe="/?=&%#+,:~-._") if good else "/"

@@ -1,0 +1,217 @@
+"""One memory: its fields, its history, its evidence, its associations; edit, forget, restore, erase."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from difflib import SequenceMatcher
+from typing import Annotated, Any
+
+from fastapi import Form
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
+from hippocampe.types import (
+    CATEGORIES,
+    DEFAULT_IMPORTANCE,
+    Association,
+    Memory,
+    Message,
+    Scope,
+)
+
+router = page_router(prefix="/memory/{id}")
+CHANGED = "memory-changed"
+AROUND = timedelta(minutes=30)
+"""Time around a message of the evidence in which its talk is looked for."""
+NEIGHBOURS = 2
+"""Messages of the talk that are shown before and after one of the evidence."""
+TEXT = Annotated[str, Form()]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a memory, with what changed since the one before marked."""
+
+    memory: Memory
+    content: Markup
+    changes: Sequence[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An association as seen from a memory: which way it goes, and the other end."""
+
+    association: Association
+    outward: bool
+    other: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A message of the talk; `evidence` if the memory was extracted from it."""
+
+    message: Message
+    evidence: bool
+
+
+@router.get("")
+async def memory(page: ReadPage, id: str) -> Response:
+    """The page of a memory."""
+    found = await page.hippo.get(id, scope=page.scope)
+    return page.render("memory_detail.html", section="memory", **await _detail(page, found))
+
+
+@router.get("/part")
+async def part(page: ReadPage, id: str) -> Response:
+    """What the page shows, after a change."""
+    found = await page.hippo.get(id, scope=page.scope)
+    return page.part("memory/detail.html", **await _detail(page, found))
+
+
+@router.post("")
+async def edit(
+    page: WritePage,
+    id: str,
+    content: TEXT,
+    type: TEXT,
+    importance: Annotated[float, Form()],
+    subjects: TEXT = "",
+    category: TEXT = "",
+) -> Response:
+    """Change a memory in place: what is left as it was stays."""
+    before = await page.hippo.get(id, scope=page.scope)
+    tags = [each.strip() for each in subjects.split(",") if each.strip()]
+    given: dict[str, Any] = {
+        "content": content.replace("\r\n", "\n").strip(),
+        "type": type,
+        "importance": importance,
+        "subjects": tags,
+        "category": category or None,
+    }
+    now: dict[str, Any] = {
+        "content": before.content,
+        "type": before.type,
+        "importance": round(before.importance, 2),
+        "subjects": list(before.subjects),
+        "category": before.category,
+    }
+    changes = {name: value for name, value in given.items() if value != now[name]}
+    if changes:
+        await page.hippo.edit(id, scope=page.scope, **changes)
+    return page.part(toast=Toast(page.say("Saved.")), changed=CHANGED)
+
+
+@router.post("/forget")
+async def forget(page: WritePage, id: str) -> Response:
+    """Hide a memory; it can be restored."""
+    await page.hippo.delete(id, scope=page.scope, reason="forgotten on the dashboard")
+    toast = Toast(page.say("Forgotten: it is hidden from recall."), f"/memory/{id}/restore")
+    return page.part(toast=toast, changed=CHANGED)
+
+
+@router.post("/restore")
+async def restore(page: WritePage, id: str) -> Response:
+    """Make a memory current again."""
+    await page.hippo.restore(id, scope=page.scope)
+    return page.part(toast=Toast(page.say("Restored: it is current again.")), changed=CHANGED)
+
+
+@router.post("/erase")
+async def erase(page: AdminPage, id: str) -> Response:
+    """Remove a memory with all its versions, for ever."""
+    await page.hippo.erase(id=id, scope=page.scope)
+    return page.go("/memory")
+
+
+async def _detail(page: Visit, found: Memory) -> dict[str, Any]:
+    history, (near, edges), evidence = await asyncio.gather(
+        page.hippo.history(found.id, scope=page.scope),
+        page.hippo.neighbours(found.id, scope=page.scope, depth=1),
+        _evidence(page, found),
+    )
+    erased = 0
+    if page.may("admin"):
+        receipt = await page.hippo.erase(id=found.id, scope=page.scope, dry_run=True)
+        erased = len(receipt.ids)
+    return {
+        "memory": found,
+        "versions": versions(history.versions),
+        "links": _links(found, near, edges),
+        "evidence": evidence,
+        "erased": erased,
+        "types": tuple(DEFAULT_IMPORTANCE),
+        "categories": sorted(CATEGORIES[found.collection]),
+        "replaced_by": next(
+            (each for each in history.versions if each.id == found.superseded_by), None
+        ),
+        "now": page.now,
+    }
+
+
+def _links(memory: Memory, near: Sequence[Memory], edges: Sequence[Association]) -> list[Link]:
+    known = {each.id: each for each in near}
+    found: list[Link] = []
+    for edge in edges:
+        outward = edge.source_id == memory.id
+        other = known.get(edge.target_id if outward else edge.source_id)
+        if other is not None and memory.id in (edge.source_id, edge.target_id):
+            found.append(Link(edge, outward, other))
+    return found
+
+
+async def _evidence(page: Visit, memory: Memory) -> list[list[Line]]:
+    """The messages of the evidence, each with the talk around it."""
+    if not memory.evidence:
+        return []
+    sources = await page.hippo.messages(scope=page.scope, ids=memory.evidence, limit=50)
+    talks: list[list[Line]] = []
+    shown: set[str] = set()
+    wanted = {each.id for each in sources}
+    for source in sources:
+        if source.id in shown:
+            continue
+        around = await page.hippo.messages(
+            scope=Scope(page.scope.space, channel=source.channel),
+            since=source.at - AROUND,
+            until=source.at + AROUND,
+            limit=200,
+        )
+        at = next((i for i, each in enumerate(around) if each.id == source.id), None)
+        near = [source] if at is None else around[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+        shown |= {each.id for each in near}
+        talks.append([Line(each, each.id in wanted) for each in near])
+    return talks
+
+
+def versions(found: Sequence[Memory]) -> list[Version]:
+    """The versions of a memory, oldest first, each with what changed."""
+    shown: list[Version] = []
+    for before, each in zip([None, *found], found, strict=False):
+        if before is None:
+            shown.append(Version(each, escape(each.content), ()))
+            continue
+        fields = ("type", "key", "category", "channel", "user")
+        changes = [
+            (name, str(getattr(before, name) or "–"), str(getattr(each, name) or "–"))
+            for name in fields
+            if getattr(before, name) != getattr(each, name)
+        ]
+        shown.append(Version(each, difference(before.content, each.content), changes))
+    return shown
+
+
+def difference(before: str, after: str) -> Markup:
+    """A text with the words that it lost and gained marked."""
+    old, new = before.split(), after.split()
+    shown: list[Markup] = []
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind in ("replace", "delete"):
+            shown.append(Markup("<del>{}</del>").format(" ".join(old[a:b])))
+        if kind in ("replace", "insert"):
+            shown.append(Markup("<ins>{}</ins>").format(" ".join(new[c:d])))
+        if kind == "equal":
+            shown.append(escape(" ".join(new[c:d])))
+    return Markup(" ").join(shown)

@@ -1,0 +1,83 @@
+"""Notes: those that are always given, those that are found, and the state of the vault."""
+
+from typing import Annotated
+
+from fastapi import Form
+from starlette.responses import Response
+
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
+from hippocampe.types import Note
+
+router = page_router(prefix="/memory/notes")
+CHANGED = "notes-changed"
+SHOWN = 200
+
+
+@router.get("")
+async def notes(page: ReadPage) -> Response:
+    """The notes as last read."""
+    return await _shown(page, refresh=False)
+
+
+@router.post("/refresh")
+async def refresh(page: WritePage) -> Response:
+    """Read the changed notes first."""
+    return await _shown(page, refresh=True)
+
+
+@router.post("/settings")
+async def change(
+    page: AdminPage,
+    switch: Annotated[str | None, Form()] = None,
+    enabled: Annotated[str | None, Form()] = None,
+    tag: Annotated[str | None, Form()] = None,
+) -> Response:
+    """Switch notes on or off, or choose the tag of notes that are always given."""
+    if switch is not None:
+        enable = enabled is not None
+        await page.hippo.update_settings(scope=page.scope, obsidian_context_enabled=enable)
+    if tag is not None:
+        name = tag.strip().lstrip("#")
+        await page.hippo.update_settings(scope=page.scope, obsidian_context_tag=name or None)
+    return page.part(changed=CHANGED, toast=Toast(page.say("Saved.")))
+
+
+@router.post("/fixed")
+async def fix(page: AdminPage, path: Annotated[str, Form()]) -> Response:
+    """Give a note always, or no longer."""
+    fixed = page.settings.obsidian_context_notes
+    kept = tuple(each for each in fixed if each != path)
+    if len(kept) == len(fixed):
+        kept = (*fixed, path)
+    await page.hippo.update_settings(scope=page.scope, obsidian_context_notes=kept)
+    return page.part(changed=CHANGED)
+
+
+async def _shown(page: Visit, *, refresh: bool) -> Response:
+    config = page.hippo.sync.config
+    configured = (
+        config.notes_space == page.scope.space
+        and (config.notes_folder or config.obsidian_url) is not None
+    )
+    found = await page.hippo.notes(scope=page.scope, refresh=refresh) if configured else []
+    outages = (await page.hippo.stats(scope=page.scope)).outages.get("notes", 0)
+    settings = await page.hippo.settings(scope=page.scope)
+    tag = settings.obsidian_context_tag.casefold()
+    return page.part(
+        "memory/notes.html",
+        configured=configured,
+        folder=config.notes_folder is not None,
+        notes=found[:SHOWN],
+        total=len(found),
+        fixed=settings.obsidian_context_notes,
+        absent=[path for path in settings.obsidian_context_notes if path not in _paths(found)],
+        tagged={each.path for each in found if tag in {name.casefold() for name in each.tags}},
+        settings=settings,
+        outages=outages if page.key is None else 0,
+        refreshed=refresh,
+    )
+
+
+def _paths(notes: list[Note]) -> set[str]:
+    return {each.path for each in notes}

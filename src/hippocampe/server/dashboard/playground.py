@@ -1,0 +1,66 @@
+"""The playground: what would be given for a message, and why, while nothing is stored."""
+
+from datetime import datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from fastapi import Form
+from starlette.responses import Response
+
+from hippocampe.errors import InvalidInput
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.server.dashboard.why import reasons, stages
+from hippocampe.types import Scope
+
+router = page_router(prefix="/playground")
+Text = Annotated[str, Form()]
+MOST_LEFT_OUT = 30
+
+
+@router.get("")
+async def playground(
+    page: ReadPage, message: str = "", user: str = "", channel: str = ""
+) -> Response:
+    """The form."""
+    return page.render(
+        "playground.html",
+        section="playground",
+        message=message,
+        user=user,
+        channel=channel,
+        users=tuple(await page.hippo.users(scope=page.scope)),
+    )
+
+
+@router.post("")
+async def tried(
+    page: ReadPage, message: Text = "", user: Text = "", channel: Text = "", at: Text = ""
+) -> Response:
+    """What would be given."""
+    scope = Scope(page.scope.space, user.strip() or None, channel.strip() or None)
+    moment = _moment(page, at)
+    injection = await page.hippo.preview(message, scope=scope, at=moment)
+    considered = list(injection.trace.considered)
+    left_out = [each for each in considered if each.outcome != "injected"]
+    return page.part(
+        "playground/result.html",
+        injection=injection,
+        given={each.recollection.id: each for each in considered},
+        left_out=left_out[:MOST_LEFT_OUT],
+        total_left_out=len(left_out),
+        stages=stages(injection.trace.stages),
+        reasons=reasons,
+        threshold=page.settings.auto_retrieve_min_score,
+        moment=moment,
+    )
+
+
+def _moment(page: Visit, text: str) -> datetime | None:
+    """A time of the form, which is one of the timezone of the space."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(page.settings.timezone))
+    except ValueError as exc:
+        raise InvalidInput(f"{text[:20]!r} is not a time: write it like 2026-01-17T10:23.") from exc

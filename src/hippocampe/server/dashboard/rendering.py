@@ -1,0 +1,41 @@
+"""The templates of the pages: everything they show is escaped."""
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from hippocampe.server.dashboard import words
+
+_HERE = Path(__file__).parent
+FOLDER = _HERE / "templates"
+STATIC_FOLDER = _HERE / "static"
+
+
+def template_named(name: str) -> Template:
+    """A template by its file in `templates`."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    shared: dict[str, Any] = environment.globals  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
+    shared.update(static=static, words=words)
+    return environment
+
+
+@cache
+def static(name: str) -> str:
+    """The address of a file of the package; it changes with the file."""
+    digest = sha256((STATIC_FOLDER / name).read_bytes()).hexdigest()[:8]
+    return f"/static/{name}?{digest}"

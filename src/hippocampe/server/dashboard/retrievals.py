@@ -1,0 +1,84 @@
+"""The log of injections, and why each of them was what it was."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from hippocampe.server.dashboard import why as whys
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.types import Injection, Recollection, Retrieval, Retrieved
+
+router = page_router()
+PAGE_SIZE = 50
+MOST_REASONS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A candidate of the log with its content, if that is still stored."""
+
+    logged: Retrieved
+    item: Recollection | None
+    reasons: list[whys.Reason]
+
+
+@router.get("/retrievals")
+async def retrievals_page(page: ReadPage) -> Response:
+    """The latest injections."""
+    return page.render("retrievals/page.html", section="retrievals", **await _page(page, None))
+
+
+@router.get("/retrievals/more")
+async def more(page: ReadPage, cursor: str) -> Response:
+    """The rows after those of a page."""
+    return page.part("retrievals/rows.html", **await _page(page, cursor))
+
+
+async def _page(page: Visit, cursor: str | None) -> dict[str, Any]:
+    found = await page.hippo.retrievals(scope=page.scope, limit=PAGE_SIZE + 1, cursor=cursor)
+    shown = found[:PAGE_SIZE]
+    following = shown[-1].id if len(found) > PAGE_SIZE else None
+    return {"retrievals": shown, "following": following}
+
+
+@router.get("/retrievals/{id}")
+async def retrieval_page(page: ReadPage, id: str) -> Response:
+    """One injection: the text, the items, what was left out and why, and the time it took."""
+    logged = await page.hippo.retrieval(id, scope=page.scope)
+    return page.render(
+        "retrievals/one.html",
+        section="retrievals",
+        logged=logged,
+        stages=whys.stages(logged.stages),
+    )
+
+
+@router.get("/retrievals/{id}/why")
+async def why(page: ReadPage, id: str) -> Response:
+    """The text and the candidates, rebuilt; it takes longer than the rest of the page."""
+    logged = await page.hippo.retrieval(id, scope=page.scope)
+    rebuilt = await page.hippo.replay(id, scope=page.scope)
+    shown = _shown(logged, rebuilt)
+    return page.part(
+        "retrievals/why.html",
+        logged=logged,
+        text=rebuilt.text,
+        exact=rebuilt.tokens == logged.tokens_added,
+        given=[each for each in shown if each.logged.outcome == "injected"],
+        left_out=[each for each in shown if each.logged.outcome != "injected"],
+        threshold=page.settings.auto_retrieve_min_score,
+    )
+
+
+def _shown(logged: Retrieval, rebuilt: Injection) -> list[Shown]:
+    items = {each.recollection.id: each.recollection for each in rebuilt.trace.considered}
+    return [
+        Shown(
+            each,
+            items.get(each.id),
+            whys.reasons(items[each.id].why, MOST_REASONS) if each.id in items else [],
+        )
+        for each in logged.items
+    ]

@@ -1,0 +1,66 @@
+"""Routers of pages: their errors are shown as pages, or as messages of the page that is open."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.server.dashboard.visit import visitor
+from hippocampe.server.http import problems
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class PageRoute(APIRoute):
+    """A route that answers an error with a page; a part of a page gets a problem, which is shown there."""
+
+    def get_route_handler(self) -> Handler:
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except HippocampeError as exc:
+                return await _shown(request, problems.of_error(exc))
+            except RequestValidationError as exc:
+                wrong = {str(each["loc"][-1])[: problems.MAX_NAME] for each in exc.errors()}
+                names = ", ".join(sorted(wrong)[: problems.MAX_FAULTS])
+                problem = problems.of_error(InvalidInput(f"these fields cannot be used: {names}."))
+                return await _shown(request, problem)
+            except HTTPException as exc:
+                return await _shown(request, problems.of_status(exc.status_code, str(exc.detail)))
+
+        return handled
+
+
+def page_router(**options: Any) -> APIRouter:
+    """A router whose routes are pages."""
+    return APIRouter(
+        include_in_schema=False,
+        route_class=PageRoute,
+        default_response_class=HTMLResponse,
+        **options,
+    )
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """What HTTP itself refuses: a page for a browser that was led to it, a problem for programs."""
+    assert isinstance(error, HTTPException)
+    led = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if not led:
+        return await problems.refused(request, error)
+    shown = await _shown(request, problems.of_status(error.status_code, str(error.detail)))
+    shown.headers.update(problems.headers_of(request, error) or {})
+    return shown
+
+
+async def _shown(request: Request, problem: problems.Problem) -> Response:
+    if "hx-request" in request.headers:
+        return problems.response(problem)
+    page = await visitor(request)
+    return page.render("problem.html", status=problem.status, problem=problem)

@@ -1,0 +1,227 @@
+"""Search of memories, talk and notes; without words, the list of memories."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any, Literal, cast, get_args
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup, escape
+from starlette.responses import Response
+
+from hippocampe.errors import InvalidInput
+from hippocampe.server.dashboard.routing import page_router
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.server.dashboard.why import Reason, reasons
+from hippocampe.server.dashboard.wording import marked
+from hippocampe.types import DEFAULT_IMPORTANCE, Mode, Order, Recollection, State
+
+router = page_router()
+RESULTS = 20
+LISTED = 10
+LEAST_SCORE = 0.01
+"""Results below are shown only if there are no better ones."""
+SNIPPET = 280
+"""Characters of a result that are shown."""
+
+MOST_SUBJECTS = 500
+
+PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "all": (
+        marked("everything"),
+        ("memory", "self", "goal", "summary", "turn", "live", "note"),
+    ),
+    "memories": (marked("memories"), ("memory", "self", "goal", "summary")),
+    "talk": (marked("talk"), ("turn", "live")),
+    "notes": (marked("notes"), ("note",)),
+}
+MODES: Mapping[Mode, str] = {
+    "semantic": marked("Semantic"),
+    "text": marked("Text"),
+    "hybrid": marked("Hybrid"),
+}
+STATES: Mapping[State, str] = {
+    "current": marked("current"),
+    "superseded": marked("history"),
+    "forgotten": marked("forgotten"),
+    "all": marked("all states"),
+}
+ORDERS: Mapping[Order, str] = {
+    "newest": marked("newest first"),
+    "oldest": marked("oldest first"),
+    "importance": marked("most important first"),
+}
+Place = Literal["all", "memories", "talk", "notes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the search form asks for."""
+
+    q: str = ""
+    mode: Mode = "hybrid"
+    place: Place = "all"
+    type: str = ""
+    subject: str = ""
+    user: str = ""
+    channel: str = ""
+    since: str = ""
+    until: str = ""
+    state: State = "current"
+    order: Order = "newest"
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a filter is set: the filters are shown then."""
+        return self != Asked(q=self.q, mode=self.mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A result as it is shown."""
+
+    item: Recollection
+    snippet: Markup
+    reasons: Sequence[Reason]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The choices of the search form: values with their words, to translate."""
+
+    users: Sequence[str]
+    subjects: Sequence[str]
+    types: Sequence[str]
+    modes: Mapping[Mode, str]
+    places: Mapping[str, tuple[str, tuple[str, ...]]]
+    states: Mapping[State, str]
+    orders: Mapping[Order, str]
+
+
+async def form(page: Visit) -> Form:
+    """The choices of the search form, with the users and the subjects of the space."""
+    users = tuple(await page.hippo.users(scope=page.scope))
+    subjects = tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS]
+    types = tuple(DEFAULT_IMPORTANCE)
+    return Form(users, subjects, types, MODES, PLACES, STATES, ORDERS)
+
+
+@router.get("/memory/search")
+async def search(
+    page: ReadPage,
+    q: str = "",
+    mode: Mode = "hybrid",
+    place: Place = "all",
+    type: str = "",
+    subject: str = "",
+    user: str = "",
+    channel: str = "",
+    since: str = "",
+    until: str = "",
+    state: State = "current",
+    order: Order = "newest",
+    cursor: str | None = None,
+) -> Response:
+    """The results of a search; without words, a page of the list of memories."""
+    asked = Asked(
+        q.strip(), mode, place, type, subject.strip(), user, channel.strip(), since, until,
+        state, order,
+    )  # fmt: skip
+    limits: dict[str, Any] = {
+        "scope": page.scope,
+        "types": [asked.type] if asked.type else None,
+        "subjects": [asked.subject] if asked.subject else None,
+        "user": asked.user or None,
+        "channel": asked.channel or None,
+        "since": _day(page, asked.since),
+        "until": _day(page, asked.until, after=1),
+    }
+    if not asked.q:
+        listed = await page.hippo.memories(
+            **limits, state=asked.state, order=asked.order, cursor=cursor, limit=LISTED
+        )
+        return page.part(
+            "memory/listed.html", asked=asked, listed=listed, more=_more(page, listed.next_cursor)
+        )
+    items = await page.hippo.recall(
+        asked.q,
+        **limits,
+        collections=PLACES[asked.place][1],
+        mode=asked.mode,
+        limit=RESULTS,
+        explain=True,
+    )
+    items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
+    found = [Found(item, snippet(item.content, asked.q), reasons(item.why)) for item in items]
+    return page.part(
+        "memory/found.html",
+        asked=asked,
+        found=found,
+        threshold=page.settings.auto_retrieve_min_score,
+    )
+
+
+def _more(page: Visit, cursor: str | None) -> str | None:
+    """The address of the next part of the list."""
+    if cursor is None:
+        return None
+    return str(page.request.url.include_query_params(cursor=cursor).replace(scheme="", netloc=""))
+
+
+def _day(page: Visit, text: str, after: int = 0) -> datetime | None:
+    """The beginning of a day in the timezone of the space."""
+    if not text:
+        return None
+    try:
+        day = date.fromisoformat(text) + timedelta(days=after)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidInput(f"{text[:20]!r} is not a date: write it like 2026-01-17.") from exc
+    return datetime.combine(day, time(), ZoneInfo(page.settings.timezone))
+
+
+def snippet(content: str, query: str) -> Markup:
+    """The part of a text around the first word of a query, with the words of the query marked."""
+    words = {word.casefold() for word in query.replace('"', " ").split() if len(word) > 2}
+    folded = content.casefold()
+    places = [at for word in words if (at := folded.find(word)) >= 0]
+    start = max(min(places, default=0) - SNIPPET // 3, 0)
+    if start:
+        start = content.find(" ", start) + 1 or start
+    cut = content[start : start + SNIPPET]
+    lead, tail = "…" if start else "", "…" if start + SNIPPET < len(content) else ""
+    return Markup(lead) + _with_marks(cut, words) + Markup(tail)
+
+
+def _with_marks(text: str, words: set[str]) -> Markup:
+    shown = Markup()
+    for part in _parts(text):
+        bare = part.casefold().strip(".,;:!?«»\"'()…")
+        shown += Markup("<mark>{}</mark>").format(part) if bare in words else escape(part)
+    return shown
+
+
+def _parts(text: str) -> list[str]:
+    """Words and the spaces between them."""
+    parts: list[str] = []
+    for char in text:
+        if parts and char.isspace() == parts[-1][-1].isspace():
+            parts[-1] += char
+        else:
+            parts.append(char)
+    return parts
+
+
+def asked_of(page: Visit) -> Asked:
+    """What the address of the page asks for, as it comes: the part that searches checks it."""
+    given = page.request.query_params
+    texts: dict[str, Any] = {
+        name: given.get(name, "")
+        for name in ("q", "type", "subject", "user", "channel", "since", "until")
+    }
+    mode = given.get("mode")
+    state = given.get("state")
+    return Asked(
+        **texts,
+        mode=cast("Mode", mode if mode in get_args(Mode) else "hybrid"),
+        state=cast("State", state if state in get_args(State) else "current"),
+    )

@@ -1,0 +1,117 @@
+"""All pages of the dashboard, its files, and the headers that keep foreign code out of it."""
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.server.dashboard import (
+    auto_retrieval,
+    brain,
+    costs,
+    digesting,
+    facts,
+    graph,
+    jobs,
+    live,
+    login,
+    logs,
+    memory,
+    memory_detail,
+    notes,
+    overview,
+    playground,
+    retrievals,
+    reviews,
+    search,
+)
+from hippocampe.server.dashboard.rendering import STATIC_FOLDER
+from hippocampe.server.dashboard.routing import refused
+from hippocampe.server.http.access import STATIC
+from hippocampe.server.http.log_tail import Listening, LogTail
+
+HOME = "/overview"
+PAGES = (
+    login,
+    overview,
+    memory,
+    facts,
+    search,
+    auto_retrieval,
+    notes,
+    # Its path takes any name after /memory: it comes after the others.
+    memory_detail,
+    brain,
+    digesting,
+    live,
+    graph,
+    retrievals,
+    reviews,
+    costs,
+    jobs,
+    logs,
+    playground,
+)
+"""The modules with a `router`, a page each."""
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "worker-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Headers:
+    """Adds the headers of security to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                static = connection["path"].startswith(STATIC)
+                headers.setdefault("Cache-Control", "no-cache" if static else "no-store")
+            await send(message)
+
+        await self._app(connection, receive, sent if connection["type"] == "http" else send)
+
+
+def install(app: FastAPI) -> None:
+    """Add the pages and their files to an application that answers errors with problems."""
+    app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
+    app.state.digests = digesting.Digests()
+    app.state.log_tail = LogTail()
+    app.add_middleware(Listening, tail=app.state.log_tail)
+    app.add_api_route("/", _home, include_in_schema=False)
+    app.add_exception_handler(HTTPException, refused)
+    for page in PAGES:
+        app.include_router(page.router)
+
+
+async def _home() -> RedirectResponse:
+    return RedirectResponse(HOME, 303)

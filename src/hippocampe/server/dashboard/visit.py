@@ -1,0 +1,303 @@
+"""What a page takes from its request: the memory, the space, the reader's language, theme and role.
+
+A page is a function with a parameter `ReadPage`, `WritePage` or `AdminPage`, on a router made by
+`page_router`, that returns `page.render(...)` for a whole page or `page.part(...)` for a part that HTMX puts
+in its place.
+"""
+
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, get_args
+from zoneinfo import ZoneInfo
+
+from fastapi import Depends, HTTPException, Request
+from starlette.responses import HTMLResponse, Response
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.errors import InvalidInput
+from hippocampe.server.dashboard import formats
+from hippocampe.server.dashboard.decision_reasons import translated
+from hippocampe.server.dashboard.rendering import template_named
+from hippocampe.server.dashboard.wording import LANGUAGES, Language, Wording
+from hippocampe.server.http.access import STALE_PAGE, allows, origin_of, scope_of, session_of
+from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions, new_id
+from hippocampe.types import ApiKey, Counts, Role, Scope, Settings
+
+Theme = Literal["system", "light", "dark"]
+THEMES: tuple[Theme, ...] = get_args(Theme)
+LANGUAGE_COOKIE = "hippocampe_language"
+THEME_COOKIE = "hippocampe_theme"
+SPACE_COOKIE = "hippocampe_space"
+YEAR_SECONDS = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Toast:
+    """A short message after a change.
+
+    Attributes:
+        text: What was done.
+        undo: The path that a POST is sent to for taking it back, if that is possible.
+    """
+
+    text: str
+    undo: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request for a page.
+
+    Attributes:
+        request: The request.
+        hippo: The memory.
+        scope: The space, without user and channel.
+        settings: Those of the space.
+        spaces: All spaces that the reader may open.
+        key: The key of the reader; None on loopback.
+        session: The value of the cookie of the browser.
+        language: In which the page is shown.
+        theme: Of the page.
+        now: The time of the request.
+    """
+
+    request: Request
+    hippo: AsyncHippocampe
+    scope: Scope
+    settings: Settings
+    spaces: Mapping[str, Counts]
+    key: ApiKey | None
+    session: str
+    language: Language
+    theme: Theme
+    now: datetime
+
+    # The reader
+
+    @property
+    def token(self) -> str:
+        """What requests of this page carry, to show that they come from it."""
+        return _sessions(self.request).token(self.session)
+
+    @property
+    def address(self) -> str:
+        """The base URL of the server, as the reader knows it."""
+        return origin_of(self.request.headers)
+
+    def may(self, role: Role) -> bool:
+        """Whether the reader has a role, or one above."""
+        return allows(self.key, role)
+
+    # Words and numbers
+
+    def say(self, text: str, **values: Any) -> str:
+        """Translate a text of the catalogue."""
+        return Wording(self.language).say(text, **values)
+
+    def reason(self, text: str) -> str:
+        """The reason of a decision, as stored, in the language of the reader."""
+        return translated(text, self.say)
+
+    def count(self, one: str, many: str, number: int, **values: Any) -> str:
+        """Translate the text for a number, which fills the placeholder `number`."""
+        shown = formats.number(number, self.language)
+        return Wording(self.language).count(one, many, number, shown=shown, **values)
+
+    def ago(self, at: datetime) -> str:
+        """A time as seen from now: "3 days ago"."""
+        return formats.ago(at, now=self.now, zone=self.settings.timezone, language=self.language)
+
+    def exact(self, at: datetime) -> str:
+        """A time with its weekday, in the timezone of the space."""
+        return formats.exact(at, zone=self.settings.timezone, language=self.language)
+
+    def clock(self, at: datetime) -> str:
+        """The hour of a time of today, or its day as well."""
+        return formats.clock(at, now=self.now, zone=self.settings.timezone, language=self.language)
+
+    def here(self, at: datetime) -> datetime:
+        """A time in the timezone of the space."""
+        return at.astimezone(ZoneInfo(self.settings.timezone))
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with the signs of the language."""
+        return formats.number(value, self.language, digits)
+
+    def dollars(self, value: float) -> str:
+        """An amount of US dollars with the signs of the language."""
+        return formats.dollars(value, self.language)
+
+    def day(self, at: date, pattern: str = "EEE d MMM") -> str:
+        """A day by a pattern of Unicode."""
+        return formats.day(at, self.language, pattern)
+
+    # Answers
+
+    def render(
+        self, template: str, *, section: str | None = None, status: int = 200, **values: Any
+    ) -> HTMLResponse:
+        """A whole page.
+
+        Args:
+            template: Its file in `templates`.
+            section: The section of the left rail that it belongs to.
+            status: The HTTP status.
+            values: What the template shows.
+        """
+        return self._answer(template, status, {"section": section, **values}, {})
+
+    def part(
+        self,
+        template: str | None = None,
+        *,
+        toast: Toast | None = None,
+        changed: str | None = None,
+        status: int = 200,
+        **values: Any,
+    ) -> HTMLResponse:
+        """A part of a page, or nothing.
+
+        Args:
+            template: Its file in `templates`; None: nothing is put in place.
+            toast: A message to show.
+            changed: The name of an event on the body of the page: parts that show what changed load
+                again on it.
+            status: The HTTP status.
+            values: What the template shows.
+        """
+        events: dict[str, Any] = {}
+        if toast is not None:
+            events["toast"] = {"text": str(toast.text), "undo": toast.undo}
+        if changed is not None:
+            events[changed] = True
+        headers = {"HX-Trigger": json.dumps(events)} if events else {}
+        if template is None:
+            headers["HX-Reswap"] = "none"
+        return self._answer(template, status, values, headers)
+
+    def go(self, path: str) -> Response:
+        """Lead the browser to another page."""
+        if "hx-request" in self.request.headers:
+            return Response(headers={"HX-Redirect": path})
+        return Response(status_code=303, headers={"Location": path})
+
+    def _answer(
+        self, template: str | None, status: int, values: Mapping[str, Any], headers: dict[str, str]
+    ) -> HTMLResponse:
+        context = {"page": self, "_": self.say, "count": self.count, **values}
+        text = "" if template is None else template_named(template).render(context)
+        response = HTMLResponse(text, status, headers)
+        if session_of(self.request.headers) != self.session:
+            self.keep(response, COOKIE, self.session, seconds=None, secret=True)
+        return response
+
+    def keep(
+        self,
+        response: Response,
+        name: str,
+        value: str,
+        *,
+        seconds: int | None = YEAR_SECONDS,
+        secret: bool = False,
+    ) -> None:
+        """Set a cookie; one that is secret is not seen by scripts, and ends with the browser."""
+        secure = not self.request.app.state.loopback or self.address.startswith("https:")
+        response.set_cookie(
+            name, value, max_age=seconds, httponly=secret, samesite="strict", secure=secure
+        )
+
+
+def _sessions(request: Request) -> Sessions:
+    return request.app.state.sessions
+
+
+def _language(request: Request, settings: Settings | None) -> Language:
+    """That of the cookie, else of the browser, else of the space."""
+    asked = [request.cookies.get(LANGUAGE_COOKIE, "")]
+    asked += [part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")]
+    for each in asked:
+        if each.lower() in LANGUAGES:
+            return "fr" if each.lower() == "fr" else "en"
+    return settings.language if settings is not None else "en"
+
+
+def _theme(request: Request) -> Theme:
+    match request.cookies.get(THEME_COOKIE):
+        case "light" | "dark" as chosen:
+            return chosen
+        case _:
+            return "system"
+
+
+async def visitor(request: Request) -> Visit:
+    """A request for a page that is open to all: nothing of a space is shown on it."""
+    hippo: AsyncHippocampe = request.app.state.hippo
+    return Visit(
+        request=request,
+        hippo=hippo,
+        scope=Scope(),
+        settings=Settings(timezone=hippo.sync.config.timezone),
+        spaces={},
+        key=None,
+        session=session_of(request.headers) or new_id(),
+        language=_language(request, None),
+        theme=_theme(request),
+        now=await hippo.now(),
+    )
+
+
+async def check_token(request: Request, visit: Visit) -> None:
+    """Refuse a change that does not come from a page of this server.
+
+    The token is in a header; a form without script has it as its field `token`.
+    """
+    if request.method in SAFE_METHODS:
+        return
+    given = request.headers.get(TOKEN_HEADER)
+    if given is None:
+        field = (await request.form()).get("token")
+        given = field if isinstance(field, str) else None
+    if not _sessions(request).genuine(visit.session, given):
+        raise HTTPException(403, STALE_PAGE)
+
+
+def _scope(request: Request, key: ApiKey | None) -> Scope:
+    """The space of the key, else the one that the reader has chosen."""
+    # The choice may be of a time before this login.
+    chosen = None if key is not None else request.cookies.get(SPACE_COOKIE)
+    try:
+        return scope_of(key, "read", chosen)
+    except InvalidInput:
+        return scope_of(key, "read")
+
+
+def visiting(role: Role) -> Callable[..., Coroutine[Any, Any, Visit]]:
+    """A dependency: the visit of a reader who has a role; a change needs the token of its page."""
+
+    async def visit(request: Request, open_visit: Annotated[Visit, Depends(visitor)]) -> Visit:
+        key: ApiKey | None = request.state.key
+        scope = _scope(request, key)
+        hippo = open_visit.hippo
+        settings = await hippo.settings(scope=scope)
+        found = replace(
+            open_visit,
+            scope=scope,
+            settings=settings,
+            spaces={scope.space: Counts()} if key is not None else await hippo.spaces(),
+            key=key,
+            language=_language(request, settings),
+        )
+        if not found.may(role):
+            raise HTTPException(403, found.say("Your key may not do this."))
+        await check_token(request, found)
+        return found
+
+    return visit
+
+
+OpenPage = Annotated[Visit, Depends(visitor)]
+ReadPage = Annotated[Visit, Depends(visiting("read"))]
+WritePage = Annotated[Visit, Depends(visiting("write"))]
+AdminPage = Annotated[Visit, Depends(visiting("admin"))]

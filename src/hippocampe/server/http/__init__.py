@@ -1,0 +1,1 @@
+"""Guard and observe every request: keys, roles, limits, errors, idempotency, logs, metrics. Middleware and dependencies."""

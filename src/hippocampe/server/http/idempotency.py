@@ -1,0 +1,188 @@
+"""Writes that a client may send again: the same `Idempotency-Key` makes no write twice."""
+
+import asyncio
+import hashlib
+import re
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.engine.replies import Replies
+from hippocampe.errors import HippocampeError
+from hippocampe.server.http import problems
+from hippocampe.server.http.access import scope_of
+from hippocampe.store.replies import Reply
+from hippocampe.types import ApiKey
+
+HEADER = "idempotency-key"
+MAX_CHARACTERS = 200
+WRITES = frozenset({"POST", "PATCH", "DELETE"})
+WITHOUT = re.compile(r"/api/(chat|erase|import|keys|verbs/.*)")
+"""Endpoints whose replies are not kept: they are streams, quote what was erased, or show a secret."""
+DESCRIPTION = (
+    "Names the write: when it comes again with the same name within 24 hours, it is not made twice, "
+    "and the reply is that of the first time."
+)
+
+
+def taken(path: str) -> bool:
+    """Whether an endpoint takes an `Idempotency-Key`."""
+    return WITHOUT.fullmatch(path) is None
+
+
+class Idempotency:
+    """Replies to a write that comes again as the first time, without making it again.
+
+    Args:
+        app: The application behind it.
+        hippo: Keeps the replies.
+    """
+
+    def __init__(self, app: ASGIApp, hippo: AsyncHippocampe) -> None:
+        self._app = app
+        self._replies: Replies = hippo.sync.replies
+        self._under_way: set[tuple[str, str]] = set()
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if (
+            connection["type"] != "http"
+            or connection["method"] not in WRITES
+            or not connection["path"].startswith("/api/")
+            or (key := Headers(scope=connection).get(HEADER)) is None
+        ):
+            await self._app(connection, receive, send)
+            return
+        try:
+            _check(connection["path"], key)
+            body = await _whole(receive)
+            response = await self._once(connection, key, body, receive)
+        except HTTPException as exc:
+            problem = problems.of_status(exc.status_code, exc.detail)
+            response = problems.response(problem, exc.headers)
+        except HippocampeError as exc:
+            response = problems.response(problems.of_error(exc))
+        await response(connection, receive, send)
+
+    async def _once(
+        self, connection: Connection, key: str, body: bytes, receive: Receive
+    ) -> Response:
+        space = _space(connection)
+        request = _digest(connection, body)
+        if (space, key) in self._under_way:
+            raise HTTPException(
+                409,
+                "a write with this Idempotency-Key is under way: wait, and send it again for its reply.",
+                {"Retry-After": problems.RETRY_SECONDS},
+            )
+        self._under_way.add((space, key))
+        try:
+            known = await asyncio.to_thread(self._replies.find, space, key)
+            if known is not None:
+                return _again(known, request)
+            reply = _Reply()
+            with self._replies.claiming(space, key, request) as claim:
+                await self._app(connection, _given(body, receive), reply.take)
+            if claim.committed:
+                await asyncio.to_thread(self._replies.keep, claim, reply.status, reply.body)
+            return reply.response()
+        finally:
+            self._under_way.discard((space, key))
+
+
+class _Reply:
+    """A reply as it comes."""
+
+    def __init__(self) -> None:
+        self._start: Message = {}
+        self.body = b""
+
+    async def take(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+        else:
+            self.body += message.get("body", b"")
+
+    @property
+    def status(self) -> int:
+        return self._start["status"]
+
+    def response(self) -> Response:
+        response = Response(self.body, self.status)
+        response.raw_headers = self._start["headers"]
+        return response
+
+
+def _check(path: str, key: str) -> None:
+    if not (0 < len(key) <= MAX_CHARACTERS and key.isascii() and key.isprintable()):
+        raise HTTPException(
+            422, f"an Idempotency-Key has 1 to {MAX_CHARACTERS} printable ASCII characters."
+        )
+    if not taken(path):
+        raise HTTPException(
+            422,
+            "this endpoint takes no Idempotency-Key, because its reply is not kept: leave it out.",
+        )
+
+
+def _space(connection: Connection) -> str:
+    named = QueryParams(connection["query_string"]).get("space")
+    return scope_of(connection["state"]["key"], "read", named).space
+
+
+def _digest(connection: Connection, body: bytes) -> str:
+    key: ApiKey | None = connection["state"]["key"]
+    parts = (
+        # Another key, which may have another role, has its own replies.
+        "" if key is None else key.id,
+        connection["method"],
+        connection["path"],
+        connection["query_string"].decode("latin-1"),
+    )
+    return hashlib.sha256("\n".join(parts).encode() + b"\n" + body).hexdigest()
+
+
+def _again(known: Reply, request: str) -> Response:
+    if known.request != request:
+        raise HTTPException(
+            422,
+            "this Idempotency-Key was used with another request: take a new one for each write.",
+        )
+    if known.status is None:
+        raise HTTPException(
+            409,
+            "this write was begun before, and the server stopped before it could reply: look at what is "
+            "stored, and send what is missing with a new Idempotency-Key.",
+        )
+    media_type = "application/json" if known.status < 400 else problems.MEDIA_TYPE
+    response = Response(known.body, known.status, media_type=media_type)
+    MutableHeaders(raw=response.raw_headers)["Idempotent-Replayed"] = "true"
+    return response
+
+
+async def _whole(receive: Receive) -> bytes:
+    pieces: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HTTPException(400, "the body is not complete.")
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """Receives a body that was read already, then what else comes."""
+    read = False
+
+    async def again() -> Message:
+        nonlocal read
+        if read:
+            return await receive()
+        read = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

@@ -1,0 +1,163 @@
+"""Limits: requests per key, and guesses of keys per address. In memory only."""
+
+import hashlib
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from math import ceil
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.actor import ACTOR
+from hippocampe.server.http import problems
+from hippocampe.server.http.access import CREDENTIALS
+from hippocampe.types import ApiKey
+
+MAX_KNOWN = 10_000
+"""Keys or addresses that are remembered; the one that was not seen for longest is forgotten."""
+GUESSES = 10
+"""Wrong keys in a row that an address may try."""
+GUESSES_PER_SECOND = 0.2
+"""How fast it may try again: 256 bits cannot be guessed anyway, but the log stays readable."""
+
+
+class Buckets:
+    """Token buckets by name: each holds `burst` tokens and gains `rate` a second.
+
+    Args:
+        rate: Tokens a second.
+        burst: Tokens of a full bucket.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(
+        self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By name: tokens, and when they were counted."""
+
+    def wait(self, name: str) -> float:
+        """Seconds until the bucket has a token; 0 if it has one."""
+        return max(0.0, (1 - self._tokens(name)) / self._rate)
+
+    def take(self, name: str) -> float:
+        """Take a token; 0, or the seconds until there is one."""
+        tokens = self._tokens(name)
+        if tokens < 1:
+            return (1 - tokens) / self._rate
+        self._left[name] = tokens - 1, self._clock()
+        self._left.move_to_end(name)
+        while len(self._left) > MAX_KNOWN:
+            self._left.popitem(last=False)
+        return 0.0
+
+    def _tokens(self, name: str) -> float:
+        tokens, at = self._left.get(name, (self._burst, self._clock()))
+        return min(self._burst, tokens + (self._clock() - at) * self._rate)
+
+
+class KeyLimit:
+    """Refuses the requests of a key that sends too many. Names the actor of the audit log.
+
+    Programs without a key are those of this machine, which are not limited.
+
+    Args:
+        app: The application behind it.
+        rate: Requests a second that a key may send for long.
+        burst: Requests that it may send at once.
+    """
+
+    def __init__(self, app: ASGIApp, *, rate: float, burst: int) -> None:
+        self._app = app
+        self._buckets = Buckets(rate, burst)
+        self._told = (
+            f"a key may send {rate:g} requests a second: send fewer, or raise request_rate."
+        )
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        key: ApiKey | None = connection.get("state", {}).get("key")
+        if connection["type"] == "http":
+            ACTOR.set("local" if key is None else f"key {key.id}")
+            if key is not None and (wait := self._buckets.take(key.id)):
+                await _too_many(self._told, wait)(connection, receive, send)
+                return
+        await self._app(connection, receive, send)
+
+
+class GuessLimit:
+    """Refuses addresses that tried too many wrong keys. A key that was right before is still served.
+
+    Args:
+        app: The application behind it; it answers 401 to a wrong key.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._guesses = Buckets(GUESSES_PER_SECOND, GUESSES)
+        self._right: OrderedDict[bytes, None] = OrderedDict()
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "http":
+            await self._app(connection, receive, send)
+            return
+        address, given = _address(connection), _credentials(connection)
+        wait = self._guesses.wait(address)
+        if wait and given is not None and given not in self._right:
+            told = "too many wrong keys came from this address: check the key, then try again."
+            await _too_many(told, wait)(connection, receive, send)
+            return
+
+        async def seen(message: Message) -> None:
+            if message["type"] == "http.response.start" and given is not None:
+                # An upstream that refuses its own key says nothing of the one that opened this server.
+                passed_on = connection.get("state", {}).get("passed_on", False)
+                self._note(address, given, 200 if passed_on else message["status"])
+            await send(message)
+
+        await self._app(connection, receive, seen)
+
+    def _note(self, address: str, given: bytes, status: int) -> None:
+        if status == 401:
+            self._guesses.take(address)
+            self._right.pop(given, None)
+        elif status < 300:
+            self._right[given] = None
+            self._right.move_to_end(given)
+            if len(self._right) > MAX_KNOWN:
+                self._right.popitem(last=False)
+
+
+def _address(connection: Connection) -> str:
+    """Who a client is: its address, or the network of 64 bits that one owner of IPv6 has."""
+    host = (connection.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if address.version == 4:
+        return str(address)
+    return str(ipaddress.ip_network((address, 64), strict=False))
+
+
+def _credentials(connection: Connection) -> bytes | None:
+    """The digest of what a request opens the server with; None if it has nothing.
+
+    A form that is posted without is a login.
+    """
+    headers = Headers(scope=connection)
+    keys = "\n".join(headers[name] for name in CREDENTIALS if name in headers)
+    given = keys or headers.get("cookie")
+    form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    if given is None and not form:
+        return None
+    return hashlib.sha256((given or "").encode("latin-1")).digest()
+
+
+def _too_many(told: str, wait: float):
+    return problems.response(problems.of_status(429, told), {"Retry-After": str(ceil(wait))})

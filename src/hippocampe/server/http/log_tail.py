@@ -1,0 +1,115 @@
+"""The latest lines of the log, kept in memory for the pages. What users wrote is never in them."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from typing import Literal
+
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.server.http.logs import FIELDS
+
+Level = Literal["debug", "info", "warning", "error"]
+LOGGERS = ("hippocampe", "uvicorn.error")
+"""Loggers whose lines hold no text of a user."""
+QUIET = frozenset({"none", "/digest", "/jobs/list", "/logs/stream"})
+"""Routes that a page asks again and again, and files: their requests are left out if they succeed."""
+MOST_LINES = 1_000
+MOST_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of the log; `number` grows by one from line to line."""
+
+    number: int
+    at: datetime
+    level: Level
+    logger: str
+    text: str
+
+    def is_of(self, space: str, key_id: str) -> bool:
+        """Whether it names a space, or a key."""
+        return f"space {space!r}" in self.text or f"key {key_id}" in self.text
+
+
+class LogTail(logging.Handler):
+    """Keeps the latest lines of the log. Thread-safe."""
+
+    def __init__(self, most: int = MOST_LINES) -> None:
+        super().__init__(logging.INFO)
+        self.ended = threading.Event()
+        """Set when the server stops, so that streams end."""
+        self._lines = deque[LogLine](maxlen=most)
+        self._numbers = count(1)
+        self._raised: list[logging.Logger] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line; of an error its class, because its message may quote what a user wrote."""
+        request = getattr(record, FIELDS, None)
+        if request is not None and request["route"] in QUIET and request["status"] < 400:
+            return
+        text = record.getMessage().strip()[:MOST_CHARACTERS]
+        if record.exc_info and record.exc_info[0]:
+            text = f"{text} ({record.exc_info[0].__name__})"
+        at = datetime.fromtimestamp(record.created, UTC)
+        line = LogLine(next(self._numbers), at, _level(record.levelno), record.name, text)
+        self._lines.append(line)
+
+    def after(self, number: int) -> Sequence[LogLine]:
+        """The lines kept with a higher number, oldest first."""
+        return [line for line in self._lines.copy() if line.number > number]
+
+    def attach(self) -> None:
+        """Listen to the loggers."""
+        for name in LOGGERS:
+            logger = logging.getLogger(name)
+            logger.addHandler(self)
+            if logger.level == logging.NOTSET:
+                logger.setLevel(logging.INFO)
+                self._raised.append(logger)
+
+    def detach(self) -> None:
+        """Stop listening, and end the streams."""
+        self.ended.set()
+        for name in LOGGERS:
+            logging.getLogger(name).removeHandler(self)
+        for logger in self._raised:
+            logger.setLevel(logging.NOTSET)
+        self._raised.clear()
+
+
+def _level(number: int) -> Level:
+    if number >= logging.ERROR:
+        return "error"
+    if number >= logging.WARNING:
+        return "warning"
+    return "info" if number >= logging.INFO else "debug"
+
+
+class Listening:
+    """Keeps the log from the start of an application to its end.
+
+    Args:
+        app: The application behind it.
+        tail: Keeps the lines.
+    """
+
+    def __init__(self, app: ASGIApp, tail: LogTail) -> None:
+        self._app = app
+        self._tail = tail
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "lifespan":
+            await self._app(connection, receive, send)
+            return
+        self._tail.attach()
+        try:
+            await self._app(connection, receive, send)
+        finally:
+            self._tail.detach()

@@ -1,0 +1,73 @@
+"""What is noted of each request: an id, a line of the log, a count. Never its words."""
+
+import re
+import time
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Connection
+
+from hippocampe.server.http import logs
+from hippocampe.server.http.metrics import Metrics
+from hippocampe.types import ApiKey
+
+ID = "x-request-id"
+PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""Ids of clients that are taken over; others could forge lines of a log."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+NO_ROUTE = "none"
+CLOSED = 499
+"""The status that is noted if the client left before the answer."""
+
+
+class Observation:
+    """Notes each request of an application.
+
+    Args:
+        app: The application behind it.
+        metrics: Counts.
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "http":
+            await self._app(connection, receive, send)
+            return
+        given = Headers(scope=connection).get(ID, "")
+        id = given if PLAIN.fullmatch(given) else uuid4().hex
+        state = connection.setdefault("state", {})
+        state["request_id"] = id
+        started, status = time.perf_counter(), CLOSED
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message).setdefault(ID, id)
+            await send(message)
+
+        try:
+            await self._app(connection, receive, noted)
+        except Exception:
+            status = 500
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            method, route = _method(connection), _route(connection)
+            key: ApiKey | None = state.get("key")
+            self._metrics.request(method, route, status, seconds)
+            who = "no key" if key is None else f"key {key.id}"
+            logs.request(id, method, route, status, seconds, who)
+
+
+def _method(connection: Connection) -> str:
+    return connection["method"] if connection["method"] in METHODS else "other"
+
+
+def _route(connection: Connection) -> str:
+    """The template of the path that was found; the path itself may hold names of users."""
+    return getattr(connection.get("route"), "path", NO_ROUTE)

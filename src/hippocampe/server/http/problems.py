@@ -1,0 +1,167 @@
+"""Errors as problem details (RFC 9457): what failed, why, and what to do."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hippocampe import errors
+from hippocampe.server.http.methods import allowed
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = "1"
+MAX_FAULTS = 10
+"""Faults that a problem names, so that it stays short whatever was sent."""
+MAX_PARTS = 6
+MAX_NAME = 60
+MAX_REASON = 300
+
+STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
+    errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.UnreadableFile: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.NotFound: HTTPStatus.NOT_FOUND,
+    errors.StoreFull: HTTPStatus.INSUFFICIENT_STORAGE,
+    errors.StoreReadOnly: HTTPStatus.CONFLICT,
+    errors.StoreCorrupt: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.StoreTooNew: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.StoreError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.FolderInUse: HTTPStatus.CONFLICT,
+    errors.NotesUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.EmbedderMismatch: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.EmbedderError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.BudgetSpent: HTTPStatus.PAYMENT_REQUIRED,
+    errors.InvalidAnswer: HTTPStatus.BAD_GATEWAY,
+    errors.ModelError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.Overloaded: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""The status of an error; one that is not here has that of its nearest base class."""
+
+
+_ENDPOINTS = {
+    404: "there is no endpoint at this path: see /openapi.json.",
+    405: "the endpoint does not have this method: see /openapi.json.",
+}
+"""What HTTP itself refuses; what an endpoint does not find is a `NotFound`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a request failed.
+
+    Attributes:
+        type: `urn:hippocampe:` and the class of the error, or `about:blank` for errors of HTTP itself.
+        title: The kind of error in words.
+        status: The HTTP status.
+        detail: What failed, why, and what to do.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    name: {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": TypeAdapter(Problem).json_schema()}},
+    }
+    for name, description in (("422", "The request cannot be used."), ("default", "It failed."))
+}
+"""How the OpenAPI document describes errors."""
+
+
+def of_error(error: errors.HippocampeError) -> Problem:
+    """The problem that an error of the library is."""
+    kind = type(error)
+    status = next(
+        (STATUS[base] for base in kind.__mro__ if base in STATUS), HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+    title = re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).capitalize()
+    return Problem(f"urn:hippocampe:{kind.__name__}", title, status, str(error))
+
+
+def of_status(status: int, detail: str) -> Problem:
+    """The problem that a status of HTTP is."""
+    return Problem("about:blank", HTTPStatus(status).phrase, status, detail)
+
+
+def response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """A problem as a response. Its text is ASCII, so that any message can be sent."""
+    more = dict(headers or {})
+    if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        more.setdefault("Retry-After", RETRY_SECONDS)
+    return Response(json.dumps(asdict(problem)), problem.status, more, MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of an application with a problem."""
+    for kind, handler in (
+        (errors.HippocampeError, _failed),
+        (RequestValidationError, _unusable),
+        (HTTPException, refused),
+        (Exception, _broken),
+    ):
+        app.add_exception_handler(kind, handler)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.HippocampeError)
+    return response(of_error(error))
+
+
+async def _unusable(request: Request, error: Exception) -> Response:
+    """A request that does not have the form of its endpoint: where and why, never what it had."""
+    assert isinstance(error, RequestValidationError)
+    detail = (
+        f"the request cannot be used: {faults(error.errors())}. See /openapi.json for its form."
+    )
+    return response(of_error(errors.InvalidInput(detail)))
+
+
+def faults(errors: Sequence[Mapping[str, Any]]) -> str:
+    """The first errors of a validation: where and why, never what was there."""
+    found = dict.fromkeys(
+        f"{'.'.join(str(part)[:MAX_NAME] for part in each['loc'][:MAX_PARTS]) or 'body'}: "
+        f"{each['msg'][:MAX_REASON]}"
+        for each in errors[:MAX_FAULTS]
+    )
+    more = len(errors) - MAX_FAULTS
+    return "; ".join(found) + (f"; and {more:,} more" if more > 0 else "")
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """What HTTP itself refuses, as a problem."""
+    assert isinstance(error, HTTPException)
+    detail = _ENDPOINTS.get(error.status_code, error.detail)
+    return response(of_status(error.status_code, detail), headers_of(request, error))
+
+
+def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | None:
+    """The headers of what HTTP itself refuses.
+
+    A route knows only its own methods; others may serve the same path.
+    """
+    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return error.headers
+    methods = allowed(request)
+    if not methods or request.method in methods:
+        # What a route leads to has refused the method, and has named those that it takes.
+        return error.headers
+    return {"Allow": ", ".join(methods)}
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    return response(
+        of_status(500, "the server failed; its log has the place. Report it with that place.")
+    )

@@ -1,1 +1,0 @@
-"""The dashboard: pages that are rendered here and that HTMX updates in place."""

@@ -1,0 +1,1 @@
+"""Add memory to the requests of any client of a language model, in the protocols of OpenAI and Anthropic."""

@@ -1,0 +1,315 @@
+"""The proxy: a client of a language model gains memory by changing its base URL.
+
+Requests of the protocols that have a memory get what it adds in a copy of their messages. All else below `/v1` is
+passed on as it came, in both directions.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+import httpx
+from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi.responses import Response, StreamingResponse
+from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect
+from starlette.types import Send
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.server.http.access import PROXY, scope_in_headers
+from hippocampe.server.http.door import Door
+from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
+from hippocampe.server.proxy.providers import DESCRIBED, provider_of
+from hippocampe.server.proxy.remembered_chat import PATIENCE_SECONDS, RememberedChat
+from hippocampe.server.proxy.upstream import Upstream, passed_on
+
+log = logging.getLogger("hippocampe")
+T = TypeVar("T")
+
+EVENTS = "text/event-stream"
+BROKEN = "the answer of the upstream broke off: try again."
+CLOSED = 499
+"""The status that is noted if the client left before the answer."""
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+MAX_READ_BYTES = 16 * 2**20
+"""Of a request that memory reads; a larger one is passed on without memory, so that none occupies more."""
+MAX_PASSED_BYTES = 2**30
+"""Of any request. It is passed on as it comes, so its length costs no memory; providers take 512 MB."""
+
+
+@asynccontextmanager
+async def _closing(app: FastAPI) -> AsyncGenerator[None]:
+    yield
+    for upstream in app.state.upstreams.values():
+        await upstream.close()
+
+
+router = APIRouter(prefix=PROXY.rstrip("/"), tags=["proxy"], lifespan=_closing, responses=DESCRIBED)
+
+
+def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Response]]:
+    """The endpoint of a protocol that has a memory."""
+
+    async def endpoint(request: Request, hippo: Door) -> Response:
+        body = _Body(request)
+        try:
+            read = await body.read(MAX_READ_BYTES)
+            if read is None:
+                scope_in_headers(request, "write")
+                log.warning("a chat that is too large to read is passed on without memory")
+                return await _untouched(request, body)
+            return await _remembered(request, hippo, protocol, body, read)
+        except ClientDisconnect:
+            return Response(status_code=CLOSED)
+
+    return endpoint
+
+
+async def _remembered(
+    request: Request, hippo: AsyncHippocampe, protocol: Protocol, body: "_Body", read: bytes
+) -> Response:
+    upstream, asked = _upstream(request), parsed(read)
+    chat = RememberedChat(
+        hippo,
+        scope_in_headers(request, "write", user=asked.get("user")),
+        asked,
+        protocol=protocol,
+        threads=request.app.state.threads,
+        url=upstream.url or "",
+    )
+    reminded = await _while_connected(request, body, chat.reminded(read))
+    sending = upstream.send(request, reminded, readable=True)
+    answer = await _while_connected(request, body, sending)
+    if answer.is_success and answer.headers.get("content-type", "").startswith(EVENTS):
+        request.state.passed_on = True
+        return _Relay(answer, chat, protocol)
+    whole = await _while_connected(request, body, _whole(answer))
+    request.state.passed_on = True
+    response = Response(whole, answer.status_code)
+    length = (b"content-length", str(len(whole)).encode())
+    response.raw_headers = [*passed_on(answer, decoded=True), length]
+    if answer.is_success:
+        found = protocol.answer()
+        found.read(whole)
+        storing = asyncio.ensure_future(chat.ended(found))
+        # The next request finds what was said, unless storing it takes long.
+        await asyncio.wait({storing}, timeout=PATIENCE_SECONDS)
+        response.background = BackgroundTask(asyncio.wait, {storing})
+    return response
+
+
+async def _passed(request: Request, path: str) -> Response:
+    """Pass any other request on as it came, and its answer."""
+    lists_models = request.method in ("GET", "HEAD") and path.split("/")[0] == "models"
+    scope_in_headers(request, "read" if lists_models else "write")
+    bound = request.state.key is not None and _upstream(request).key is not None
+    if bound and request.method in ("GET", "HEAD") and not lists_models and not _has_id(path):
+        raise HTTPException(
+            403,
+            "this lists what all spaces have at the provider: send a key of the provider of your own beside "
+            "that of this server, and start the server without a key of the upstream.",
+        )
+    try:
+        return await _untouched(request, _Body(request))
+    except ClientDisconnect:
+        return Response(status_code=CLOSED)
+
+
+async def _untouched(request: Request, body: "_Body") -> Response:
+    content = body if body.follows else b""
+    sending = _upstream(request).send(request, content, readable=False)
+    answer = await _while_connected(request, body, sending)
+    request.state.passed_on = True
+    return _Through(answer)
+
+
+def _has_id(path: str) -> bool:
+    """Whether a path names one thing, by an id of the provider, which nobody guesses; not a list."""
+    return any(character.isdecimal() for character in path)
+
+
+_HEADERS = (
+    ("X-Hippocampe-Space", "The space; default: that of the key."),
+    ("X-Hippocampe-User", "Who speaks, percent-encoded; default: the field `user`."),
+    ("X-Hippocampe-Channel", "Where they speak; default: each conversation is a channel."),
+)
+
+
+def _described(protocol: Protocol) -> dict[str, Any]:
+    """The request of a protocol in the OpenAPI document."""
+    types = {str: "string", int: "integer"}
+    fields = {
+        name: {"type": types[type(value)]} if type(value) in types else {}
+        for name, value in protocol.example.items()
+    }
+    schema = {
+        "type": "object",
+        "required": [name for name in protocol.example if name not in protocol.optional],
+        "properties": {**fields, "stream": {"type": "boolean"}},
+    }
+    body = {"schema": schema, "example": protocol.example}
+    return {
+        "parameters": [
+            {"name": name, "in": "header", "schema": {"type": "string"}, "description": text}
+            for name, text in _HEADERS
+        ],
+        "requestBody": {"required": True, "content": {"application/json": body}},
+    }
+
+
+for _protocol in PROTOCOLS:
+    for _path in _protocol.paths:
+        router.add_api_route(
+            _path,
+            _with_memory(_protocol),
+            methods=["POST"],
+            name=_protocol.name,
+            description=_protocol.described,
+            response_class=Response,
+            openapi_extra=_described(_protocol),
+            include_in_schema=_path == _protocol.paths[0],
+        )
+
+
+@router.get("/models", response_class=Response)
+async def models(request: Request) -> Response:
+    """The models of the upstream."""
+    return await _passed(request, "models")
+
+
+router.add_api_route(
+    "/{path:path}", _passed, methods=METHODS, response_class=Response, include_in_schema=False
+)
+
+
+def _upstream(request: Request) -> Upstream:
+    return request.app.state.upstreams[provider_of(request.scope)]
+
+
+class _Body:
+    """The body of a request, which is read whole or passed on as it comes.
+
+    Attributes:
+        follows: Whether the request has a body.
+        complete: Set once all of it has come.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.follows = bool({"content-length", "transfer-encoding"} & {*request.headers})
+        self.complete = asyncio.Event()
+        self._pieces = request.stream()
+        self._start = b""
+        if not self.follows:
+            self.complete.set()
+
+    async def read(self, most: int) -> bytes | None:
+        """The whole body; None if it has more than `most` bytes, which are then passed on too."""
+        pieces, size = list[bytes](), 0
+        async for piece in self._pieces:
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                self._start = b"".join(pieces)
+                return None
+        self.complete.set()
+        return b"".join(pieces)
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        yield self._start
+        self._start = b""
+        async for piece in self._pieces:
+            yield piece
+        self.complete.set()
+
+
+async def _whole(answer: httpx.Response) -> bytes:
+    try:
+        return await answer.aread()
+    except httpx.HTTPError as exc:
+        raise HTTPException(502, BROKEN) from exc
+    finally:
+        await answer.aclose()
+
+
+async def _while_connected(request: Request, body: _Body, work: Coroutine[Any, Any, T]) -> T:
+    """Wait for a result, unless the client goes away.
+
+    Raises:
+        ClientDisconnect: It has; the work was cancelled.
+    """
+    working = asyncio.create_task(work)
+    gone = asyncio.create_task(_gone(request, body))
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise ClientDisconnect
+    finally:
+        for task in (working, gone):
+            task.cancel()
+        await asyncio.wait({working, gone})
+
+
+async def _gone(request: Request, body: _Body) -> None:
+    await body.complete.wait()
+    while (await request.receive())["type"] != "http.disconnect":
+        """The body was read; nothing else comes."""
+
+
+class _Through(StreamingResponse):
+    """Passes an answer on as it arrives, byte for byte."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        super().__init__(answer.aiter_raw(), answer.status_code)
+        self.raw_headers = passed_on(answer, decoded=False)
+        self._answer = answer
+
+    async def stream_response(self, send: Send) -> None:
+        try:
+            await super().stream_response(send)
+        except httpx.HTTPError:
+            # An answer without its end closes the connection, so that the client sees the break.
+            log.warning("the upstream of the proxy broke off in an answer")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._answer.aclose()
+
+
+class _Relay(StreamingResponse):
+    """Passes a stream of events on as it arrives, and stores the exchange when it ends.
+
+    A client that goes away ends the stream of the upstream too; what it has read is stored.
+    """
+
+    def __init__(self, answer: httpx.Response, chat: RememberedChat, protocol: Protocol) -> None:
+        super().__init__(self._pieces(), answer.status_code)
+        self.raw_headers = passed_on(answer, decoded=True)
+        self._answer = answer
+        self._chat = chat
+        self._protocol = protocol
+        self._read = protocol.answer()
+        self._broken = False
+
+    async def stream_response(self, send: Send) -> None:
+        try:
+            await super().stream_response(send)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._answer.aclose()
+                if not self._broken:
+                    await self._chat.ended(self._read)
+
+    async def _pieces(self) -> AsyncGenerator[bytes]:
+        last = b"\n"
+        try:
+            async for last in self._answer.aiter_bytes():
+                self._read.feed(last)
+                yield last
+        except httpx.HTTPError:
+            self._broken = True
+            log.warning("the upstream of the proxy broke off in a stream")
+            yield b"" if last.endswith(b"\n") else b"\n"
+            yield b"\n" + self._protocol.broken(BROKEN)

@@ -1,0 +1,85 @@
+"""OpenAI's chat completions, which most compatible servers speak."""
+
+import json
+from collections.abc import Mapping
+from typing import ClassVar
+
+from hippocampe.server.proxy.protocols.conversation import (
+    Json,
+    Message,
+    Role,
+    all_objects,
+    as_count,
+    as_object,
+    as_text,
+    objects,
+    text_of,
+)
+from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
+
+_ROLES: Mapping[object, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+class ChatCompletions(Protocol):
+    """`POST /v1/chat/completions`: the client sends the whole history each time."""
+
+    name = "chat_completions"
+    # Clients of Azure name the deployment in the path.
+    paths = ("/chat/completions", "/deployments/{deployment}/chat/completions")
+    described = (
+        "Pass a chat on to the upstream with what memory knows, and store the exchange.\n\n"
+        "The form is that of OpenAI's chat completions, with streams and tools. Memories are put before the "
+        "words of the user, in a copy of the messages."
+    )
+    example: ClassVar[Json] = {
+        "model": "gpt-5-mini",
+        "messages": [{"role": "user", "content": "Je bois quoi ce soir ?"}],
+        "user": "dev",
+    }
+    optional = frozenset({"user"})
+
+    def answer(self) -> Answer:
+        return _Answer()
+
+    def broken(self, message: str) -> bytes:
+        return _event({"error": {"message": message, "type": "server_error"}})
+
+    def _items(self, request: Json) -> list[Json] | None:
+        return all_objects(request.get("messages"))
+
+    def _with_items(self, request: Json, items: list[Json]) -> Json:
+        return {**request, "messages": items}
+
+    def _message(self, item: Json) -> Message:
+        role = as_text(item.get("role"))
+        return Message(_ROLES.get(role, "system"), text_of(item.get("content")))
+
+
+class _Answer(Answer):
+    """The first choice of an answer."""
+
+    def _whole(self, answer: Json) -> None:
+        self._add(answer, "message")
+
+    def _event(self, event: Json) -> None:
+        self._add(event, "delta")
+
+    def _add(self, found: Json, part: str) -> None:
+        self.model = as_text(found.get("model")) or self.model
+        if used := as_object(found.get("usage")):
+            self.input_tokens = as_count(used.get("prompt_tokens"))
+            self.output_tokens = as_count(used.get("completion_tokens"))
+        for choice in objects(found.get("choices")):
+            if choice.get("index", 0) == 0:
+                message = as_object(choice.get(part))
+                self.text += text_of(message.get("content"))
+                self.calls |= bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def _event(data: Json) -> bytes:
+    return b"data: " + json.dumps(data).encode() + b"\n\n"

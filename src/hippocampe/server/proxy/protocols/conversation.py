@@ -1,0 +1,151 @@
+"""A conversation as memory reads it, whatever the protocol of its client. No I/O."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeGuard, cast
+
+from hippocampe.server.http.json_limit import has_too_many_values
+
+Json = dict[str, Any]
+Role = Literal["user", "assistant", "tool", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a request.
+
+    Attributes:
+        role: `user` only for new words of the user; results of tools are `tool`, in messages of the user too.
+        text: Its text, without images and files.
+    """
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The messages of a request.
+
+    Attributes:
+        messages: In order.
+        names: Of the messages of the user, by position: each identifies the message and the answer before it.
+        said: The text of the last message of the user; empty if none is in the request.
+        opening: Identifies the conversation by its first message, or by the history that it continues.
+        begins: Whether the model has answered nothing yet.
+        continued: Whether the model has answered the last message of the user already, with calls of tools.
+        results: Texts that tools returned since.
+        continues: Names the history that the provider keeps, if the request continues one.
+    """
+
+    messages: tuple[Message, ...]
+    names: Mapping[int, str]
+    said: str
+    opening: str
+    begins: bool
+    continued: bool
+    results: tuple[str, ...]
+    continues: str | None
+
+
+def conversation(
+    messages: Sequence[Message] | None, continues: str | None = None
+) -> Conversation | None:
+    """The conversation of messages.
+
+    Args:
+        messages: The messages; None if the request has none that can be read.
+        continues: Names the history that the provider keeps, if the request continues one.
+
+    Returns:
+        None if no user says any text in it, and it continues nothing.
+    """
+    if messages is None:
+        return None
+    names, answered = dict[int, str](), continues or ""
+    for position, message in enumerate(messages):
+        if message.role == "user" and message.text.strip():
+            names[position] = _digest(answered, message.text)
+        elif message.role == "assistant":
+            answered = message.text
+    if not names and continues is None:
+        return None
+    last = max(names, default=-1)
+    after = messages[last + 1 :]
+    return Conversation(
+        tuple(messages),
+        names,
+        messages[last].text if names else "",
+        _digest(messages[min(names)].text if continues is None else continues),
+        continues is None and not any(each.role == "assistant" for each in messages),
+        bool(after),
+        tuple(each.text for each in after if each.role == "tool" and each.text),
+        continues,
+    )
+
+
+def text_of(content: object, between: str = "\n") -> str:
+    """The text of a content: itself, or its parts of text.
+
+    Args:
+        content: A text, a list of parts, or anything else, which has none.
+        between: What separates the texts of two parts.
+    """
+    if isinstance(content, str):
+        return content
+    texts = [part.get("text") for part in objects(content)]
+    return between.join(text for text in texts if isinstance(text, str))
+
+
+def parsed(data: bytes) -> Json:
+    """A JSON object; empty if it is none, or has too many values to be a conversation."""
+    if has_too_many_values(data):
+        return {}
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return as_object(found)
+
+
+def as_object(value: object) -> Json:
+    """A value, if it is a JSON object; else an empty one."""
+    return cast("Json", value) if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[Json]:
+    """The objects of a list; none of what is not a list."""
+    return [cast("Json", each) for each in _listed(value) if isinstance(each, dict)]
+
+
+def all_objects(value: object) -> list[Json] | None:
+    """A list of objects; None if it is anything else."""
+    found = objects(value)
+    return found if _is_list(value) and len(found) == len(value) else None
+
+
+def as_text(value: object) -> str | None:
+    """A value, if it is a text that is not empty."""
+    return value if isinstance(value, str) and value else None
+
+
+def as_count(value: object) -> int | None:
+    """A value, if it is a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _listed(value: object) -> list[Any]:
+    return value if _is_list(value) else []
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _digest(*texts: str) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "replace") + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""Anthropic's messages."""
+
+import json
+from typing import ClassVar
+
+from hippocampe.server.proxy.protocols.conversation import (
+    Json,
+    Message,
+    all_objects,
+    as_count,
+    as_object,
+    as_text,
+    objects,
+    text_of,
+)
+from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
+
+_RESULT = "tool_result"
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Parts of the tokens of a request; a stream has them at its start, or corrects them at its end."""
+
+
+class Messages(Protocol):
+    """`POST /v1/messages`: the client sends the whole history each time."""
+
+    name = "messages"
+    paths = ("/messages",)
+    described = (
+        "Pass a message on to the upstream with what memory knows, and store the exchange.\n\n"
+        "The form is that of Anthropic's messages, with streams, tools and thinking. Memories are put before "
+        "the words of the user, in a copy of the messages."
+    )
+    example: ClassVar[Json] = {
+        "model": "claude-sonnet-5",
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": "Je bois quoi ce soir ?"}],
+    }
+
+    def answer(self) -> Answer:
+        return _Answer()
+
+    def broken(self, message: str) -> bytes:
+        event = {"type": "error", "error": {"type": "api_error", "message": message}}
+        return b"event: error\ndata: " + json.dumps(event).encode() + b"\n\n"
+
+    def _items(self, request: Json) -> list[Json] | None:
+        return all_objects(request.get("messages"))
+
+    def _with_items(self, request: Json, items: list[Json]) -> Json:
+        return {**request, "messages": items}
+
+    def _message(self, item: Json) -> Message:
+        role, content = item.get("role"), item.get("content")
+        results = [part for part in objects(content) if part.get("type") == _RESULT]
+        if role == "user" and results:
+            # Clients put notes of their own beside results: such a message is no new word of the user.
+            return Message("tool", "\n".join(text_of(each.get("content")) for each in results))
+        if role == "user" or role == "assistant":
+            return Message(role, text_of(content))
+        return Message("system", text_of(content))
+
+
+class _Answer(Answer):
+    def _whole(self, answer: Json) -> None:
+        self._begin(answer)
+        for block in objects(answer.get("content")):
+            self._block(block)
+        self._stop(answer)
+
+    def _event(self, event: Json) -> None:
+        match event.get("type"):
+            case "message_start":
+                self._begin(as_object(event.get("message")))
+            case "content_block_start":
+                self._block(as_object(event.get("content_block")))
+            case "content_block_delta":
+                self.text += as_text(as_object(event.get("delta")).get("text")) or ""
+            case "message_delta":
+                self._stop(as_object(event.get("delta")))
+                self._count(as_object(event.get("usage")))
+            case _:
+                """A ping, an end or an error."""
+
+    def _begin(self, message: Json) -> None:
+        self.model = as_text(message.get("model"))
+        self._count(as_object(message.get("usage")))
+
+    def _block(self, block: Json) -> None:
+        if block.get("type") == "text":
+            # One text with citations comes in several blocks.
+            self.text += as_text(block.get("text")) or ""
+            return
+        self.calls |= block.get("type") == "tool_use"
+        if self.text and not self.text.endswith("\n"):
+            self.text += "\n"
+
+    def _stop(self, found: Json) -> None:
+        # A pause of the provider's own tools: the client sends the answer back, and the turn goes on.
+        self.calls |= found.get("stop_reason") == "pause_turn"
+
+    def _count(self, used: Json) -> None:
+        if as_count(used.get("input_tokens")) is not None:
+            self.input_tokens = sum(as_count(used.get(name)) or 0 for name in _INPUT)
+        output = as_count(used.get("output_tokens"))
+        self.output_tokens = self.output_tokens if output is None else output

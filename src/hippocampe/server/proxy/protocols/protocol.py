@@ -1,0 +1,131 @@
+"""The parts of a protocol: its requests, with what memory adds to a copy, and its answers. No I/O."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hippocampe.server.proxy.protocols.conversation import (
+    Conversation,
+    Json,
+    Message,
+    conversation,
+    parsed,
+)
+
+MAX_LINE_BYTES = 2**24
+"""Length of the part of an event that is read."""
+
+
+@dataclass(slots=True)
+class Answer(ABC):
+    """An answer of a model, read while it is passed on.
+
+    Attributes:
+        text: Its text.
+        calls: Whether the client has to answer it, with the results of tools, so that the turn goes on.
+        id: What a later request continues it by, if the provider keeps the history.
+        model: The model that answered.
+        input_tokens: Tokens of the request, if the answer has them.
+        output_tokens: Tokens of the answer, if it has them.
+    """
+
+    text: str = ""
+    calls: bool = False
+    id: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    _line: bytes = b""
+
+    def read(self, body: bytes) -> None:
+        """Read an answer that came in one piece."""
+        self._whole(parsed(body))
+
+    def feed(self, piece: bytes) -> None:
+        """Read the next piece of a stream of events."""
+        *lines, rest = (self._line + piece).split(b"\n")
+        self._line = rest[:MAX_LINE_BYTES]
+        for line in lines:
+            name, _, value = line.strip().partition(b":")
+            if name == b"data" and (event := parsed(value)):
+                self._event(event)
+
+    @abstractmethod
+    def _whole(self, answer: Json) -> None:
+        """Read the body of an answer."""
+
+    @abstractmethod
+    def _event(self, event: Json) -> None:
+        """Read an event of a stream."""
+
+
+class Protocol(ABC):
+    """One way in which clients talk with models.
+
+    Attributes:
+        name: Of its endpoint in the OpenAPI document.
+        paths: Its endpoints below `/v1`; the first is documented.
+        described: What its endpoint does.
+        example: A request; its fields, but for the optional ones, are required.
+        optional: Fields of the example that may be missing.
+    """
+
+    name: ClassVar[str]
+    paths: ClassVar[tuple[str, ...]]
+    described: ClassVar[str]
+    example: ClassVar[Json]
+    optional: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def answer(self) -> Answer:
+        """An answer that is not read yet."""
+
+    @abstractmethod
+    def broken(self, message: str) -> bytes:
+        """The event that ends a stream with an error."""
+
+    def conversation(self, request: Json) -> Conversation | None:
+        """The conversation of a request; None if it has none that can be read."""
+        items = self._items(request)
+        messages = None if items is None else [self._message(each) for each in items]
+        return conversation(messages, self._continues(request))
+
+    def reminded(self, request: Json, reminders: Mapping[int, str]) -> Json:
+        """A copy of a request with texts put before those of messages of the user.
+
+        Args:
+            request: The request.
+            reminders: Texts by the position of the message.
+        """
+        items = list(self._items(request) or [])
+        for position, text in reminders.items():
+            item = items[position]
+            content = item["content"]
+            # In one message with the words: some models refuse two messages of the user in a row.
+            if isinstance(content, str):
+                content = f"{text}\n\n{content}"
+            else:
+                content = [{"type": self._text_type(), "text": text}, *content]
+            items[position] = {**item, "content": content}
+        return self._with_items(request, items)
+
+    @abstractmethod
+    def _items(self, request: Json) -> list[Json] | None:
+        """What a request says, in order; None if it cannot be read."""
+
+    @abstractmethod
+    def _with_items(self, request: Json, items: list[Json]) -> Json:
+        """A copy of a request with other items, as many as before."""
+
+    @abstractmethod
+    def _message(self, item: Json) -> Message:
+        """An item as memory reads it."""
+
+    def _continues(self, request: Json) -> str | None:
+        """Names the history that the provider keeps, if the request continues one."""
+        return None
+
+    def _text_type(self) -> str:
+        """The type of a part of text of the user."""
+        return "text"

@@ -1,0 +1,110 @@
+"""OpenAI's responses, the default of its newer clients."""
+
+import json
+from typing import ClassVar
+
+from hippocampe.server.proxy.protocols.conversation import (
+    Json,
+    Message,
+    all_objects,
+    as_count,
+    as_object,
+    as_text,
+    objects,
+    text_of,
+)
+from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
+
+_OUTPUT = "_output"
+"""Ends the type of an item that holds the result of a call; such a call and its result have one `call_id`."""
+_APPROVAL = "mcp_approval_request"
+"""An item that the client answers although it calls no tool of the client."""
+
+
+class Responses(Protocol):
+    """`POST /v1/responses`: the client sends the whole history, or only what continues one that is kept."""
+
+    name = "responses"
+    paths = ("/responses",)
+    described = (
+        "Pass a request for a response on to the upstream with what memory knows, and store the exchange.\n\n"
+        "The form is that of OpenAI's responses, with streams, tools and `previous_response_id`. Memories are "
+        "put before the words of the user, in a copy of the input."
+    )
+    example: ClassVar[Json] = {
+        "model": "gpt-5-mini",
+        "input": "Je bois quoi ce soir ?",
+        "user": "dev",
+    }
+    optional = frozenset({"user"})
+
+    def answer(self) -> Answer:
+        return _Answer()
+
+    def broken(self, message: str) -> bytes:
+        error = {"type": "server_error", "code": "server_error", "message": message, "param": None}
+        # Some clients read the event, others its error.
+        event = {**error, "type": "error", "sequence_number": 0, "error": error}
+        return b"event: error\ndata: " + json.dumps(event).encode() + b"\n\n"
+
+    def _items(self, request: Json) -> list[Json] | None:
+        given = request.get("input")
+        return (
+            [{"role": "user", "content": given}] if isinstance(given, str) else all_objects(given)
+        )
+
+    def _with_items(self, request: Json, items: list[Json]) -> Json:
+        alone = isinstance(request["input"], str)
+        return {**request, "input": items[0]["content"] if alone else items}
+
+    def _message(self, item: Json) -> Message:
+        kind, role = as_text(item.get("type")) or "", item.get("role")
+        if kind.endswith(_OUTPUT):
+            return Message("tool", text_of(item.get("output")))
+        if role == "user":
+            return Message("user", text_of(item.get("content")))
+        if role in ("system", "developer"):
+            return Message("system", text_of(item.get("content")))
+        # All other items are of the model: messages, calls, reasoning, references to them.
+        return Message("assistant", text_of(item.get("content")))
+
+    def _continues(self, request: Json) -> str | None:
+        return _conversation_id(request) or as_text(request.get("previous_response_id"))
+
+    def _text_type(self) -> str:
+        return "input_text"
+
+
+class _Answer(Answer):
+    def _whole(self, answer: Json) -> None:
+        self.id = _conversation_id(answer) or as_text(answer.get("id")) or self.id
+        self.model = as_text(answer.get("model")) or self.model
+        if used := as_object(answer.get("usage")):
+            self.input_tokens = as_count(used.get("input_tokens"))
+            self.output_tokens = as_count(used.get("output_tokens"))
+        if output := objects(answer.get("output")):
+            messages = [each for each in output if each.get("type") == "message"]
+            self.text = "\n".join(text_of(each.get("content"), "") for each in messages)
+            self.calls = _awaits_client(output)
+
+    def _event(self, event: Json) -> None:
+        if event.get("type") == "response.output_text.delta":
+            self.text += as_text(event.get("delta")) or ""
+        elif event.get("type") == "response.output_text.done":
+            self.text += "\n"
+        else:
+            # The last one has all of it; a stream that is left early has its id and model in the first.
+            self._whole(as_object(event.get("response")))
+
+
+def _conversation_id(found: Json) -> str | None:
+    """The id of the conversation of a request or an answer, if it has one."""
+    kept = found.get("conversation")
+    return as_text(kept) or as_text(as_object(kept).get("id"))
+
+
+def _awaits_client(output: list[Json]) -> bool:
+    """Whether an output has calls without results, which the client has to send."""
+    returned = {each.get("call_id") for each in output if str(each.get("type")).endswith(_OUTPUT)}
+    called = {each["call_id"] for each in output if as_text(each.get("call_id"))}
+    return bool(called - returned) or any(each.get("type") == _APPROVAL for each in output)

@@ -1,0 +1,213 @@
+"""Memory around one chat of the proxy: what is put before it, what is stored after it."""
+
+import asyncio
+import json
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.embed import tokens
+from hippocampe.errors import BudgetSpent, HippocampeError
+from hippocampe.model.prices import price_of
+from hippocampe.server.proxy.protocols import Answer, Conversation, Json, Protocol
+from hippocampe.types import Scope
+
+log = logging.getLogger("hippocampe")
+
+FRESH = timedelta(minutes=15)
+"""A message that comes again within it is a retry, and gets what it got before."""
+PATIENCE_SECONDS = 2.0
+"""How long a chat waits for memory, beside the deadline of its injection."""
+MAX_THREADS = 10_000
+MAX_THREAD_CHARACTERS = 32 * 2**20
+"""Of all threads together; the one that was not used for longest is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation whose history the provider keeps, so that a request has only its latest part.
+
+    Attributes:
+        channel: The channel of its first request.
+        answers: How many answers it has: the same words after another answer are no retry.
+        said: The words of the user, while the model calls tools to answer them; else empty.
+        results: Texts that tools returned since.
+    """
+
+    channel: str | None
+    answers: int
+    said: str = ""
+    results: tuple[str, ...] = ()
+
+    @property
+    def characters(self) -> int:
+        """What it occupies."""
+        return len(self.said) + sum(map(len, self.results))
+
+
+class Threads:
+    """The threads by user and id of the provider. In memory only: after a restart, a thread begins again."""
+
+    def __init__(self) -> None:
+        self._threads: OrderedDict[tuple[str, str | None, str], Thread] = OrderedDict()
+        self._characters = 0
+
+    def find(self, scope: Scope, id: str | None) -> Thread | None:
+        """The thread of an id of a response or a conversation."""
+        return None if id is None else self._threads.get((scope.space, scope.user, id))
+
+    def keep(self, scope: Scope, id: str, thread: Thread) -> None:
+        """Keep the state of a thread."""
+        name = (scope.space, scope.user, id)
+        if (before := self._threads.pop(name, None)) is not None:
+            self._characters -= before.characters
+        self._threads[name] = thread
+        self._characters += thread.characters
+        while len(self._threads) > MAX_THREADS or self._characters > MAX_THREAD_CHARACTERS:
+            _, dropped = self._threads.popitem(last=False)
+            self._characters -= dropped.characters
+
+
+class RememberedChat:
+    """One request for an answer of a model.
+
+    No error of memory gets out, except that a budget is spent.
+
+    Args:
+        hippo: The memory.
+        scope: Who speaks. Without a channel, each conversation is a channel of its own: a new one does
+            not show the model what another has shown.
+        asked: The request.
+        protocol: Its protocol.
+        threads: Conversations whose history the provider keeps.
+        url: The base URL of the model.
+    """
+
+    def __init__(
+        self,
+        hippo: AsyncHippocampe,
+        scope: Scope,
+        asked: Json,
+        *,
+        protocol: Protocol,
+        threads: Threads,
+        url: str,
+    ) -> None:
+        self._hippo = hippo
+        self._asked = asked
+        self._protocol = protocol
+        self._threads = threads
+        self._url = url
+        self._talk = talk = protocol.conversation(asked)
+        self._said = ""
+        self._results: tuple[str, ...] = ()
+        self._answers = 0
+        if talk is not None:
+            thread = threads.find(scope, talk.continues)
+            self._answers = 0 if thread is None else thread.answers
+            if scope.channel is None:
+                channel = f"chat-{talk.opening[:12]}" if thread is None else thread.channel
+                scope = Scope(scope.space, scope.user, channel)
+            self._said, self._results = talk.said, talk.results
+            if thread is not None and not talk.names:
+                self._said, self._results = thread.said, (*thread.results, *talk.results)
+        self._scope = scope
+        self._added = 0
+
+    async def reminded(self, body: bytes) -> bytes:
+        """The request with what memory knows put before what the user said; as it is if that is nothing.
+
+        What was put before earlier messages of the conversation is put there again: the client does
+        not have it, and it is not selected again while the model sees it.
+
+        Raises:
+            BudgetSpent: The daily budget of the space is spent.
+        """
+        talk = self._talk
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS) as deadline:
+                await self._hippo.check_budget(scope=self._scope)
+                if talk is None or not talk.names:
+                    return body
+                settings = await self._hippo.settings(scope=self._scope)
+                deadline.reschedule((deadline.when() or 0) + settings.hook_timeout_ms / 1000)
+                await self._remind(talk)
+            kept = dict(self._hippo.sync.channels.channel(self._scope).reminders)
+        except BudgetSpent:
+            raise
+        except (HippocampeError, TimeoutError) as exc:
+            log.warning("a chat is passed on without memory: %s", type(exc).__name__)
+            return body
+        used = {
+            position: kept[name]
+            for position in talk.names
+            if (name := self._name(talk, position)) in kept and kept[name].text
+        }
+        if not used:
+            return body
+        self._added = sum(each.tokens for each in used.values())
+        texts = {position: each.text for position, each in used.items()}
+        return json.dumps(self._protocol.reminded(self._asked, texts)).encode()
+
+    def _name(self, talk: Conversation, position: int) -> str:
+        return f"{talk.names[position]}-{self._answers}"
+
+    async def _remind(self, talk: Conversation) -> None:
+        """Select what the message needs, once: a retry and calls of tools are of the same turn."""
+        name = self._name(talk, max(talk.names))
+        channel = self._hippo.sync.channels.channel(self._scope)
+        now = await self._hippo.now()
+        known = channel.reminders.get(name)
+        if known is not None and (talk.continued or now - known.at < FRESH):
+            return
+        injection = await self._hippo.before_turn(self._said, scope=self._scope, fresh=talk.begins)
+        channel = self._hippo.sync.channels.channel(self._scope)
+        channel.remind(name, injection.text, injection.tokens, now)
+
+    async def ended(self, answer: Answer) -> None:
+        """Store the exchange, unless the model calls tools first, and what the answer cost."""
+        text = answer.text.strip()
+        goes_on = answer.calls and bool(self._said)
+        if answer.id is not None:
+            thread = Thread(self._scope.channel, self._answers + 1)
+            if goes_on:
+                thread = replace(thread, said=self._said, results=self._results)
+            self._threads.keep(self._scope, answer.id, thread)
+        try:
+            if self._said and text and not goes_on:
+                await self._hippo.after_turn(
+                    self._said, text, scope=self._scope, tool_results=self._results
+                )
+        except HippocampeError as exc:
+            log.warning("a chat could not be stored: %s", type(exc).__name__)
+        try:
+            await self._record(answer)
+        except HippocampeError as exc:
+            log.warning("the cost of a chat could not be recorded: %s", type(exc).__name__)
+
+    async def _record(self, answer: Answer) -> None:
+        asked, answered = answer.input_tokens, answer.output_tokens
+        if asked is None or answered is None:
+            # A stream says it only if the client wants it.
+            messages = self._talk.messages if self._talk is not None else ()
+            said = "\n".join(each.text for each in messages)
+            asked = await asyncio.to_thread(_tokens, said) + self._added
+            answered = await asyncio.to_thread(_tokens, answer.text)
+        model = answer.model or str(self._asked.get("model"))
+        price = await asyncio.to_thread(price_of, model, asked, answered, url=self._url)
+        await self._hippo.record_usage(
+            scope=self._scope,
+            model=model,
+            purpose="proxy",
+            input_tokens=asked,
+            output_tokens=answered,
+            injected_tokens=self._added,
+            price=price,
+        )
+
+
+def _tokens(text: str) -> int:
+    # JSON can hold lone surrogates.
+    return tokens.count(text.encode("utf-8", "replace").decode())

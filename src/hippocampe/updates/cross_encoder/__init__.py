@@ -1,0 +1,1 @@
+"""Read two statements together with a small encoder. An optional extra."""

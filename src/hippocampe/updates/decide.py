@@ -1,0 +1,269 @@
+"""Decide what a new statement means for an existing one that resembles it.
+
+Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
+Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
+same, negation, end, relation, detail, overlap. A pair that no rule decides is weighed by a learnt model
+(`weighing`) or left for review, because a wrong merge costs more trust than a duplicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, Literal
+
+from hippocampe.language.difference import SWAPPED, difference, proper_names, shared_words
+from hippocampe.language.lexicon import load_all, words_of
+from hippocampe.language.relations import Relation, relations
+from hippocampe.language.sentence import CanonicalNames, Statement, parse, spelling
+from hippocampe.language.text import fold
+from hippocampe.language.word_classes import word_classes
+from hippocampe.updates.elaboration import additions, is_detail, is_moved
+from hippocampe.updates.negation import ends, is_negation
+from hippocampe.updates.supersession import ValueChange, value_change
+
+__all__ = ["Decision", "Verdict", "compare", "decide"]
+
+_NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
+_SOMEONE: Final = words_of("someone")
+_TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
+
+Rule = Literal["same", "negation", "end", "relation", "detail", "overlap", "weighed"]
+"""The rule that decided; "weighed" is the learnt model."""
+
+
+class Verdict(StrEnum):
+    """What to do with the new statement."""
+
+    REINFORCED = "reinforced"
+    UPDATED = "updated"
+    RELATED = "related"
+    UNSURE = "unsure"
+    APART = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict on a pair of statements, and how it was reached.
+
+    Attributes:
+        verdict: What to do with the new statement.
+        rule: The rule that decided.
+        reason: Explanation to show: "home: ordizan → toulouse".
+        relation: Name of the relation both state, if the rule is `relation`.
+        change: What the new value of that relation is to the old one.
+        probability: Of a merge, if the learnt model weighed the two.
+    """
+
+    verdict: Verdict
+    rule: Rule
+    reason: str
+    relation: str | None = None
+    change: ValueChange | None = None
+    probability: float | None = None
+
+    @property
+    def names_no_target(self) -> bool:
+        """Whether the statement makes a choice without naming the replaced one ("use MySQL instead")."""
+        return self.relation == "choice" and self.change in ("known", "replaced")
+
+
+_VERDICTS: Final[Mapping[ValueChange, Verdict]] = MappingProxyType(
+    {
+        "negated": Verdict.UPDATED,
+        "known": Verdict.REINFORCED,
+        "detailed": Verdict.UPDATED,
+        "replaced": Verdict.UPDATED,
+        "perhaps": Verdict.UNSURE,
+    }
+)
+
+
+def decide(
+    new: str,
+    old: str,
+    *,
+    new_subjects: Sequence[str] = (),
+    old_subjects: Sequence[str] = (),
+    aliases: Mapping[str, frozenset[str]] = _NO_ALIASES,
+) -> Decision:
+    """Decide what the statement `new` means for the existing statement `old`.
+
+    Args:
+        new: The new statement.
+        old: The existing statement.
+        new_subjects: Subject tags of `new`, used only when the text names nobody ("works at Google").
+        old_subjects: Subject tags of `old`, used likewise.
+        aliases: The other names of each name.
+    """
+    names = CanonicalNames(aliases)
+    return compare(
+        parse(new, subjects=new_subjects, names=names),
+        parse(old, subjects=old_subjects, names=names),
+    )
+
+
+def compare(new: Statement, old: Statement) -> Decision:
+    """Decide like `decide`, on statements parsed with the same aliases."""
+    for rule in (_same, _negation, _end, _relation, _detail):
+        decision = rule(new, old)
+        if decision is not None:
+            return decision
+    return _overlap(new, old)
+
+
+def _same(new: Statement, old: Statement) -> Decision | None:
+    if new.norms or old.norms:
+        # Comparing letters is cheap and rules out most pairs before spelling is compared.
+        same = new.norms == old.norms or (
+            new.letters == old.letters and spelling(new.text) == spelling(old.text)
+        )
+    else:
+        same = new.text.strip() == old.text.strip()
+    if not same:
+        return None
+    if _other_subject(new, old):
+        reason = f"different subject: {_tags(new)} / {_tags(old)}"
+        return Decision(Verdict.RELATED, "same", reason)
+    return Decision(Verdict.REINFORCED, "same", "same statement")
+
+
+def _other_subject(new: Statement, old: Statement) -> bool:
+    """Whether the tags distinguish two statements that name nobody themselves."""
+    if not (new.subjects and old.subjects) or new.subjects & old.subjects:
+        return False
+    return not (proper_names(new.words, new) or proper_names(old.words, old))
+
+
+def _tags(statement: Statement) -> str:
+    return ", ".join(sorted(statement.subjects)) or "?"
+
+
+def _negation(new: Statement, old: Statement) -> Decision | None:
+    if new.unclear or old.unclear or new.question or old.question:
+        return None
+    if new.negations == old.negations or _other_subject(new, old):
+        return None
+    return Decision(Verdict.UPDATED, "negation", "negation") if is_negation(new, old) else None
+
+
+def _end(new: Statement, old: Statement) -> Decision | None:
+    """One statement says that the other has ended: "plays golf", "stopped playing golf"."""
+    may_occur = word_classes().may_occur
+    if not (may_occur("stopped", new.norms) or may_occur("stopped", old.norms)):
+        return None
+    if new.unclear or old.unclear or new.question or old.question or _other_subject(new, old):
+        return None
+    if new.negations or old.negations:
+        return None
+    if ends(new, old):
+        return Decision(Verdict.UPDATED, "end", "it has ended")
+    if ends(old, new):
+        return Decision(Verdict.UPDATED, "end", "it goes on again")
+    return None
+
+
+def _relation(new: Statement, old: Statement) -> Decision | None:
+    """Both statements state one single-valued relation of one subject."""
+    stated = relations(new)
+    if not stated:
+        return None
+    before = {relation.name: relation for relation in relations(old)}
+    for now in stated:
+        then = before.get(now.name)
+        if then is None or not _same_subject(now, new, then, old):
+            continue
+        crossed = (
+            now.kind in ("name", "place")
+            and now.value != then.value
+            and _mentions(old, now)
+            and _mentions(new, then)
+        )
+        if crossed:
+            reason = f"{SWAPPED}: {now.value} / {then.value}"
+            return Decision(Verdict.RELATED, "relation", reason, now.name)
+        change = value_change(now, then)
+        if change == "known" and _other_trade(new, old):
+            change = "perhaps"
+        if change is not None:
+            reason = _explain(change, now, then)
+            return Decision(_VERDICTS[change], "relation", reason, now.name, change)
+    return None
+
+
+def _other_trade(new: Statement, old: Statement) -> bool:
+    """Whether each names a trade that the other does not: the repetition would lose one."""
+    ours, theirs = (_TRADES.intersection(statement.norms) for statement in (new, old))
+    return bool(ours - theirs) and bool(theirs - ours)
+
+
+def _explain(change: ValueChange, now: Relation, then: Relation) -> str:
+    match change:
+        case "negated":
+            return f"negation of {now.name}: {now.value}"
+        case "known":
+            return f"{now.name}: {then.value} already known"
+        case "detailed":
+            return f"adds detail to {now.name}: {' '.join((now.value, *now.rest))}"
+        case "replaced":
+            return f"{now.name}: {then.value} → {now.value}"
+        case "perhaps":
+            return f"perhaps {now.name}: {then.value} → {now.value}"
+
+
+def _mentions(statement: Statement, relation: Relation) -> bool:
+    """Whether the statement has most words of the value: "New York" for "New York City"."""
+    value = set(relation.value.split())
+    return 2 * len(value.intersection(statement.norms)) > len(value)
+
+
+def _same_subject(now: Relation, new: Statement, then: Relation, old: Statement) -> bool:
+    if now.subject == then.subject and now.subject in ("user", "we"):
+        return True
+    return bool(_subjects(now, new) & _subjects(then, old))
+
+
+def _subjects(relation: Relation, statement: Statement) -> frozenset[str]:
+    """Return the subject the text names, or else the tags that do not occur in the text."""
+    if relation.subject not in ("", "they", "user"):
+        return frozenset({relation.subject})
+    tags = frozenset(tag for tag in statement.subjects if tag not in statement.norms)
+    if relation.subject == "user":
+        return tags | {"user"}
+    return tags if tags or relation.subject == "they" else frozenset({""})
+
+
+def _detail(new: Statement, old: Statement) -> Decision | None:
+    """One statement repeats the other and adds where, when, with whom or why."""
+    if new.question or old.question or new.negations != old.negations or _other_subject(new, old):
+        return None
+    if new.unclear != old.unclear or _is_indefinite(old):
+        return None
+    if len(new.core) == len(old.core):
+        if is_moved(new, old):
+            return Decision(Verdict.REINFORCED, "detail", "same statement, reordered")
+        return None
+    longer, shorter = (new, old) if len(new.core) > len(old.core) else (old, new)
+    added = additions(list(longer.core), list(shorter.core))
+    if not added or not all(is_detail(part, shorter) for part in added):
+        return None
+    detail = "; ".join(" ".join(w.norm for w in part.words) for part in added)
+    if longer is new:
+        return Decision(Verdict.UPDATED, "detail", f"adds detail: {detail}")
+    return Decision(Verdict.REINFORCED, "detail", f"already known with detail: {detail}")
+
+
+def _is_indefinite(statement: Statement) -> bool:
+    """Whether the subject is "a man" or "some people": the next statement may mean another."""
+    return bool(statement.norms) and statement.norms[0] in _SOMEONE
+
+
+def _overlap(new: Statement, old: Statement) -> Decision:
+    """Shared words without any relation between the statements that a rule knows."""
+    if not shared_words(new, old):
+        return Decision(Verdict.APART, "overlap", "nothing shared but the subject")
+    if reason := difference(new, old):
+        return Decision(Verdict.RELATED, "overlap", reason)
+    return Decision(Verdict.UNSURE, "overlap", "alike, and no rule is sure")

@@ -1,0 +1,257 @@
+"""Decide what a new statement is to the current memories. Nothing is written here."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from hippocampe.engine.context import Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import NotFound
+from hippocampe.language.equality import equality_digest
+from hippocampe.language.reading.statement import read
+from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.store import memories, statements
+from hippocampe.store.statements import StoredStatement
+from hippocampe.types import Memory
+from hippocampe.updates.cross_encoder.base import installed
+from hippocampe.updates.decide import Decision, Verdict, compare
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.joining import held_back
+from hippocampe.updates.learnt import Model, model_for
+from hippocampe.updates.nomination import nominate, same_voice
+from hippocampe.updates.weighing import Side, Weighed, apart, left_unsaid, weigh
+
+MAX_RELATED = 8
+"""Related memories that are linked, nearest first. A person's name alone would relate all."""
+
+MAX_WEIGHED = 3
+"""Nearest memories that the learnt model weighs: of 700, what a statement corrects is among them, or not
+near at all, in 99.5 % of `benchmarks/learn_decide.py`'s records."""
+
+
+class Related(NamedTuple):
+    """A similar memory, the rule that found it, and whether to list the pair for review."""
+
+    id: str
+    reason: str
+    review: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weigher:
+    """Weighs a new statement against old ones with the learnt model."""
+
+    context: Context
+    new: Side
+    prepared: Prepared
+    model: Model
+
+    @classmethod
+    def of(cls, context: Context, content: str, prepared: Prepared) -> "Weigher | None":
+        """Return None if the model was learnt with another embedder."""
+        model = model_for(context.embedder.model)
+        if model is None:
+            return None
+        if context.config.background and installed() is not None:
+            # The local reader soon reads what is listed: no need to dare as much at once.
+            model = replace(model, thresholds=held_back(model.thresholds))
+        return cls(context, side_of(context, content, prepared), prepared, model)
+
+    def decide(
+        self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
+    ) -> list[Decision]:
+        """Weigh the statement against the nearest old ones, unless a sure rule has merged them.
+
+        Of those farther away, only another value of a relation is worth a review.
+
+        Args:
+            pairs: Each old statement, its cosine, and what the rules say.
+        """
+        decided = [rule for _, _, rule in pairs]
+        near = [
+            (cosine, row)
+            for row, (_, cosine, rule) in enumerate(pairs)
+            if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+        ]
+        near.sort(reverse=True)
+        nearest, farther = near[:MAX_WEIGHED], near[MAX_WEIGHED:]
+        olds = [
+            Weighed(
+                side_of(self.context, pairs[row][0].content, self.prepared), cosine, decided[row]
+            )
+            for cosine, row in nearest
+        ]
+        weighed = weigh(olds, self.new, self.model)
+        for (_, row), decision in zip(nearest, weighed, strict=True):
+            decided[row] = decision
+        for _, row in farther:
+            if decided[row].change is None:
+                decided[row] = apart(decided[row])
+        return decided
+
+
+def side_of(context: Context, content: str, prepared: Prepared | None = None) -> Side:
+    """A statement to weigh; words that are not stored yet are found in `prepared`."""
+    reading, new = read(content), prepared.new if prepared else None
+    return Side(reading, context.vocabulary.placed(reading.words, new))
+
+
+def stays_former(context: Context, lost: Memory, kept: Memory) -> bool:
+    """Whether a stored memory that another one supersedes still answers.
+
+    It does if it is the older one, and says something that the other one does not.
+    """
+    older = (lost.created_at, lost.id) < (kept.created_at, kept.id)
+    return older and bool(
+        left_unsaid(side_of(context, lost.content), side_of(context, kept.content))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The relation of a statement to the current memories.
+
+    At most one of `duplicate`, `replaced` and `related` is filled.
+
+    Attributes:
+        duplicate: The memory that already states it.
+        replaced: The memories that it supersedes.
+        former: The ids of those that say something that it does not.
+        related: Similar memories that stay current.
+        reason: The rule that decided.
+        similarity: The highest cosine of the compared memories; None without any.
+    """
+
+    duplicate: Memory | None = None
+    replaced: tuple[Memory, ...] = ()
+    former: frozenset[str] = frozenset()
+    related: tuple[Related, ...] = ()
+    reason: str = "new"
+    similarity: float | None = None
+
+
+def judge(
+    context: Context,
+    change: UnitOfWork,
+    draft: Draft,
+    prepared: Prepared,
+    *,
+    successor: str | None = None,
+) -> Judgement:
+    """Compare a statement with the current memories by rule.
+
+    Args:
+        context: The open memory.
+        change: The transaction, for reading only.
+        draft: The statement.
+        prepared: Its embedding and words.
+        successor: Id of the memory that had superseded the statement. It is replaced if it says
+            the same in more words.
+
+    Raises:
+        NotFound: An id in `replaces` is not a current memory of the space.
+    """
+    memory = draft.memory
+    named = _named_to_replace(change, draft)
+    if named:
+        same_key = any(old.key == memory.key and memory.key for old in named)
+        reason = "same key" if same_key else "replaced by id"
+        # What the caller names by id is replaced whole.
+        unnamed = [old for old in named if old.id not in draft.replaces]
+        former = _former(context, memory, unnamed, prepared)
+        return Judgement(replaced=tuple(named), former=former, reason=reason)
+    duplicate = find_duplicate(change, memory)
+    if duplicate is not None:
+        return Judgement(duplicate=duplicate, reason="same statement", similarity=1.0)
+    return _judge_by_rule(context, change, draft, prepared, successor)
+
+
+def _doubt(decision: Decision) -> float:
+    """The probability by which a weighed pair is worth a review; 0 for all others."""
+    return (decision.probability or 0.0) if decision.verdict is Verdict.UNSURE else 0.0
+
+
+def _former(
+    context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
+) -> frozenset[str]:
+    """The ids of the replaced memories that say something that the new one does not."""
+    new = side_of(context, memory.content, prepared)
+    return frozenset(
+        old.id for old in replaced if left_unsaid(side_of(context, old.content, prepared), new)
+    )
+
+
+def find_duplicate(change: UnitOfWork, memory: Memory) -> Memory | None:
+    """Another current memory that states the same up to case, accents, punctuation and spaces."""
+    same = statements.same_statement(change.connection, memory, equality_digest(memory.content))
+    return same if same is not None and same_voice(memory, same) else None
+
+
+def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
+    """The memories that the caller asks to replace, and the holder of the same key."""
+    memory = draft.memory
+    named = memories.get(change.connection, memory.space, draft.replaces)
+    for id in draft.replaces:
+        if id not in named or not named[id].current:
+            raise NotFound(
+                f"cannot replace memory {id!r}: space {memory.space!r} has no current memory with this "
+                "id. Take ids from recall or recent."
+            )
+    if memory.key is not None:
+        holder = memories.holder_of_key(change.connection, memory.space, memory.key)
+        if holder is not None and holder.id != memory.id:
+            named[holder.id] = holder
+    return list(named.values())
+
+
+def _judge_by_rule(
+    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
+) -> Judgement:
+    memory, connection = draft.memory, change.connection
+    # Only the transaction's connection sees what the transaction wrote.
+    written = bool(change.kinds())
+    aliases = (
+        statements.aliases(connection, memory.space)
+        if written
+        else context.aliases(memory.space, connection)
+    )
+    nominated = nominate(context, change, draft, prepared, aliases)
+    nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
+    names = CanonicalNames(aliases, speaker=memory.user)
+    statement = parse(memory.content, subjects=memory.subjects, names=names)
+    related: list[Related] = []
+    updated: list[str] = []
+    reason = "new"
+    weigher = Weigher.of(context, memory.content, prepared)
+    pairs = [
+        (old, cosine, compare(statement, parse(old.content, subjects=old.subjects, names=names)))
+        for old, cosine in nominated
+    ]
+    decided = [rule for _, _, rule in pairs] if weigher is None else weigher.decide(pairs)
+    listed = max((_doubt(each) for each in decided), default=0.0)
+    for (old, cosine, _), decision in zip(pairs, decided, strict=True):
+        verdict = decision.verdict
+        near = cosine is None or cosine >= context.embedder.dedup_threshold
+        if verdict is Verdict.REINFORCED and old.id == successor:
+            verdict = Verdict.UPDATED
+        if verdict is Verdict.REINFORCED and not updated:
+            duplicate = memories.get(connection, memory.space, [old.id])[old.id]
+            return Judgement(duplicate=duplicate, reason=decision.reason, similarity=cosine)
+        if verdict is Verdict.UPDATED and not (updated and decision.names_no_target):
+            reason = reason if updated else decision.reason
+            updated.append(old.id)
+        elif verdict is Verdict.RELATED and near:
+            related.append(Related(old.id, decision.reason, review=False))
+        elif verdict is Verdict.UNSURE and cosine is not None and _doubt(decision) in (0, listed):
+            related.append(Related(old.id, decision.reason, review=True))
+    if updated:
+        found = memories.get(connection, memory.space, updated)
+        replaced = tuple(found[id] for id in updated)
+        former = _former(context, memory, replaced, prepared)
+        return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
+    return Judgement(
+        related=tuple(related[:MAX_RELATED]),
+        reason=related[0].reason if related else "new",
+        similarity=nearest,
+    )

@@ -1,0 +1,119 @@
+"""Find the stored memories worth comparing with a new statement."""
+
+from collections.abc import Mapping
+from heapq import nlargest
+
+from hippocampe.engine.context import Aliases, Context
+from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
+from hippocampe.errors import IndexUnavailable
+from hippocampe.language.person import is_first_person
+from hippocampe.language.relations import relation_of
+from hippocampe.language.subjects import fold_subjects
+from hippocampe.language.text import fold, keywords
+from hippocampe.protocols import Filter
+from hippocampe.store import statements
+from hippocampe.store.statements import StoredStatement
+from hippocampe.types import Memory
+from hippocampe.updates.draft import Draft
+from hippocampe.updates.learnt import model_for
+from hippocampe.updates.weighing import LEAST_COSINE, worth_weighing
+
+MAX_BY_VECTOR = 10
+MAX_BY_SUBJECT = 20
+
+
+def nominate(
+    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, aliases: Aliases
+) -> list[tuple[StoredStatement, float | None]]:
+    """Find the memories to compare a statement with.
+
+    Candidates are near by vector, share a subject and a keyword, or state the same relation.
+
+    Returns:
+        Each memory with its cosine, by descending cosine. A memory that the vector search did not
+        find comes last, with None.
+    """
+    memory = draft.memory
+    cosines = _nearest(context, change, memory, prepared)
+    found = _find(change, draft, cosines, aliases)
+    comparable = [old for old in found.values() if _is_comparable(memory, old)]
+    comparable.sort(key=lambda old: (-cosines.get(old.id, -1.0), old.id))
+    return [(old, cosines.get(old.id)) for old in comparable]
+
+
+def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
+    """Whether "I" is the same person in both: a user's first-person statement is not another's."""
+    if memory.user is None or old.user is None or memory.user == old.user:
+        return True
+    return not (is_first_person(memory.content) or is_first_person(old.content))
+
+
+def _nearest(
+    context: Context, change: UnitOfWork, memory: Memory, prepared: Prepared
+) -> Mapping[str, float]:
+    """The cosines of the nearest memories above the threshold, by id: lower for the learnt model."""
+    where = Filter(
+        space=memory.space,
+        collections=(memory.collection,),
+        category=memory.category,
+        now=memory.updated_at.timestamp(),
+    )
+    cosines: dict[str, float] = {}
+    try:
+        # The index still contains what this transaction removed.
+        limit = MAX_BY_VECTOR + len(change.removed)
+        hits = context.index.nearest("memory", prepared.dense, limit=limit, where=where)
+        cosines = {hit.id: hit.score for hit in hits if ("memory", hit.id) not in change.removed}
+        context.outages.works("index")
+    except IndexUnavailable as exc:
+        # Fall back to subjects and relations only.
+        context.outages.failed("index", exc)
+    cosines |= change.near("memory", prepared.dense, where)
+    learnt = model_for(context.embedder.model)
+    threshold = context.embedder.dedup_threshold if learnt is None else LEAST_COSINE
+    near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
+    return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
+
+
+def _find(
+    change: UnitOfWork, draft: Draft, cosines: Mapping[str, float], aliases: Aliases
+) -> dict[str, StoredStatement]:
+    """Load the nominated memories, by id."""
+    memory = draft.memory
+    scope = (change.connection, memory.space, memory.collection)
+    names = set(fold_subjects((*memory.subjects, *draft.names)))
+    names |= {other for name in names for other in aliases.get(name, ())}
+    terms = set(keywords(memory.content))
+    found = {
+        old.id: old
+        for old in statements.current(*scope, list(cosines))
+        if worth_weighing(old.content, terms, cosines[old.id])
+    }
+    claim = relation_of(memory.content)
+    if claim is not None:
+        subjects = _same_person(fold(claim.subject), memory.user, aliases)
+        found |= {old.id: old for old in statements.claiming(*scope, claim.name, subjects)}
+    terms.difference_update(*(name.split() for name in names))
+    for old in statements.about(*scope, names, MAX_BY_SUBJECT):
+        # No rule can match two statements that share only a name.
+        if old.id not in found and not terms.isdisjoint(keywords(old.content)):
+            found[old.id] = old
+    return found
+
+
+def _same_person(subject: str, user: str | None, aliases: Aliases) -> set[str]:
+    """The names of a subject; "user" and the name of who says "I" are one."""
+    own = {"user", fold(user), *aliases.get(fold(user), ())} if user else {"user"}
+    found = {subject, *aliases.get(subject, ())}
+    return found if found.isdisjoint(own) else found | own
+
+
+def _is_comparable(memory: Memory, old: StoredStatement) -> bool:
+    return (
+        old.id != memory.id
+        and (memory.category is None or old.category == memory.category)
+        and (memory.key is None or old.key is None)
+        and same_voice(memory, old)
+        and (old.expires_at is None or old.expires_at > memory.updated_at)
+    )

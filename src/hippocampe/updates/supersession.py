@@ -1,0 +1,149 @@
+"""Decide whether a newly stated value of a relation replaces the old one.
+
+A single-valued relation keeps its newest value, but a different value is not always newer: someone
+who lives in Toulouse also lives in France, a second job adds to the first, and a bare year may refer to
+the past.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from hippocampe.language.lexicon import words_of
+from hippocampe.language.relations import Relation, date_of
+from hippocampe.language.sentence import is_time
+from hippocampe.language.word_classes import word_classes
+
+ValueChange = Literal["negated", "known", "detailed", "replaced", "perhaps"]
+"""What the new value of a relation is to the old one."""
+ValueComparison = Literal["same", "more", "less", "other"]
+"""How detailed the new value is, compared to the old one; `other` when they differ."""
+
+_AFTER_NAME: Final = words_of("after_name")
+_ALTERNATIVE: Final = words_of("alternative")
+_UNION: Final = words_of("union")
+_IN_YEAR: Final = re.compile(
+    rf"(?:{'|'.join(sorted(words_of('stated.in_year', file='time')))}) \d{{4}}"
+)
+
+
+def value_change(now: Relation, then: Relation) -> ValueChange | None:
+    """Compare a relation with its older statement.
+
+    Args:
+        now: The new relation.
+        then: The old relation, with the same name and subject.
+
+    Returns:
+        What changed, or None when it cannot be decided.
+    """
+    if not _same_slot(now, then):
+        return None
+    values = _compare_values(now, then)
+    if values == "same" and now.negated != then.negated:
+        return "negated" if _holds_always(now.rest) else "perhaps"
+    if now.negated or then.negated:
+        return None
+    if values == "same":
+        return _same_value(now, then)
+    if values == "other":
+        return "replaced" if _replaces(now, then) else "perhaps"
+    if values == "more":
+        return "detailed"
+    return None if now.rest else "known"
+
+
+def _same_slot(now: Relation, then: Relation) -> bool:
+    if now.name != "choice":
+        return now.slot == then.slot
+    ours, theirs = set(now.slot.split()), set(then.slot.split())
+    if not ours:
+        return not theirs or now.leaving == then.value or word_classes().occurs("instead", now.rest)
+    return bool(theirs) and (ours <= theirs or theirs <= ours)
+
+
+def _compare_values(now: Relation, then: Relation) -> ValueComparison:
+    ours, theirs = now.value.split(), then.value.split()
+    if ours == theirs:
+        return "same"
+    if now.kind == "date" and then.kind == "date":
+        return _compare_dates(date_of(ours), date_of(theirs))
+    if now.kind in ("name", "place") and ours[: len(theirs)] == theirs:
+        return "more"
+    if now.kind in ("name", "place") and theirs[: len(ours)] == ours:
+        return "less"
+    return "other"
+
+
+def _compare_dates(
+    ours: tuple[int | None, ...] | None, theirs: tuple[int | None, ...] | None
+) -> ValueComparison:
+    if ours is None or theirs is None or ours == theirs:
+        return "same" if ours == theirs else "other"
+    pairs = list(zip(ours, theirs, strict=True))
+    if any(a is not None and b is not None and a != b for a, b in pairs):
+        return "other"
+    if all(a is not None for a, b in pairs if b is not None):
+        return "more"
+    return "less" if all(b is not None for a, b in pairs if a is not None) else "other"
+
+
+def _same_value(now: Relation, then: Relation) -> ValueChange | None:
+    if now.name == "attitude":  # "aime" and "adore" differ
+        return None
+    if now.rest == then.rest or not now.rest:
+        return "known"
+    return "detailed" if not then.rest and _is_harmless(now.rest) else None
+
+
+def _holds_always(rest: Sequence[str]) -> bool:
+    """Whether what follows sets no condition: "ne fume plus depuis mai", not "… à la maison"."""
+    if not rest or is_time(rest) or word_classes().occurs("instead", rest):
+        return True
+    return bool(word_classes().match("cause", rest, 0))
+
+
+def _replaces(now: Relation, then: Relation) -> bool:
+    """Whether the new value replaces the old one, instead of adding to it."""
+    classes = word_classes()
+    if not (_is_harmless(now.rest) and _is_harmless(then.rest)):
+        return False
+    if now.leaving and now.leaving != then.value:
+        return False
+    # "joined Mary for dinner" does not state a new employer.
+    named = now.kind == "name" and "event" in (now.aspect, then.aspect)
+    if named and not all(_follows_name(relation.rest) for relation in (now, then)):
+        return False
+    if now.aspect == "event":
+        return not _IN_YEAR.fullmatch(" ".join(now.rest))
+    if now.kind == "number" and not _UNION.isdisjoint(then.rest) and _UNION.isdisjoint(now.rest):
+        return False  # "3 enfants et un chien", "4 enfants": a part
+    # "j'habite au troisième étage", "je travaille à mi-temps": how, not where.
+    if (now.kind == "place" or now.name == "employer") and any(
+        classes.occurs("not_a_place", each.value.split()) for each in (now, then)
+    ):
+        return False
+    if now.kind == "place":
+        # Someone who lives in Toulouse also lives in France.
+        wider = classes.has("countries", *now.value.split())
+        return not wider or classes.has("countries", *then.value.split())
+    return True
+
+
+def _follows_name(rest: Sequence[str]) -> bool:
+    return (
+        not rest
+        or rest[0] in _AFTER_NAME
+        or is_time(rest)
+        or word_classes().occurs("instead", rest)
+    )
+
+
+def _is_harmless(rest: Sequence[str]) -> bool:
+    classes = word_classes()
+    replaced = classes.occurs("instead", rest)
+    if not _ALTERNATIVE.isdisjoint(rest):  # "Metz ou Dijon"
+        return False
+    return not classes.occurs("also", rest) and (replaced or not classes.occurs("not_detail", rest))

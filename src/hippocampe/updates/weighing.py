@@ -1,0 +1,199 @@
+"""Weigh what no sure rule decides: the learnt decision over the evidence of two aligned statements.
+
+What would be wrong to merge however likely it looks (a doubt, a question, another owner, swapped roles,
+one verb or modifier for another) is listed for review instead, and so is every pair that may well belong
+together: nothing is lost by a review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hippocampe.language.difference import SWAPPED
+from hippocampe.language.equated import equated_names
+from hippocampe.language.reading.statement import Reading
+from hippocampe.language.text import keywords
+from hippocampe.updates.alignment import Alignment, Floats, align
+from hippocampe.updates.decide import Decision, Verdict
+from hippocampe.updates.evidence import evidence
+from hippocampe.updates.learnt import MERGING, OUTCOMES, Model
+
+LEAST_COSINE: Final = 0.25
+"""Two statements that share a keyword are weighed from this cosine on."""
+_NEAR: Final = 0.35
+"""All others are weighed from this cosine on."""
+_SHOWN_WORDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A statement to weigh: its reading and the vectors of its content words, shape (words, width)."""
+
+    reading: Reading
+    vectors: Floats
+
+    @property
+    def speaks(self) -> bool:
+        """Whether there is something to weigh: it has words, and does more than equate two names."""
+        words = any(word[0].isalnum() for word in self.reading.words)
+        return words and equated_names(self.reading.text) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """An old statement to weigh a new one against.
+
+    Attributes:
+        side: The old statement.
+        cosine: The cosine of the two.
+        rule: What the rules say: no merge.
+    """
+
+    side: Side
+    cosine: float
+    rule: Decision
+
+
+def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
+    """Whether two statements are near enough for the model to weigh them."""
+    if cosine >= _NEAR:
+        return True
+    return cosine >= LEAST_COSINE and not keywords_of_new.isdisjoint(keywords(old))
+
+
+def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
+    """Decide what a new statement is to old ones that no sure rule tells apart.
+
+    A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille")
+    tells nothing of either: what the rules say stands.
+
+    Args:
+        olds: The old statements.
+        new: The new one.
+        model: The learnt weights.
+    """
+    decided = [old.rule for old in olds]
+    read = [at for at, old in enumerate(olds) if new.speaks and old.side.speaks]
+    if not read:
+        return decided
+    aligned = [
+        align(olds[at].side.reading, new.reading, olds[at].side.vectors, new.vectors) for at in read
+    ]
+    told = [
+        evidence(each, olds[at].cosine, olds[at].side.vectors, new.vectors)
+        for at, each in zip(read, aligned, strict=True)
+    ]
+    shares = model.probabilities(told)
+    for row, at in enumerate(read):
+        rule = decided[at]
+        decided[at] = conclude(aligned[row], told[row], shares[row], rule, model.thresholds)
+    return decided
+
+
+def left_unsaid(old: Side, new: Side) -> list[str]:
+    """The words of an old statement that its update neither says again nor replaces.
+
+    A value gives way to a value of its kind, a word to the one that stands in its place; a verb alone
+    is no fact.
+    """
+    if not (old.speaks and new.speaks):
+        return []
+    aligned = align(old.reading, new.reading, old.vectors, new.vectors)
+    replaced = {contrast.old for contrast in aligned.contrasts}
+    kinds = {token.kind for token in new.reading.tokens} - {"word"}
+    found: list[str] = []
+    for row in aligned.open_old:
+        at = old.reading.content[row]
+        token = old.reading.tokens[at]
+        if at not in replaced and token.kind not in kinds and token.stem not in old.reading.verbs:
+            found.append(token.shown)
+    return found
+
+
+def conclude(
+    aligned: Alignment,
+    told: Mapping[str, float],
+    shares: Floats,
+    rule: Decision,
+    thresholds: Mapping[str, float],
+) -> Decision:
+    """Decide from the probabilities of the outcomes.
+
+    Args:
+        aligned: The two statements, aligned.
+        told: Their evidence.
+        shares: The probability of each of `OUTCOMES`.
+        rule: What the rules say: no merge.
+        thresholds: As in `Model`.
+    """
+    merge = float(shares[:MERGING].sum())
+    if merge < thresholds["review"]:
+        return apart(rule)
+    why = veto(aligned, told, rule)
+    outcome = likeliest(shares, told)
+    if why is None and merge >= _threshold(outcome, told, thresholds):
+        verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
+        return Decision(
+            verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
+        )
+    reason = f"{why or f'perhaps {outcome}, {merge:.0%}'}: {contrast_of(aligned)}"
+    return Decision(Verdict.UNSURE, "weighed", reason, probability=merge)
+
+
+def apart(rule: Decision) -> Decision:
+    """What remains of what the rules say when the model sees no merge: alike is not enough to ask."""
+    return replace(rule, verdict=Verdict.RELATED) if rule.verdict is Verdict.UNSURE else rule
+
+
+def likeliest(shares: Floats, told: Mapping[str, float]) -> str:
+    """The likeliest merging outcome.
+
+    Where a negation comes or goes, nothing is said again; and "same" needs most of the probability,
+    because it drops words.
+    """
+    best = int(shares[:MERGING].argmax())
+    rare = OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2
+    return "update" if rare or told["other_polarity"] else OUTCOMES[best]
+
+
+def _threshold(outcome: str, told: Mapping[str, float], thresholds: Mapping[str, float]) -> float:
+    return thresholds[outcome] + thresholds["long"] * told["long"]
+
+
+def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str | None:
+    """Why two statements must not be merged, or None."""
+    if rule.reason.startswith(SWAPPED):
+        return SWAPPED
+    if rule.change == "perhaps":
+        return rule.reason
+    if told["asked"] and not aligned.old.question:
+        return "a question"
+    came = aligned.new.signs - aligned.old.signs
+    if "doubt" in came:
+        return "a doubt"
+    if "unfulfilled" in came:
+        return "not done"
+    if "partly" in came:
+        return "in part"
+    if told["speaker_kin"]:
+        return "another owner"
+    if told["one_substituted"] and (
+        told["contrast_of"] or (told["verbs_differ"] and not told["open_be_old"])
+    ):
+        return "one word for another"
+    return None
+
+
+def contrast_of(aligned: Alignment) -> str:
+    """What the new statement leaves out and what it brings, to show: "22 → 29"."""
+    old, new = aligned.old, aligned.new
+    gone = [old.tokens[old.content[row]].shown for row in aligned.open_old]
+    came = [new.tokens[new.content[row]].shown for row in aligned.open_new]
+    return f"{_shown(gone)} → {_shown(came)}"
+
+
+def _shown(words: list[str]) -> str:
+    more = "…" if len(words) > _SHOWN_WORDS else ""
+    return (" ".join(words[:_SHOWN_WORDS]) + more) or "–"

@@ -1,0 +1,183 @@
+"""The verbs of a memory over a server, beside the same verbs in this process."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import pytest
+
+import hippocampe
+from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
+from hippocampe.client.door import FILES, RESULTS, RemoteHippocampe
+from hippocampe.client.joining import connect
+from hippocampe.server.api.verbs import OF_A_ROLE, OF_ALL_SPACES, ON_FILES
+from served import served
+
+HERE_ONLY = {"open", "close", "announce", "find_key"}
+"""Verbs of the process that owns the data."""
+ME = Scope(user="dev", channel="lobby")
+
+
+@pytest.fixture
+def address(hippo: Hippocampe) -> Iterator[str]:
+    with served(hippo, loopback=True) as url:
+        yield url
+
+
+@pytest.fixture
+def remote(address: str, hippo: Hippocampe) -> Iterator[Hippocampe]:
+    with connect(address, None, hippo.config) as door:
+        yield cast("Hippocampe", door)
+
+
+def verbs() -> dict[str, Callable[..., Any]]:
+    members = inspect.getmembers(Hippocampe, inspect.isroutine)
+    return {name: verb for name, verb in members if not name.startswith("_")}
+
+
+def test_every_verb_can_be_sent() -> None:
+    assert RESULTS.keys() == verbs().keys() - HERE_ONLY
+    by_role = [verb for role in OF_A_ROLE.values() for verb in role]
+    assert sorted([*by_role, *OF_ALL_SPACES, *ON_FILES]) == sorted(RESULTS)
+    assert FILES.keys() == ON_FILES
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_a_result_has_the_type_that_the_verb_declares(name: str) -> None:
+    returned = get_type_hints(verbs()[name])["return"]
+    assert RESULTS[name] == (None if returned is type(None) else returned)
+
+
+def test_a_conversation_gives_the_same_here_and_there(
+    hippo: Hippocampe, remote: Hippocampe
+) -> None:
+    told = remote.remember("Nina aime le thé vert", scope=ME, subjects=["nina"], ttl="7d")
+    assert hippo.get(told.memory.id, scope=ME) == told.memory
+    assert remote.get(told.memory.id, scope=ME) == told.memory
+    turn = remote.after_turn("Tu connais Nina ?", "Oui, elle aime le thé.", scope=ME)
+    assert isinstance(turn, str)
+    remote.observe("on part à 18 h", scope=ME)
+    assert remote.recall("que boit Nina ?", scope=ME) == hippo.recall("que boit Nina ?", scope=ME)
+    assert remote.messages(scope=ME) == hippo.messages(scope=ME)
+    assert (
+        remote.before_turn("que boit Nina ?", scope=ME).items[0].content == "Nina aime le thé vert"
+    )
+    remote.set_fact("boisson", "le thé", scope=ME)
+    assert remote.facts(scope=ME) == hippo.facts(scope=ME)
+    assert remote.update_settings(scope=ME, live_rooms=["a"]) == hippo.settings(scope=ME)
+    remote.edit(told.memory.id, scope=ME, importance=0.9)
+    assert remote.history(told.memory.id, scope=ME) == hippo.history(told.memory.id, scope=ME)
+    assert remote.restore(
+        remote.delete(told.memory.id, scope=ME, reason="test").id, scope=ME
+    ) == hippo.get(told.memory.id, scope=ME)
+    assert remote.stats(scope=ME) == hippo.stats(scope=ME)
+    assert remote.spaces() == hippo.spaces()
+    assert remote.verify() == hippo.verify()
+    assert remote.jobs(scope=ME) == hippo.jobs(scope=ME)
+
+
+def test_progress_is_seen(remote: Hippocampe) -> None:
+    seen: list[tuple[str, int, int]] = []
+    items = [{"content": f"Le numéro {number} est pris"} for number in range(130)]
+    done = remote.remember_many(items, scope=ME, progress=lambda *each: seen.append(each))
+    assert [each.memory.content for each in done] == [item["content"] for item in items]
+    assert seen == [("remembering", 128, 130), ("remembering", 130, 130)]
+    with pytest.raises(hippocampe.InvalidInput, match="item 1"):
+        remote.remember_many([{"contents": "x"}], scope=ME, progress=lambda *each: None)
+
+
+def test_errors_are_those_of_the_library(remote: Hippocampe) -> None:
+    with pytest.raises(NotFound, match="no memory 'x'"):
+        remote.get("x", scope=ME)
+    with pytest.raises(hippocampe.InvalidInput, match="ttl"):
+        remote.remember("a", scope=ME, ttl="tomorrow")
+    with pytest.raises(hippocampe.InvalidInput, match="not those of recall"):
+        remote.recall("a", scope=ME, colour="red")  # pyright: ignore[reportCallIssue]
+    with pytest.raises(hippocampe.InvalidInput, match="cannot be sent"):
+        remote.recall("a", scope=ME, limit=object())  # pyright: ignore[reportArgumentType]
+    with pytest.raises(AttributeError):
+        remote.announce("http://127.0.0.1:1")
+
+
+def test_files_of_the_client_are_sent_and_received(
+    hippo: Hippocampe, remote: Hippocampe, tmp_path: Path
+) -> None:
+    remote.remember("Nina aime le thé vert", scope=ME)
+    target = tmp_path / "copy.jsonl"
+    assert remote.export_to(target, scope=ME) == 1
+    with pytest.raises(hippocampe.InvalidInput, match="exists"):
+        remote.export_to(target, scope=ME)
+    assert remote.export_to(target, scope=ME, overwrite=True) == 1
+    other = Scope(space="other")
+    assert remote.import_from(target, scope=other, format="hippocampe").added == 1
+    assert hippo.recent(scope=other)[0].content == "Nina aime le thé vert"
+    with pytest.raises(hippocampe.UnreadableFile, match="no such file"):
+        remote.import_from(tmp_path / "missing.jsonl", scope=ME)
+    with pytest.raises(hippocampe.InvalidInput, match="format"):
+        remote.import_from(target, scope=ME, format="tape")
+    # The database of the server stays on its machine.
+    with pytest.raises(ServerUnavailable, match="uses files of the server's machine"):
+        remote.backup(tmp_path / "copy.db")
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["copy.jsonl"]
+
+
+def test_a_key_opens_its_space_with_its_role(hippo: Hippocampe) -> None:
+    def made(space: str, role: Any) -> str:
+        return hippo.create_key(scope=Scope(space=space), role=role).secret
+
+    hippo.remember("Un secret de la maison", scope=Scope(space="home"))
+    with served(hippo, loopback=False) as url:
+        with pytest.raises(ServerUnavailable, match="needs a key"):
+            connect(url, None, hippo.config)
+        with connect(url, made("home", "read"), hippo.config) as door:
+            # Without a space, it is that of the key.
+            assert door.recent(scope=Scope())[0].content == "Un secret de la maison"
+            with pytest.raises(ServerUnavailable, match="role write"):
+                door.remember("x", scope=Scope())
+            with pytest.raises(ServerUnavailable, match="does not open this space"):
+                door.recent(scope=Scope(space="work"))
+        with connect(url, made("work", "admin"), hippo.config) as door:
+            assert door.recent(scope=Scope()) == []
+            door.update_settings(scope=Scope(), language="en")
+            for verb in ("spaces", "keys", "verify", "flush"):
+                with pytest.raises(ServerUnavailable, match="concerns all spaces"):
+                    getattr(door, verb)()
+    assert hippo.settings(scope=Scope(space="home")).language == "fr"
+    assert hippo.settings(scope=Scope(space="work")).language == "en"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "here", "ftp://a", "http://", "http://a:0", "http://a:x", "http://u:p@a", "http://a?b"],
+)
+def test_an_address_that_is_none(address: str, folder: Path) -> None:
+    with pytest.raises(hippocampe.InvalidInput, match="URL of the server"):
+        connect(address, None, Config(folder))
+
+
+def test_a_server_that_is_not_there(folder: Path) -> None:
+    with pytest.raises(ServerUnavailable, match="cannot reach the server"):
+        connect("http://127.0.0.1:9", None, Config(folder))
+
+
+def test_another_version_is_refused(
+    hippo: Hippocampe, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hippocampe.client.door.__version__", "9.9")
+    with pytest.raises(ServerUnavailable, match=r"this program 9\.9"):
+        connect(address, None, hippo.config)
+
+
+def test_the_client_loads_nothing_heavy() -> None:
+    heavy = ("sqlalchemy", "numpy", "pydantic", "qdrant_edge", "httpx", "fastapi")
+    modules = "sys, hippocampe.client.door, hippocampe.client.joining"
+    program = f"import {modules}; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_it_is_no_subclass_that_would_own_data() -> None:
+    assert not issubclass(RemoteHippocampe, Hippocampe)

@@ -1,0 +1,101 @@
+"""Reading a statement: values, persons, verbs and signs of change."""
+
+import pytest
+
+from hippocampe.language.reading.lexis import SIGNS, lexis, stem
+from hippocampe.language.reading.statement import PREDICATES, SUBJECTS, clear_caches, read
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("le rendez-vous est à 14 h 30", "time 14:30 "),
+        ("le rendez-vous est à 14h30", "time 14:30 "),
+        ("the meeting is at 2:30 pm", "time 14:30 "),
+        ("the meeting is at 6pm", "time 18:00 "),
+        ("rendez-vous à midi", "time 12:00 "),
+        ("le 29 mars", "date 29/3 "),
+        ("on May 3rd", "date 3/5 "),
+        ("le 1er mai", "date 1/5 "),
+        ("le 09/11", "date 9/11 "),
+        ("un loyer de 2 400 euros", "money 2400 "),
+        ("the rent is $1,200", "money 1200 "),
+        ("elle a trois chats et un chien", "number 3 "),
+        ("il pèse 72 kg", "number 72 kilo"),
+        ("chaque mardi", "weekday 1 "),
+        ("on Tuesdays", "weekday 1 "),
+        ("en 2019", "year 2019 "),
+        ("au troisième étage", "rank 3 "),
+        ("on the third floor", "rank 3 "),
+    ],
+)
+def test_values_have_one_form(text: str, value: str) -> None:
+    assert value in read(text).stems
+
+
+def test_hurried_spelling_is_read() -> None:
+    assert [token.norm for token in read("jhabite à Lille, jsuis prof").tokens][:2] == [
+        "je",
+        "habite",
+    ]
+    assert "no_longer" in read("jfume plus de clopes depuis lundi").signs
+    assert read("im a nurse").subject == "speaker"
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "predicate"),
+    [
+        ("Le chat dort dans la cuisine", "definite", "single"),
+        ("Mon frère habite à Lille", "own", "single"),
+        ("Paul likes jazz", "name", "several"),
+        ("I want a dog", "speaker", "wish"),
+        ("L'utilisatrice a acheté un vélo", "speaker", "event"),
+        ("Anna has two cats", "name", "have"),
+        ("Anna's flight is late", "definite", "be"),
+        ("She bought a boat", "third", "event"),
+    ],
+)
+def test_who_and_how(text: str, subject: str, predicate: str) -> None:
+    reading = read(text)
+    assert (reading.subject, reading.predicate) == (subject, predicate)
+    assert reading.subject in SUBJECTS
+    assert reading.predicate in PREDICATES
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ("Le cours est annulé", "ended"),
+        ("Paul no longer smokes", "no_longer"),
+        ("La réunion est désormais le lundi", "now"),
+        ("The release has been postponed", "became"),
+        ("Je crois qu'il habite à Lyon", "doubt"),
+        ("Apparently he moved", "doubt"),
+        ("Paul et Inès ont failli divorcer", "unfulfilled"),
+        ("Il aime aussi le jazz", "also"),
+        ("Elle ne mange pas de porc", "negation"),
+    ],
+)
+def test_signs_of_change(text: str, sign: str) -> None:
+    assert sign in read(text).signs
+
+
+def test_a_function_word_has_no_stem_of_a_verb() -> None:
+    assert "doubt" not in read("Il passe par Lyon").signs
+    assert "have" not in read("à Lyon").tokens[0].roles
+
+
+def test_stems_and_classes_of_both_languages() -> None:
+    assert stem("habitait", "fr") == stem("habite", "fr")
+    assert stem("running", "en") == stem("run", "en")
+    assert lexis("fr").kin.keys() & {"frere"}
+    assert {"ended", "doubt", "also"} <= set(SIGNS)
+
+
+def test_any_text_is_read_and_forgotten() -> None:
+    for text in ("", "?", "…", "42", "'s", "à", "a" * 5000):
+        read(text)
+    assert read("Léa dort") is read("Léa dort")
+    before = read("Léa dort")
+    clear_caches()
+    assert read("Léa dort") is not before

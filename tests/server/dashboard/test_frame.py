@@ -1,0 +1,260 @@
+"""The frame of the pages: login, tokens, headers, language, theme, keyboard, phone."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po
+from playwright.sync_api import expect
+
+from browsing import PHONE, Reader, check_accessible, check_fits, session_cookie
+from hippocampe import Hippocampe, Scope
+from hippocampe.server import dashboard
+from hippocampe.server.dashboard.site import POLICY
+from hippocampe.server.dashboard.wording import LANGUAGES
+from hippocampe.server.http.sessions import COOKIE, IDLE_SECONDS, Sessions
+
+DASHBOARD = Path(dashboard.__file__).parent
+BROWSER = {"Accept": "text/html"}
+
+
+def log_in(client: httpx.Client, secret: str, next: str = "/") -> httpx.Response:
+    """Log a client in; afterwards it holds the cookie only."""
+    client.headers.pop("Authorization", None)
+    page = client.get("/login")
+    cookie = {"Cookie": f"{COOKIE}={_cookie(page)}"}
+    token = re.search(r'name="token" value="(\w+)"', page.text)
+    assert token is not None
+    body = {"key": secret, "token": token[1], "next": next}
+    done = client.post("/login", data=body, headers=cookie)
+    client.cookies.clear()
+    if done.status_code == 303:
+        client.headers["Cookie"] = f"{COOKIE}={_cookie(done)}"
+    return done
+
+
+def _cookie(response: httpx.Response) -> str:
+    found = re.search(rf"{COOKIE}=([\w-]+)", response.headers["set-cookie"])
+    assert found is not None
+    return found[1]
+
+
+def token_of(client: httpx.Client) -> str:
+    """The token that the pages of a client carry."""
+    found = re.search(r'"X-CSRF-Token":"(\w+)"', client.get("/overview").text)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def keyed(connect: Any, memory: Hippocampe) -> tuple[httpx.Client, str]:
+    """A client that has to log in, and a key of an administrator."""
+    secret = memory.create_key(scope=Scope(space="home"), role="admin").secret
+    return connect("admin"), secret
+
+
+def test_a_browser_without_a_key_is_led_to_the_login(keyed: tuple[httpx.Client, str]) -> None:
+    client, secret = keyed
+    del client.headers["Authorization"]
+    refused = client.get("/memory?q=a%20b", headers=BROWSER)
+    assert refused.status_code == 303
+    assert refused.headers["location"] == "/login?next=%2Fmemory%3Fq%3Da%2520b"
+    assert client.get("/memory").status_code == 401
+    part = client.get("/memory", headers={"HX-Request": "true"})
+    assert (part.status_code, part.headers["hx-redirect"]) == (401, "/login")
+    assert client.get("/static/base.css").status_code == 200
+    assert client.get("/static/../app.py").status_code in (401, 404)
+    done = log_in(client, secret, "/memory?q=a%20b")
+    assert done.headers["location"] == "/memory?q=a%20b"
+
+
+def test_the_cookie_of_a_login(keyed: tuple[httpx.Client, str]) -> None:
+    client, secret = keyed
+    done = log_in(client, secret)
+    assert re.fullmatch(
+        rf"{COOKIE}=[\w-]{{43}}; HttpOnly; Path=/; SameSite=strict; Secure",
+        done.headers["set-cookie"],
+    )
+    assert secret not in done.headers["set-cookie"]
+    assert client.get("/overview").status_code == 200
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example", "/\\evil", "x", ""])
+def test_a_login_leads_nowhere_else(keyed: tuple[httpx.Client, str], target: str) -> None:
+    client, secret = keyed
+    assert log_in(client, secret, target).headers["location"] == "/"
+
+
+def test_a_wrong_key_and_a_form_of_another_site(keyed: tuple[httpx.Client, str]) -> None:
+    client, secret = keyed
+    refused = log_in(client, "hippo_wrong")
+    assert refused.status_code == 401
+    assert "hippo_wrong" not in refused.text
+    assert client.post("/login", data={"key": secret}).status_code == 403
+    assert client.post("/login", data={"key": secret, "token": "x"}).status_code == 403
+
+
+def test_a_login_ends_with_its_key(keyed: tuple[httpx.Client, str], memory: Hippocampe) -> None:
+    client, secret = keyed
+    log_in(client, secret)
+    key = memory.find_key(secret)
+    assert key is not None
+    memory.revoke_key(key.id)
+    assert client.get("/overview", headers=BROWSER).status_code == 303
+    assert client.get("/api/memories").status_code == 401
+
+
+def test_a_change_needs_the_token_of_its_page(keyed: tuple[httpx.Client, str]) -> None:
+    client, secret = keyed
+    log_in(client, secret)
+    fact = {"key": "ville", "value": "Nantes"}
+    for headers in ({}, {"X-CSRF-Token": "x"}, {"X-CSRF-Token": "é".encode()}):
+        refused = client.post("/api/memory/facts", json=fact, headers=headers)
+        assert refused.status_code == 403, headers
+        assert client.post("/logout", headers=headers).status_code == 403
+    right = {"X-CSRF-Token": token_of(client)}
+    assert client.post("/api/memory/facts", json=fact, headers=right).status_code == 201
+    assert client.get("/api/memory/facts").json()[0]["value"] == "Nantes"
+    # A key in the header needs none: no other site can send it.
+    keyed_call = {"Authorization": f"Bearer {secret}", "Cookie": ""}
+    assert client.post("/api/memory/facts", json=fact, headers=keyed_call).status_code == 201
+    assert client.post("/logout", headers=right).headers["location"] == "/login"
+    assert client.get("/overview", headers=BROWSER).status_code == 303
+
+
+def test_on_loopback_a_change_needs_it_too(client: httpx.Client) -> None:
+    assert client.post("/preferences", data={"theme": "dark"}).status_code == 403
+    token = token_of(client)
+    assert client.post("/preferences", data={"theme": "dark"}).status_code == 403
+    done = client.post("/preferences", data={"theme": "dark"}, headers={"X-CSRF-Token": token})
+    assert (done.status_code, client.cookies["hippocampe_theme"]) == (200, "dark")
+    assert 'data-theme="dark"' in client.get("/overview").text
+
+
+def test_a_login_ends_after_a_while() -> None:
+    now = 0.0
+    sessions = Sessions(clock=lambda: now)
+    first = sessions.open("key")
+    now += IDLE_SECONDS - 1
+    assert sessions.secret(first) == "key"
+    now += IDLE_SECONDS - 1
+    assert sessions.secret(first) == "key"
+    now += IDLE_SECONDS + 1
+    assert sessions.secret(first) is None
+    assert not Sessions().genuine(first, sessions.token(first))
+
+
+def test_every_answer_keeps_foreign_code_out(client: httpx.Client) -> None:
+    for path in ("/overview", "/login", "/static/app.js", "/api/memories", "/nowhere"):
+        headers = client.get(path).headers
+        assert headers["content-security-policy"] == POLICY, path
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+    assert "unsafe" not in POLICY
+
+
+def test_a_wrong_address_is_a_page_for_a_browser_only(client: httpx.Client) -> None:
+    page = client.get("/nowhere", headers=BROWSER)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "/overview" in page.text
+    for path in ("/nowhere", "/static/nothing.js"):
+        assert client.get(path).headers["content-type"] == "application/problem+json"
+    assert client.post("/nowhere", headers=BROWSER).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "language"), [("fr-FR,en;q=0.5", "fr"), ("de,en", "en"), ("de", "fr"), ("", "fr")]
+)
+def test_the_language_of_the_browser_or_of_the_space(
+    client: httpx.Client, asked: str, language: str
+) -> None:
+    text = client.get("/overview", headers={"Accept-Language": asked}).text
+    assert f'<html lang="{language}"' in text
+
+
+# The catalogues.
+
+KEYWORDS: Any = {"_": None, "say": None, "marked": None, "count": (1, 2)}
+METHODS = [("**.py", "python"), ("templates/**.html", "jinja2.ext:babel_extract")]
+
+
+def in_pages() -> set[Any]:
+    extracted = extract_from_dir(DASHBOARD, keywords=KEYWORDS, method_map=METHODS)
+    return {message for _, _, message, _, _ in extracted}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_catalogue_has_every_text_of_the_pages(language: str) -> None:
+    path = DASHBOARD.parents[1] / "locales" / language / "LC_MESSAGES" / "pages.po"
+    with path.open("rb") as file:
+        entries = [entry for entry in read_po(file, locale=language) if entry.id]
+    ids = {entry.id if isinstance(entry.id, str) else tuple(entry.id) for entry in entries}
+    assert ids == in_pages()
+    for entry in entries:
+        assert not entry.fuzzy
+        said = [entry.id] if isinstance(entry.id, str) else list(entry.id)
+        shown = [entry.string] if isinstance(entry.string, str) else list(entry.string)
+        assert all(shown) or language == "en", f"{said} is not translated"
+        for one, other in zip(said, shown, strict=True):
+            if other:
+                assert sorted(re.findall(r"{\w*}", one)) == sorted(re.findall(r"{\w*}", other)), one
+
+
+# In a browser.
+
+
+def test_the_login_in_a_browser(reader: Reader) -> None:
+    page = reader.open("/overview", role="read", space="home")
+    assert page.title() == "Overview · Hippocampe"
+    cookie = session_cookie(page)
+    assert (cookie["httpOnly"], cookie["secure"], cookie["sameSite"]) == (True, True, "Strict")
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login")
+    check_accessible(page)
+    page.get_by_label("Key", exact=True).fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("alert").wait_for()
+    assert "not a key" in page.get_by_role("alert").inner_text()
+    check_accessible(page)
+    reader.forgive("401")
+
+
+def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippocampe) -> None:
+    memory.remember("Owen a un voilier", scope=Scope())
+    page = reader.open("/overview")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.get_by_role("button", name="FR").click()
+    expect(page.locator("html")).to_have_attribute("lang", "fr")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Vue d’ensemble")
+    page.wait_for_load_state()
+    for theme in ("light", "dark", "system"):
+        page.locator("#theme").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", theme)
+        check_accessible(page)
+    page.keyboard.press("Tab")
+    assert "skip" in (page.evaluate("document.activeElement.className") or "")
+
+
+def test_the_rail_is_a_menu_on_a_phone(reader: Reader) -> None:
+    page = reader.open("/overview", size=PHONE, language="fr")
+    check_fits(page)
+    rail = page.get_by_role("navigation")
+    assert not rail.is_visible()
+    page.get_by_role("button", name="Menu").click()
+    assert rail.is_visible()
+    check_accessible(page)
+    page.keyboard.press("Escape")
+    assert not rail.is_visible()
+
+
+def test_another_space_from_its_start(reader: Reader, memory: Hippocampe) -> None:
+    memory.remember("Owen a un voilier", scope=Scope(space="home"))
+    memory.remember("Rose a un vélo", scope=Scope())
+    page = reader.open("/overview")
+    page.locator("select[name=space]").select_option("home")
+    page.wait_for_url("**/overview")
+    assert page.locator("select[name=space]").input_value() == "home"

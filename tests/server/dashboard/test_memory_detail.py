@@ -1,0 +1,131 @@
+"""One memory, and the playground, in a browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from browsing import PHONE, Reader, check_accessible, check_fits
+from conftest import FakeClock
+from hippocampe import Hippocampe, NotFound, Scope
+from hippocampe.server.dashboard.memory_detail import difference
+
+HERE = Scope(user="owen", channel="lobby")
+
+
+@pytest.fixture
+def corrected(memory: Hippocampe, clock: FakeClock) -> str:
+    """A memory with a version before it, evidence and an association; its id."""
+    memory.after_turn("On a repeint la coque", "En quelle couleur ?", scope=HERE)
+    memory.after_turn("Le voilier est bleu maintenant", "Bien noté", scope=HERE)
+    (said,) = memory.search_text("bleu", scope=HERE)
+    first = memory.remember("Le voilier est rouge", scope=HERE, subjects=["voilier"]).memory
+    clock.advance(days=2)
+    second = memory.remember(
+        "Le voilier est bleu", scope=HERE, replaces=[first.id], evidence=[said.id]
+    ).memory
+    other = memory.remember("La coque a été repeinte", scope=HERE).memory
+    memory.associate(other.id, second.id, "part_of", scope=HERE, reason="même chantier")
+    memory.flush()
+    return second.id
+
+
+def test_its_history_evidence_and_associations(reader: Reader, corrected: str) -> None:
+    page = reader.open(f"/memory/{corrected}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est bleu")
+    versions = page.locator(".versions li")
+    expect(versions).to_have_count(2)
+    assert versions.first.locator("del").inner_text() == "rouge"
+    assert versions.first.locator("ins").inner_text() == "bleu"
+    assert "Le voilier est bleu maintenant" in page.locator(".talk .evidence").inner_text()
+    assert "En quelle couleur ?" in page.locator(".talk").inner_text()
+    links = page.locator("section", has=page.get_by_role("heading", name="Associations"))
+    assert "whole of" in links.inner_text()
+    assert "même chantier" in links.inner_text()
+    check_accessible(page)
+    versions.last.get_by_role("link").click()
+    expect(page.get_by_text("replaced by").first).to_be_visible()
+    expect(page.get_by_role("button", name="Restore")).to_be_visible()
+
+
+def test_edit_forget_and_restore(reader: Reader, memory: Hippocampe, corrected: str) -> None:
+    page = reader.open(f"/memory/{corrected}")
+    page.get_by_role("button", name="Edit").click()
+    form = page.locator("#edit")
+    expect(form.get_by_label("Statement")).to_be_focused()
+    check_accessible(page)
+    form.get_by_label("Statement").fill("Le voilier est bleu marine")
+    form.get_by_label("Type").select_option("decision")
+    form.get_by_label("Subjects, between commas").fill("voilier, coque")
+    form.get_by_label("Importance").focus()
+    form.get_by_label("Importance").press("End")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Le voilier est bleu marine")
+    edited = memory.get(corrected, scope=HERE)
+    assert (edited.type, edited.importance) == ("decision", 1.0)
+    assert edited.subjects == ("voilier", "coque")
+    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    expect(page.locator(".tag.danger")).to_have_text("forgotten")
+    page.locator("#detail").get_by_role("button", name="Restore").click()
+    expect(page.locator(".tag.good").first).to_have_text("current")
+
+
+def test_erase_needs_a_word(reader: Reader, memory: Hippocampe, corrected: str) -> None:
+    page = reader.open(f"/memory/{corrected}", language="fr")
+    page.get_by_role("button", name="Effacer").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Effacer « Le voilier est bleu » pour toujours ?")
+    sure = dialog.get_by_role("button", name="Effacer pour toujours")
+    expect(sure).to_be_disabled()
+    check_accessible(page)
+    dialog.get_by_role("textbox").fill("effacer")
+    sure.click()
+    page.wait_for_url("**/memory")
+    with pytest.raises(NotFound):
+        memory.get(corrected, scope=HERE)
+
+
+def test_a_memory_that_does_not_exist(reader: Reader) -> None:
+    page = reader.open("/memory/0198a000-0000-7000-8000-000000000000")
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is nothing here.")
+    check_accessible(page)
+    reader.forgive("404")
+
+
+def test_the_words_that_changed_are_marked() -> None:
+    assert difference("a b c", "a <b> c d") == (
+        "a <del>b</del> <ins>&lt;b&gt;</ins> c <ins>d</ins>"
+    )
+
+
+def test_the_playground_stores_nothing(
+    reader: Reader, memory: Hippocampe, clock: FakeClock
+) -> None:
+    memory.remember("Owen a un voilier rouge", scope=HERE)
+    memory.flush()
+    clock.advance(days=40)
+    before = memory.stats(scope=HERE)
+    page = reader.open("/playground", language="fr")
+    page.get_by_label("Message").fill("voilier rouge")
+    page.get_by_label("Utilisateur").fill("owen")
+    page.get_by_label("Canal").fill("lobby")
+    page.get_by_label("Message").press("Control+Enter")
+    result = page.locator("#result")
+    expect(result.locator(".injection")).to_contain_text("Owen a un voilier rouge")
+    expect(result.locator(".times li").first).to_be_visible()
+    result.get_by_text("pourquoi").first.click()
+    expect(result.locator(".reasons").first).to_be_visible()
+    check_accessible(page)
+    page.get_by_label("À la date du").fill("2020-01-01T10:00")
+    page.get_by_role("button", name="Essayer").click()
+    expect(result).to_contain_text("Rien n’est donné.")
+    expect(result).to_contain_text("2020")
+    assert memory.stats(scope=HERE) == before
+    assert memory.retrievals(scope=HERE) == []
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_they_fit_a_phone(reader: Reader, corrected: str, language: str) -> None:
+    for path in (f"/memory/{corrected}", "/playground?message=voilier&user=owen"):
+        page = reader.open(path, size=PHONE, language=language, theme="dark")
+        check_fits(page)
+        check_accessible(page)
