@@ -21,7 +21,7 @@ from hippocampe import Config, Hippocampe, Scope, errors
 from hippocampe.cli.app import app
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.server.pages.words import SECTIONS
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 from served import served
 
 ROOT = Path(__file__).parent.parent

@@ -9,7 +9,7 @@ import pytest
 from conftest import Meet, Opener
 from hippocampe import BudgetSpent, Hippocampe, InvalidInput, ModelUnavailable, Scope
 from hippocampe.companion import Companion, Reply, TextStreamed
-from hippocampe.testing import Answer, Call, ModelServer
+from model_server import Answer, Call, ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 

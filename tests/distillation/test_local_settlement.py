@@ -18,8 +18,8 @@ from hippocampe.ingest import judgement
 from hippocampe.reader import base
 from hippocampe.reader.judge import load_learnt
 from hippocampe.store import associations
-from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
+from model_server import ModelServer
 
 HERE = Scope(user="dev")
 SERVER = ("Le serveur de test tourne sur Debian 11.", "Serveur de test réinstallé en Debian 13.")

@@ -18,7 +18,7 @@ from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.server import proxy, remembered_chat
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 from proxying import ASK, DEV, knowing, stored
 from recording import Got, Say, recording
 from served import served

@@ -10,8 +10,8 @@ import pytest
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.testing import Answer, ModelServer
 from hippocampe.wire import encode
+from model_server import Answer, ModelServer
 
 HOME = Scope(space="home")
 CHAT = {"model": "x", "messages": [{"role": "user", "content": "Bonjour"}]}
