@@ -89,13 +89,14 @@ async def store_memory(
     replaces: list[str] | None = None,
 ) -> Outcome:
     """Store a fact."""
+    lasts: dict[str, Any] = {"ttl": ttl} if ttl else {}
     stored = await access.hippo.remember(
         content,
         scope=access.scope,
         subjects=subjects or (),
         replaces=replaces or (),
         source=access.source,
-        **({"ttl": ttl} if ttl else {}),
+        **lasts,
     )
     return StoreOutcome(stored)
 

@@ -1,6 +1,6 @@
 """The tools of an assistant that works for one person: search everything, index, forget."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -91,13 +91,14 @@ async def _search(caller: Caller, given: Search) -> tuple[str, Found]:
 
 
 async def _index(caller: Caller, given: NewText) -> tuple[str, Stored]:
+    lasts: dict[str, Any] = {"ttl": given.ttl} if given.ttl else {}
     stored = await caller.memory.remember(
         given.content,
         scope=caller.scope,
         type=given.type,
         subjects=given.subjects,
         source=SOURCE,
-        **({} if given.ttl is None else {"ttl": given.ttl}),
+        **lasts,
     )
     return (await writer(caller)).stored(stored)
 

@@ -93,15 +93,13 @@ def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
 
 def _arguments(tool: CompanionTool, wording: Mapping[str, str]) -> type[Arguments]:
     """The form of the arguments, within limits and with a description of each."""
-    forms = {**_FORMS, "category": Literal[*sorted(CATEGORIES[tool.collection])]}
+    forms: dict[str, Any] = {**_FORMS, "category": Literal[*sorted(CATEGORIES[tool.collection])]}
     fields: dict[str, Any] = {}
     for name, each in tool.parameters.items():
-        described = {"description": wording[name]} if name in wording else {}
-        if each.default is each.empty:
-            fields[name] = (forms[name], Field(**described))
-        else:
-            form = forms[name] | None if each.default is None else forms[name]
-            fields[name] = (form, Field(default=each.default, **described))
+        described: dict[str, Any] = {"description": wording[name]} if name in wording else {}
+        form = forms[name] | None if each.default is None else forms[name]
+        default = ... if each.default is each.empty else each.default
+        fields[name] = (form, Field(default, **described))
     return create_model(tool.name, __base__=Arguments, **fields)
 
 
