@@ -31,8 +31,9 @@ from hippocampe import Config, Hippocampe, Scope, with_injection, without_inject
 from hippocampe.errors import HippocampeError
 from hippocampe.ingest.formats.registry import TalkMessage, read_talk
 from hippocampe.injection.render import render
-from hippocampe.injection.sanitize import BULLET, quote, quote_label
-from hippocampe.language.markers import CLOSING, MARK, OPENING, without_injection
+from hippocampe.injection.sanitize import quote, quote_label
+from hippocampe.language.fence import BULLET, CLOSING, OPENING
+from hippocampe.language.markers import MARK, without_injection
 from hippocampe.language.secrets import mask
 from hippocampe.types import MAX_LABEL_CHARACTERS, MAX_MESSAGE_CHARACTERS, Memory, Recollection
 

@@ -213,7 +213,7 @@ def test_a_frozen_owner_is_not_waited_for(config: Config, folder: Path, hashed: 
                     lambda: started(config),
                     lambda: joining.take_over(folder, lambda: Hippocampe.open(config, join=False)),
                 ):
-                    with pytest.raises(FolderInUse, match="has not answered for 2 s"):
+                    with pytest.raises(FolderInUse, match="has not answered for 1.5 s"):
                         use()
                 refused = command(folder, "remember", "Le code est 1234")
                 assert (refused.returncode, "has not answered" in refused.stderr) == (5, True)

@@ -286,7 +286,7 @@ class TestMemories:
             ({"cursor": ""}, "cannot be read"),
             ({"cursor": "bm90IGpzb24="}, "cannot be read"),
             ({"cursor": "WzEsIDIsIDNd"}, "another query"),
-            ({"cursor": 3}, "cannot be read"),
+            ({"cursor": 3}, "must be text"),
             ({"state": "lost"}, "choose from current"),
             ({"order": "best"}, "choose from newest"),
             ({"collection": "turn"}, "choose from memory"),

@@ -108,10 +108,9 @@ class TestStructure:
             ("/api/recall", '{"query": "a", "types": [MANY]}', "1"),
             ("/api/before_turn", '{"message": [MANY]}', "{}"),
             ("/mcp", '{"jsonrpc": "2.0", "id": 1, "method": "x", "params": [MANY]}', "1"),
-            ("/v1/chat/completions", '{"model": "m", "messages": [MANY]}', "[]"),
             ("/api/verbs/remember_many", '{"arguments": [[MANY]], "named": {}}', "{}"),
         ],
-        ids=["subjects", "arrays", "types", "burst", "mcp", "chat", "verbs"],
+        ids=["subjects", "arrays", "types", "burst", "mcp", "verbs"],
     )
     def test_too_many_values_are_refused(
         self, client: httpx.Client, path: str, body: str, value: str
@@ -157,9 +156,7 @@ class TestStructure:
             assert answer.json()["result"]["isError"], answer.text[:300]
             assert len(answer.content) < 5_000
 
-    @pytest.mark.parametrize(
-        "path", ["/api/memories", "/v1/chat/completions", "/mcp", "/api/verbs/recall"]
-    )
+    @pytest.mark.parametrize("path", ["/api/memories", "/mcp", "/api/verbs/recall"])
     def test_a_body_that_is_nested_deeply(self, client: httpx.Client, path: str) -> None:
         for opened in (b"[", b'{"a":', b'[{"\\"":'):
             answer = client.post(path, content=opened * 200, headers=JSON)

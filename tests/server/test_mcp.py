@@ -415,21 +415,27 @@ def test_lines_that_are_no_message_are_answered(folder: Path) -> None:
         b"{rhubarb",
         json.dumps(ping).encode(),
     ]
-    with stopping(folder):
-        done = subprocess.run(
-            [sys.executable, "-m", "hippocampe", "mcp", "--folder", os.fspath(folder)],
-            input=b"\n".join(lines) + b"\n",
-            env=os.environ | {"PYTHONPATH": os.fspath(Path(hippocampe.__file__).parents[1])},
-            capture_output=True,
-            check=True,
-        )
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
     no_json, no_message = mcp_types.PARSE_ERROR, mcp_types.INVALID_REQUEST
-    assert [(each["id"], each.get("error", {}).get("code")) for each in answers] == [
+    expected: list[tuple[Any, int | None]] = [
         *[(None, no_json)] * 3,
         *[(None, no_message), ("a", no_message), (1, None), (None, no_json), (2, None)],
     ]
-    assert b"rhubarb" not in done.stdout + done.stderr
+    command = [sys.executable, "-m", "hippocampe", "mcp", "--folder", os.fspath(folder)]
+    pipe = subprocess.PIPE
+    environment = os.environ | {"PYTHONPATH": os.fspath(Path(hippocampe.__file__).parents[1])}
+    with (
+        stopping(folder),
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as server,
+    ):
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(b"\n".join(lines) + b"\n")
+        server.stdin.flush()
+        answered = [server.stdout.readline() for _ in expected]
+        rest, errors = server.communicate()
+    answers = [json.loads(line) for line in answered]
+    assert [(each["id"], each.get("error", {}).get("code")) for each in answers] == expected
+    assert (rest, server.returncode) == (b"", 0)
+    assert b"rhubarb" not in b"".join(answered) + errors
 
 
 def test_stdio_takes_known_tools_only(folder: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hippocampe.server.protocols import PROTOCOLS, Answer
+from hippocampe.server.protocols import PROTOCOLS, Answer, parsed
 
 CHAT, RESPONSES, MESSAGES = PROTOCOLS
 
@@ -135,3 +135,10 @@ def test_an_answer_of_any_form_can_be_read(protocol: Any, body: Any) -> None:
     for answer in (whole(protocol, body), streamed(protocol, [body])):
         assert answer.text.strip() == ""
         assert answer.input_tokens is None
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"messages":[%s1]}' % (b"1," * 300_000), b'{"a":' * 10_000, b"["]
+)
+def test_a_body_of_unusual_structure_is_no_conversation(body: bytes) -> None:
+    assert parsed(body) == {}

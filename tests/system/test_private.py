@@ -50,7 +50,7 @@ def test_everything_that_is_written_is_private(
     hippo.export_to(tmp_path / "space.jsonl", scope=scope)
     hippo.backup()
     hippo.backup(tmp_path / "copies" / "copy.db")
-    owner.publish(folder, address="http://127.0.0.1:1", token="secret")
+    owner.publish(folder, address="http://127.0.0.1:1")
     assert (folder / "hippocampe.db-wal").exists()
     assert (folder / "hippocampe.db-shm").exists()
     assert readable(tmp_path) == []

@@ -97,7 +97,7 @@ def _answered(folder: str, request: bytes) -> str:
         answer = json.loads(line)
     except TimeoutError as exc:
         raise HookFailed(
-            f"the process that owns the data folder has not answered for {SILENCE_SECONDS:.0f} seconds: resume or "
+            f"the process that owns the data folder has not answered for {SILENCE_SECONDS:g} seconds: resume or "
             "stop it."
         ) from exc
     except Untrusted as exc:

@@ -118,7 +118,7 @@ class LocalConnection:
 
     def _frozen(self) -> FolderInUse:
         return FolderInUse(
-            f"cannot use {self.address}: the process that owns it has not answered for {SILENCE_SECONDS:.0f} s. "
+            f"cannot use {self.address}: the process that owns it has not answered for {SILENCE_SECONDS:g} s. "
             "Resume it if it is suspended, or stop it."
         )
 

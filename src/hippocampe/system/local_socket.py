@@ -21,7 +21,7 @@ TOKEN = "owner.token"
 FILES = (SOCKET, TOKEN)
 """Names in the data folder; only the process that holds the folder writes them."""
 WAITING_CONNECTIONS = 128
-SILENCE_SECONDS = 2.0
+SILENCE_SECONDS = 1.5
 """An owner that sends nothing for so long is stopped or frozen."""
 MAX_PATH_BYTES = 100
 """The shortest limit of systems on the address of a Unix socket is 104 bytes."""
