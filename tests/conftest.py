@@ -15,7 +15,7 @@ from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.config import MODELS, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.engine import settings
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 
 if TYPE_CHECKING:
     import httpx

@@ -11,7 +11,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_KEY, UPSTREAM_URL
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 from served import served
 
 DEV = Scope(user="dev")

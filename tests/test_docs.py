@@ -21,7 +21,7 @@ from hippocampe import Config, Hippocampe, Scope, errors
 from hippocampe.cli.app import app
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.server.dashboard.words import SECTIONS
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 from served import served
 
 ROOT = Path(__file__).parent.parent
@@ -112,10 +112,14 @@ def _check_command(typed: list[str]) -> None:
     command.make_context(typed[1], typed[2:])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_links_lead_somewhere() -> None:
+    links = [
+        (page, target)
+        for page in PAGES
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    ]
+    assert links
+    assert [link for link in links if not (link[0].parent / link[1]).exists()] == []
 
 
 def _named(text: str) -> set[str]:
@@ -183,11 +187,15 @@ def test_every_page_is_documented() -> None:
         assert pages <= named, f"{name} lacks {pages - named}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_modules_named_in_a_page_exist(page: Path) -> None:
-    for name in set(re.findall(r"`(hippocampe(?:\.\w+)+)", page.read_text(encoding="utf-8"))):
-        if name not in NO_MODULES:
-            assert _resolves(name), f"{page.name} names {name}"
+def test_modules_named_in_a_page_exist() -> None:
+    named = {
+        name: page.name
+        for page in PAGES
+        for name in re.findall(r"`(hippocampe(?:\.\w+)+)", page.read_text(encoding="utf-8"))
+    }
+    assert named
+    unknown = {name: page for name, page in named.items() if not _resolves(name)}
+    assert unknown.keys() <= NO_MODULES, unknown
 
 
 def _resolves(name: str) -> bool:
@@ -205,30 +213,41 @@ def _resolves(name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_paths_named_in_a_page_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for path in set(re.findall(r"\b(?:src|tests|benchmarks|docs)/[\w./-]+\w", text)):
-        assert any((root / path).exists() for root in (ROOT, page.parent)), path
+def test_paths_named_in_a_page_exist() -> None:
+    missing = [
+        f"{page.name}: {path}"
+        for page in PAGES
+        for path in re.findall(
+            r"\b(?:src|tests|benchmarks|docs)/[\w./-]+\w", page.read_text(encoding="utf-8")
+        )
+        if not any((root / path).exists() for root in (ROOT, page.parent))
+    ]
+    assert missing == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_of_a_page_are_valid(page: Path) -> None:
-    blocks = re.findall(r"```(?:sh|bash)\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    for line in "\n".join(blocks).splitlines():
-        typed = shlex.split(line, comments=True)
-        if typed and Path(typed[0]).name == "hippocampe":
-            _check_command(typed)
+def test_commands_of_a_page_are_valid() -> None:
+    refused: list[str] = []
+    for page in PAGES:
+        blocks = re.findall(r"```(?:sh|bash)\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+        for line in "\n".join(blocks).splitlines():
+            typed = shlex.split(line, comments=True)
+            if typed and Path(typed[0]).name == "hippocampe":
+                try:
+                    _check_command(typed)
+                except Exception as exc:  # noqa: BLE001 - Typer's errors differ between its versions
+                    refused.append(f"{page.name}: {line}: {exc}")
+    assert refused == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_is_in_plain_english(page: Path) -> None:
-    assert _banned(page.read_text(encoding="utf-8")) == []
+def test_pages_and_sources_are_in_plain_english() -> None:
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    texts |= {source: "\n".join(_prose(source)) for source in SOURCES}
+    found = {str(path.relative_to(ROOT)): _banned(text) for path, text in texts.items()}
+    assert {path: phrases for path, phrases in found.items() if phrases} == {}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-def test_a_source_file_is_in_plain_english(path: Path) -> None:
-    assert _banned("\n".join(_prose(path))) == []
+def test_banned_phrases_are_found() -> None:
+    assert _banned("It stands\nin for whoever asks.") == ["stands in for", "whoever"]
 
 
 def _banned(text: str) -> list[str]:

@@ -24,9 +24,8 @@ from hippocampe import Config, Hippocampe, Injection, Recollection, Scope
 from hippocampe.cli.show import chat as show
 from hippocampe.cli.terminal import out
 from hippocampe.companion import Reply, Usage
-from hippocampe.testing import ModelServer
-from hippocampe.testing.exchange import Answer, Call, ModelRequest
 from hippocampe.types import Considered, Signal, Trace
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 PATIENCE = 60
 """Seconds until what does not come is a failure; much more than anything takes."""

@@ -14,7 +14,7 @@ from hippocampe import Config, Hippocampe
 from hippocampe.cli import reach
 from hippocampe.cli.app import app
 from hippocampe.config_sources import load
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 
 NOBODY = "http://127.0.0.1:9"
 

@@ -135,6 +135,21 @@ def test_programs_share_a_process_that_starts_by_itself(config: Config, folder: 
         assert hippo.verify().ok
 
 
+def test_a_program_that_started_a_process_ends_without_a_warning(folder: Path) -> None:
+    script = (
+        "import sys; from hippocampe import Config; from hippocampe.client import join_or_start;"
+        "join_or_start(Config(sys.argv[1], embedder='local')).close()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert owner_of(folder).address is None, "it goes on"
+
+
 def test_a_program_that_owns_the_folder_shares_it(
     config: Config, folder: Path, hashed: None
 ) -> None:

@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage
 from conftest import MODEL
 from hippocampe import AsyncHippocampe, Hippocampe, Scope
 from hippocampe.companion import LongTermMemory
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 

@@ -5,7 +5,7 @@ import pytest
 from conftest import Meet
 from hippocampe import Hippocampe, InvalidInput, ModelUnavailable, Scope
 from hippocampe.companion import Companion
-from hippocampe.testing import Answer, Call, ModelServer
+from model_server import Answer, Call, ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import Meet, Opener
 from hippocampe import BudgetSpent, Hippocampe, InvalidInput, ModelUnavailable, Scope
 from hippocampe.companion import Companion, Reply, TextStreamed
-from hippocampe.testing import Answer, Call, ModelServer
+from model_server import Answer, Call, ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 
@@ -126,7 +126,7 @@ def test_a_bad_argument_is_explained_to_the_model(
     results = [each.text for request in server.requests for each in request.results]
     assert any("capability" in text for text in results)
     assert any("7d" in text for text in results)
-    assert any("m1" in text for text in results)
+    assert any("copy an id" in text for text in results)
     assert hippo.memories(scope=DEV).items == ()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hippocampe import Hippocampe, Scope, without_injection
 from hippocampe.companion import Companion, Reply
 from hippocampe.language.fence import OPENING
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 SELF = Scope(channel="lobby")

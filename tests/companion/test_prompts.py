@@ -7,7 +7,8 @@ from typing import Literal
 import pytest
 
 from hippocampe import Settings
-from hippocampe.companion import agent, capability, tools
+from hippocampe.companion import agent, capability, memory_tools, tools
+from hippocampe.companion.memory_tools import NAMES
 from hippocampe.language.i18n import LANGUAGES
 
 MODES = ("agentic", "systematic", "hybrid")
@@ -50,15 +51,21 @@ def test_both_languages_have_the_same_prompts() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_tool_is_described(language: str) -> None:
-    assert tools.descriptions(language).keys() == tools.NAMES | {"respond"}
-    assert len(tools.NAMES) == 10
+    wordings = memory_tools.wordings(language)
+    assert wordings.keys() == NAMES | {"respond", "argument"}
+    assert len(NAMES) == 10
+    for tool in memory_tools.COMPANION_TOOLS:
+        arguments = wordings[tool.name].keys() - {"description"}
+        assert arguments <= tool.parameters.keys()
+        text = tools.description(tool.name, language)
+        assert all(f"`{name}`" in text for name in arguments)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_prompt_names_every_tool_but_the_rarest(language: str) -> None:
     text = agent.instructions("hybrid", language)
     named = set(re.findall(r"`(\w+)`", text))
-    assert tools.NAMES - {"delete_memory"} <= named
+    assert NAMES - {"delete_memory"} <= named
     assert "respond" in named
 
 
@@ -72,4 +79,4 @@ def test_prompts_are_short(language: str, mode: str) -> None:
 def test_an_agent_of_a_host_is_told_of_its_tools_only(language: Literal["fr", "en"]) -> None:
     text = capability.instructions(Settings(language=language), tools=True)
     named = {each for each in re.findall(r"`(\w+)`", text) if "_" in each or each == "respond"}
-    assert named <= tools.NAMES
+    assert named <= NAMES

@@ -8,7 +8,7 @@ import pytest
 from conftest import FakeClock
 from hippocampe import Hippocampe, Memory, Scope
 from hippocampe.companion import Companion, Reply, ToolCalled, ToolReturned
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 SELF = Scope(channel="lobby")

@@ -13,7 +13,7 @@ import pytest
 from conftest import MODEL, FakeClock, Meet, Opener
 from hippocampe import Hippocampe, ModelUnavailable, Scope
 from hippocampe.companion import AsyncCompanion, Companion
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 DEV = Scope(user="dev", channel="lobby")
 

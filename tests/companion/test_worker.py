@@ -19,8 +19,7 @@ import hippocampe
 from hippocampe import Config, Hippocampe, Message, Scope
 from hippocampe.companion.lines import split
 from hippocampe.companion.worker import MAX_LINE_BYTES
-from hippocampe.testing import ModelServer
-from hippocampe.testing.exchange import Answer, Call, ModelRequest
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 PATIENCE = 60
 """Seconds until a line that does not come is a failure; much more than any takes."""

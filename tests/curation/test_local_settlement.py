@@ -12,13 +12,13 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.curation import local_settlement
 from hippocampe.errors import ModelUnavailable
 from hippocampe.store import associations
-from hippocampe.testing import ModelServer
 from hippocampe.types import Memory
 from hippocampe.updates import joining, judgement
 from hippocampe.updates.cross_encoder import base
 from hippocampe.updates.cross_encoder.judge import load_learnt
 from hippocampe.updates.joining import held_back
 from hippocampe.updates.learnt import MERGING, OUTCOMES, Floats, Model, load_model
+from model_server import ModelServer
 
 HERE = Scope(user="dev")
 SERVER = ("Le serveur de test tourne sur Debian 11.", "Serveur de test réinstallé en Debian 13.")

@@ -10,8 +10,8 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.curation import settlement
 from hippocampe.errors import InvalidAnswer, ModelUnavailable
 from hippocampe.store import job_runs
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 from hippocampe.types import JobRun, Memory
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 HERE = Scope(user="dev")
 BIKE = ("Camille adore son très vieux vélo rouge", "Camille répare son très vieux vélo rouge")

@@ -6,7 +6,7 @@ import pytest
 
 from conftest import MODEL, FakeClock, Opener
 from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, ModelUnavailable, Scope
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 HERE = Scope(user="dev", channel="desk")
 PRICED = "openai-chat:gpt-4o-mini"

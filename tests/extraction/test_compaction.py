@@ -9,8 +9,8 @@ from conftest import FakeClock
 from hippocampe import Hippocampe, InvalidAnswer, InvalidInput, ModelUnavailable, Scope
 from hippocampe.extraction import compaction
 from hippocampe.store import job_runs
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 from hippocampe.types import JobRun
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 DESK = Scope(user="ana", channel="desk")
 HERE = Scope()

@@ -14,7 +14,7 @@ from conftest import FakeClock, Opener
 from hippocampe import BudgetSpent, Hippocampe, InvalidAnswer, ModelUnavailable, Scope
 from hippocampe.extraction import digest as digest_step
 from hippocampe.store import job_runs
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 LOBBY = Scope(user="david", channel="lobby")
 HERE = Scope()

@@ -16,8 +16,8 @@ from hippocampe.cli.app import app
 from hippocampe.errors import InvalidAnswer, ModelUnavailable, NotFound
 from hippocampe.extraction import extraction
 from hippocampe.store import job_runs
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 from hippocampe.types import Distilled, JobRun, Memory
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 HERE = Scope(user="dev", channel="lobby")
 

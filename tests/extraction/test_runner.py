@@ -27,7 +27,7 @@ from hippocampe.errors import (
 from hippocampe.extraction.jobs import runner
 from hippocampe.extraction.jobs.runner import BACK_OFF, KEPT, MAX_ATTEMPTS
 from hippocampe.store import job_runs
-from hippocampe.testing import Answer, Call, ModelServer
+from model_server import Answer, Call, ModelServer
 
 pytestmark = pytest.mark.usefixtures("hashed")
 SECRET = "Zoé joue du tuba"

@@ -13,8 +13,8 @@ from hippocampe.engine.context import Context
 from hippocampe.extraction.jobs import schedule
 from hippocampe.extraction.jobs.schedule import is_digest_due, next_hour
 from hippocampe.store import associations
-from hippocampe.testing import ModelServer
 from hippocampe.types import Association
+from model_server import ModelServer
 
 pytestmark = pytest.mark.usefixtures("hashed")
 PARIS = "Europe/Paris"

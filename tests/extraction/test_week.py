@@ -17,8 +17,8 @@ import pytest
 from children import child
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.testing import Answer, Call, ModelRequest, ModelServer
 from hippocampe.types import Memory
+from model_server import Answer, Call, ModelRequest, ModelServer
 
 PARIS = ZoneInfo("Europe/Paris")
 MONDAY = datetime(2026, 1, 12, tzinfo=PARIS)

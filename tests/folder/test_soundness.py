@@ -406,8 +406,8 @@ def test_an_interrupted_upgrade_leaves_the_tables_as_they_were(
     old_tables(folder)
     really = migrate.upgrade
 
-    def interrupted(connection: Any, revision: str = "head") -> None:
-        really(connection, revision)
+    def interrupted(connection: Any, current: str) -> None:
+        really(connection, current)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):

@@ -1,8 +1,6 @@
 """Listing memories page by page, metadata, and the spaces, users and subjects there are."""
 
 import json
-import sqlite3
-from contextlib import closing
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -175,25 +173,6 @@ class TestMetadata:
         hippo.edit(id, scope=HERE, content="Le contrat est rompu")
         assert hippo.erase(subject="Zéphyrine", scope=HERE).ids == (id,)
         assert hippo.verify(absent=["Zéphyrine"]).ok
-
-    def test_a_folder_of_before_opens(self, hashed: None, open_hippo: Opener, folder: Path) -> None:
-        old = open_hippo(embedder="hashed:32")
-        id = remember(old, "Zoé joue du tuba").id
-        old.close()
-        with closing(sqlite3.connect(folder / "hippocampe.db")) as connection:
-            connection.execute("ALTER TABLE memory DROP COLUMN metadata")
-            connection.execute("ALTER TABLE memory DROP COLUMN former")
-            connection.execute("ALTER TABLE vector DROP COLUMN checksum")
-            connection.execute("ALTER TABLE word DROP COLUMN checksum")
-            connection.execute("DROP INDEX ix_message_working")
-            connection.execute("ALTER TABLE message DROP COLUMN working")
-            connection.execute("DROP TABLE reply")
-            connection.execute("UPDATE alembic_version SET version_num = '0002'")
-            connection.commit()
-        opened = open_hippo(embedder="hashed:32")
-        assert opened.get(id, scope=HERE).metadata == {}
-        assert opened.edit(id, scope=HERE, metadata={"row": 1}).metadata == {"row": 1}
-        assert contents(opened, metadata={"row": 1}) == ["Zoé joue du tuba"]
 
 
 class TestMemories:

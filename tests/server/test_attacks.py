@@ -25,7 +25,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.language.sanitize import quote
 from hippocampe.server.http import logs, patience
 from hippocampe.server.http.json_limit import JsonStructure
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 
 HOME = Scope(user="dev", channel="lobby")
 JSON = {"Content-Type": "application/json"}

@@ -10,7 +10,7 @@ import pytest
 from answers import problem
 from conftest import MODEL, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 from served import served
 
 

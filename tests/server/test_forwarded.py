@@ -14,7 +14,7 @@ from hippocampe.config import UPSTREAM_URL
 from hippocampe.errors import InvalidInput
 from hippocampe.server import serving
 from hippocampe.server.http.sessions import COOKIE
-from hippocampe.testing import Answer, ModelServer
+from model_server import Answer, ModelServer
 from served import served
 
 HOME = Scope(space="home")

@@ -15,7 +15,7 @@ from test_scope import CHAT, LISTED, MCP
 from conftest import Connect, Opener
 from hippocampe import Hippocampe
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.testing import Answer, ModelServer
+from model_server import Answer, ModelServer
 from served import served
 
 JSON = {"Content-Type": "application/json"}

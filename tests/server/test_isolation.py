@@ -15,8 +15,7 @@ from answers import MISSING
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.testing import ModelServer
-from hippocampe.testing.exchange import Answer
+from model_server import Answer, ModelServer
 
 HOME, WORK = Scope(space="home", user="dev"), Scope(space="work", user="dev")
 SOUGHT, SECRET = "rhubarbe", "myrtille"

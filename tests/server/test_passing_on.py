@@ -19,7 +19,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
 from hippocampe.server.proxy import endpoints as proxy
 from hippocampe.server.proxy import remembered_chat
-from hippocampe.testing import ModelServer
+from model_server import ModelServer
 from proxying import ASK, DEV, knowing, stored
 from recording import Got, Say, recording
 from served import served

@@ -11,8 +11,7 @@ import pytest
 
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.testing import Call, ModelServer
-from hippocampe.testing.exchange import Answer
+from model_server import Answer, Call, ModelServer
 from proxying import ASK, DEV, asked, knowing, stored, talking
 
 TOOL: Any = {

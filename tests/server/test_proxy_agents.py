@@ -20,8 +20,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from conftest import Opener
 from hippocampe import Hippocampe
-from hippocampe.testing import Call, ModelRequest, ModelServer
-from hippocampe.testing.exchange import Answer
+from model_server import Answer, Call, ModelRequest, ModelServer
 from proxying import DEV, FACT, QUESTION, knowing, stored
 from served import served
 

@@ -12,8 +12,7 @@ import pytest
 from conftest import Opener
 from hippocampe import Hippocampe
 from hippocampe.config import UPSTREAM_ANTHROPIC_URL
-from hippocampe.testing import Call, ModelServer
-from hippocampe.testing.exchange import Answer
+from model_server import Answer, Call, ModelServer
 from proxying import ASK, DEV, FACT, QUESTION, asked, eventually, knowing, stored
 from served import served
 

@@ -18,8 +18,7 @@ from schemathesis.specs.openapi.checks import (
 
 from conftest import MODEL, Opener
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.testing import Call, ModelServer
-from hippocampe.testing.exchange import Answer
+from model_server import Answer, Call, ModelServer
 from served import served
 
 CHECKS: list[Any] = [

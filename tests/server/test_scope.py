@@ -11,7 +11,7 @@ from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.client.wire import encode
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.testing import Answer, ModelServer
+from model_server import Answer, ModelServer
 
 HOME = Scope(space="home")
 CHAT = {"model": "x", "messages": [{"role": "user", "content": "Bonjour"}]}

@@ -22,7 +22,7 @@ from conftest import MODEL
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli.app import app
 from hippocampe.system.owner import read_owner
-from hippocampe.testing import Answer, ModelServer
+from model_server import Answer, ModelServer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 WRITERS = 4

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, create_engine, delete, event, select
+from sqlalchemy import Connection, delete, event, select
 
 from conftest import Opener
 from hippocampe import Config, Hippocampe, Scope
@@ -20,7 +20,7 @@ from hippocampe.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
-from hippocampe.store import migrate, schema
+from hippocampe.store import schema
 from hippocampe.store import sqlite as sqlite_corner
 from hippocampe.store.store import Store
 
@@ -32,11 +32,10 @@ def small(open_hippo: Opener) -> Hippocampe:
     return open_hippo(embedder="hashed:32")
 
 
-def test_the_migrations_make_the_tables_of_the_schema(tmp_path: Path) -> None:
-    engine = create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
-    with engine.begin() as connection:
-        migrate.upgrade(connection)
-    with engine.connect() as connection:
+def test_a_new_database_has_the_tables_of_the_schema_at_the_latest_revision(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "new.db", tmp_path)
+    assert store.revision() == schema.REVISION
+    with store.read() as connection:
         context = MigrationContext.configure(
             connection,
             opts={
@@ -47,7 +46,17 @@ def test_the_migrations_make_the_tables_of_the_schema(tmp_path: Path) -> None:
             },
         )
         assert compare_metadata(context, schema.metadata) == []
-    engine.dispose()
+    store.close()
+
+
+def test_tables_of_another_program_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE memory (id TEXT)")
+    with pytest.raises(StoreError, match="already exists"):
+        Store.open(path, tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("memory",)]
 
 
 def revise(folder: Path, revision: str) -> None:
@@ -232,8 +241,8 @@ def test_full_text_folds_accents(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "x.db", tmp_path)
     with store.write() as connection:
         connection.exec_driver_sql(
-            "INSERT INTO message (id, space, channel, content, at, created_at, live) "
-            "VALUES ('1', 's', '', 'Le GÂTEAU d’Élodie à Noël', 0, 0, 0)"
+            "INSERT INTO message (id, space, channel, content, at, created_at, live, working) "
+            "VALUES ('1', 's', '', 'Le GÂTEAU d’Élodie à Noël', 0, 0, 0, 0)"
         )
     with store.read() as connection:
         for word in ("gateau", "gâteau", "ELODIE", "noel", "a"):

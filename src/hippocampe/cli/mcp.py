@@ -32,7 +32,7 @@ def mcp(
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
     try:
-        from hippocampe.server.mcp import caller, stdio
+        from hippocampe.server.mcp import stdio
     except ModuleNotFoundError as exc:
         raise InvalidInput(
             f"mcp needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
@@ -41,4 +41,4 @@ def mcp(
     # The SDK logs messages that it cannot read, with what they hold.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     with call.join() as hippo:
-        stdio.serve(caller.Caller(hippo, call.scope, tools))
+        stdio.serve(hippo, call.scope, tools)

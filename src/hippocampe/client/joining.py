@@ -1,5 +1,6 @@
 """Use a data folder that another process owns, and start a process for a folder that none owns."""
 
+import atexit
 import subprocess
 import sys
 import threading
@@ -191,6 +192,14 @@ def start(config: Config) -> subprocess.Popen[bytes]:
     with _starting:
         _children[:] = [child, *(each for each in _children if each.poll() is None)]
     return child
+
+
+@atexit.register
+def _release_children() -> None:
+    """Keep `Popen` from warning of processes that outlive this one: they are meant to."""
+    for child in _children:
+        if child.poll() is None:
+            child.returncode = 0
 
 
 def _joined(folder: Path) -> LocalConnection:

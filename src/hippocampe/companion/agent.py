@@ -169,7 +169,7 @@ def _agent(mode: str, language: str) -> Agent[Turn, Any]:
         output_type=ToolOutput(
             output,
             name="respond",
-            description=tools.descriptions(language)["respond"],
+            description=tools.description("respond", language),
             max_retries=MAX_TURNS - 1,
         ),
         instructions=instructions(mode, language),

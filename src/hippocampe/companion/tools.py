@@ -1,191 +1,91 @@
-"""The tools of the companion. Each returns text for the model; a usage error asks it to try again."""
+"""The tools of memory for the model of a companion: text as results; a usage error asks it to try again."""
 
-import tomllib
-from collections.abc import Awaitable, Callable, Sequence
-from functools import cache, wraps
-from importlib.resources import files
-from typing import Any, Concatenate, ParamSpec, cast
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, cast
 
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 
+from hippocampe.companion.memory_tools import (
+    COMPANION_TOOLS,
+    NAMES,
+    CompanionTool,
+    DeleteOutcome,
+    Outcome,
+    StoreOutcome,
+    schema_of,
+    wordings,
+)
 from hippocampe.companion.turn import Turn
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
-from hippocampe.types import Memory, Recollection, Remembered
-
-P = ParamSpec("P")
-
-MAX_RESULTS = 10
-MAX_RECENT = 20
-SETTLED_SCORE = 0.35
-"""Cosine above which a limitation or a request is named as one that a capability may settle."""
-SETTLED_LIMIT = 5
+from hippocampe.types import Memory, Recollection
 
 
-async def search_memories(context: RunContext[Turn], query: str) -> str:
-    """Search facts: at most ten, best first."""
-    turn = context.deps
-    found = await turn.hippo.recall(query, scope=turn.scope, limit=MAX_RESULTS)
-    return _listed(turn, _memories(found))
-
-
-async def get_recent_memories(context: RunContext[Turn], limit: int = 10) -> str:
-    """The newest facts, 1 to 20."""
-    turn = context.deps
-    page = await turn.hippo.memories(
-        scope=turn.scope, collection="memory", limit=min(max(limit, 1), MAX_RECENT)
-    )
-    return _listed(turn, page.items)
-
-
-async def store_memory(
-    context: RunContext[Turn],
-    content: str,
-    subjects: list[str] | None = None,
-    ttl: str | None = None,
-    replaces: list[str] | None = None,
-) -> str:
-    """Store a fact."""
-    turn = context.deps
-    stored = await turn.hippo.remember(
-        content,
-        scope=turn.scope,
-        subjects=subjects or (),
-        ttl=ttl or None,
-        replaces=replaces or (),
-        source="chat",
-    )
-    return _stored(turn, stored)
-
-
-async def delete_memory(context: RunContext[Turn], id: str, reason: str) -> str:
-    """Delete a fact."""
-    return await _delete(context.deps, id, reason, "memory")
-
-
-async def search_self(context: RunContext[Turn], query: str, category: str | None = None) -> str:
-    """Search statements of the companion about itself."""
-    turn = context.deps
-    found = await turn.hippo.recall(
-        query,
-        scope=turn.own_scope,
-        limit=MAX_RESULTS,
-        collections=("self",),
-        category=category or None,
-    )
-    if category and not found:
-        return translate("Nothing in this category: search without category.", _language(turn))
-    return _listed(turn, _memories(found))
-
-
-async def store_self(context: RunContext[Turn], content: str, category: str) -> str:
-    """Store a statement of the companion about itself."""
-    turn = context.deps
-    stored = await turn.hippo.remember(
-        content, scope=turn.own_scope, collection="self", category=category, source="chat"
-    )
-    answer = _stored(turn, stored)
-    if category == "capability" and (settled := await _settled_by(turn, stored.memory)):
-        notice = translate("It may settle these; delete those that it does:", _language(turn))
-        answer = f"{answer}\n{notice}\n{_listed(turn, settled)}"
-    return answer
-
-
-async def delete_self(context: RunContext[Turn], id: str, reason: str) -> str:
-    """Delete a statement of the companion about itself."""
-    return await _delete(context.deps, id, reason, "self")
-
-
-async def search_goals(context: RunContext[Turn], query: str) -> str:
-    """Search the goals of the companion."""
-    turn = context.deps
-    found = await turn.hippo.recall(
-        query, scope=turn.own_scope, limit=MAX_RESULTS, collections=("goal",)
-    )
-    return _listed(turn, _memories(found))
-
-
-async def store_goal(context: RunContext[Turn], content: str, category: str) -> str:
-    """Store a goal of the companion."""
-    turn = context.deps
-    stored = await turn.hippo.remember(
-        content,
-        scope=turn.own_scope,
-        collection="goal",
-        category=category,
-        type="goal",
-        source="chat",
-    )
-    return _stored(turn, stored)
-
-
-async def delete_goal(context: RunContext[Turn], id: str, reason: str) -> str:
-    """Delete a goal of the companion."""
-    return await _delete(context.deps, id, reason, "goal")
-
-
-TOOLS = (
-    search_memories,
-    get_recent_memories,
-    store_memory,
-    delete_memory,
-    search_self,
-    store_self,
-    delete_self,
-    search_goals,
-    store_goal,
-    delete_goal,
-)
-NAMES = frozenset(tool.__name__ for tool in TOOLS)
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
 
 @cache
-def descriptions(language: str) -> dict[str, str]:
-    """What each tool is for, as the model reads it."""
-    path = files("hippocampe.companion") / "prompts" / language / "tools.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def description(name: str, language: str) -> str:
+    """The text on a tool and its arguments that the model reads."""
+    wording = dict(wordings(language)[name])
+    form = cast("str", wordings(language)["argument"])
+    first = wording.pop("description")
+    return " ".join([first, *(form.format(name=each, text=text) for each, text in wording.items())])
 
 
 @cache
 def toolset(language: str) -> FunctionToolset[Turn]:
     """The ten tools that read and write memory, described in a language."""
-    described = descriptions(language)
-    return FunctionToolset(
-        [
-            Tool(
-                _asks_again(cast("Any", tool)),
-                name=tool.__name__,
-                description=described[tool.__name__],
-            )
-            for tool in TOOLS
-        ],
-        max_retries=3,
+    return FunctionToolset([_tool(each, language) for each in COMPANION_TOOLS], max_retries=3)
+
+
+def _tool(tool: CompanionTool, language: str) -> Tool[Turn]:
+    fields: dict[str, Any] = {
+        name: (each.annotation, ... if each.default is each.empty else each.default)
+        for name, each in tool.parameters.items()
+    }
+    arguments = create_model(tool.name, __base__=_Arguments, **fields)
+    return Tool[Turn].from_schema(
+        _asks_again(tool, arguments),
+        name=tool.name,
+        description=description(tool.name, language),
+        json_schema=schema_of(arguments),
+        takes_ctx=True,
     )
 
 
-def _asks_again(
-    tool: Callable[Concatenate[RunContext[Turn], P], Awaitable[str]],
-) -> Callable[Concatenate[RunContext[Turn], P], Awaitable[str]]:
-    @wraps(tool)
-    async def asking(context: RunContext[Turn], *args: P.args, **kwargs: P.kwargs) -> str:
+def _asks_again(tool: CompanionTool, arguments: type[BaseModel]) -> Callable[..., Any]:
+    async def asking(context: RunContext[Turn], /, **given: Any) -> str:
         turn = context.deps
+        try:
+            values = dict(arguments.model_validate(given))
+        except ValidationError as exc:
+            raise ModelRetry(_faults(exc)) from exc
         # Small models repeat a search until their requests are spent: a tool is taken away when its
         # call is repeated. What was stored or deleted since makes the same call another one.
-        call = (tool.__name__, repr((args, kwargs)), len(turn.touched))
+        call = (tool.name, repr(values), len(turn.touched))
         if call in turn.calls:
-            turn.withdrawn.add(tool.__name__)
+            turn.withdrawn.add(tool.name)
             return translate(
                 "You made this call already: use other words, or answer with respond.",
-                _language(turn),
+                turn.settings.language,
             )
         try:
-            answer = await tool(context, *args, **kwargs)
+            outcome = await tool.run(turn.access, **values)
         except (InvalidInput, NotFound) as exc:
             raise ModelRetry(str(exc)) from exc
         turn.calls.add(call)
-        return answer
+        return _text(turn, outcome, category=bool(values.get("category")))
 
     return asking
+
+
+def _faults(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found)
 
 
 def note_result(turn: Turn, name: str, result: object) -> None:
@@ -194,61 +94,42 @@ def note_result(turn: Turn, name: str, result: object) -> None:
         turn.results.append(text)
 
 
-async def _delete(turn: Turn, id: str, reason: str, collection: str) -> str:
-    scope = turn.scope if collection == "memory" else turn.own_scope
-    try:
-        memory = await turn.hippo.get(id, scope=scope)
-    except NotFound as exc:
-        raise NotFound(f"nothing has the id {id!r}: search first, and copy an id exactly.") from exc
-    if memory.collection != collection:
-        raise NotFound(
-            f"{id!r} is in {memory.collection!r}, not in {collection!r}: use the other delete tool."
-        )
-    turn.touched.append(await turn.hippo.delete(id, scope=scope, reason=reason))
-    return translate("Deleted: {content}", _language(turn)).format(content=memory.content)
+def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
+    """An outcome as the model reads it; `category`: whether a search was bounded to one."""
+    language = turn.settings.language
+    if isinstance(outcome, StoreOutcome):
+        return _stored(turn, outcome)
+    if isinstance(outcome, DeleteOutcome):
+        turn.touched.append(outcome.memory)
+        return translate("Deleted: {content}", language).format(content=outcome.memory.content)
+    if outcome.items:
+        return _listed(outcome.items)
+    if category:
+        return translate("Nothing in this category: search without category.", language)
+    return translate(
+        "Nothing found. Search with other words, or say that you do not know.", language
+    )
 
 
-async def _settled_by(turn: Turn, capability: Memory) -> list[Memory]:
-    """Limitations and capability requests that a new capability may settle."""
-    found: list[Recollection] = []
-    for collection, category in (("self", "limitation"), ("goal", "capability_request")):
-        found += await turn.hippo.recall(
-            capability.content,
-            scope=turn.own_scope,
-            limit=SETTLED_LIMIT,
-            collections=(collection,),
-            category=category,
-            min_score=SETTLED_SCORE,
-            mode="semantic",
-        )
-    return _memories(found)
-
-
-def _stored(turn: Turn, stored: Remembered) -> str:
-    turn.touched.append(stored.memory)
-    language = _language(turn)
+def _stored(turn: Turn, outcome: StoreOutcome) -> str:
+    memory, language = outcome.stored.memory, turn.settings.language
+    turn.touched.append(memory)
     said = {
         "inserted": translate("Stored (id: {id}).", language),
         "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
         "reinforced": translate("This was known already (id: {id}).", language),
     }
-    return said[stored.action].format(id=stored.memory.id)
+    answer = said[outcome.stored.action].format(id=memory.id)
+    if not outcome.may_settle:
+        return answer
+    notice = translate("It may settle these; delete those that it does:", language)
+    return f"{answer}\n{notice}\n{_listed(outcome.may_settle)}"
 
 
-def _memories(found: Sequence[Recollection]) -> list[Memory]:
-    return [each.memory for each in found if each.memory is not None]
-
-
-def _listed(turn: Turn, memories: Sequence[Memory]) -> str:
-    if not memories:
-        return translate(
-            "Nothing found. Search with other words, or say that you do not know.", _language(turn)
-        )
+def _listed(items: Sequence[Memory | Recollection]) -> str:
+    memories = [each.memory if isinstance(each, Recollection) else each for each in items]
     return "\n".join(
         f"- [{memory.category or memory.type}] (id: {memory.id}) {memory.content}"
         for memory in memories
+        if memory is not None
     )
-
-
-def _language(turn: Turn) -> str:
-    return turn.settings.language

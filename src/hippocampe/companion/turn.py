@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pydantic_ai.messages import ModelResponse
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.memory_tools import Access
 from hippocampe.types import Injection, Memory, Recollection, Scope, Settings
 
 
@@ -41,6 +42,11 @@ class Turn:
     withdrawn: set[str] = field(default_factory=set[str])
 
     @property
+    def access(self) -> Access:
+        """The memory as the tools use it."""
+        return Access(self.hippo, self.scope, "chat")
+
+    @property
     def own_scope(self) -> Scope:
-        """The scope of the companion's own statements: "I can read" is not about the user."""
-        return Scope(space=self.scope.space, channel=self.scope.channel)
+        """The scope of the companion's own statements."""
+        return self.access.own_scope

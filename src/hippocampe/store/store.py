@@ -256,14 +256,17 @@ class Store:
             return
         if current is not None and current > schema.REVISION:
             self._refuse_later(current)
-        if current is not None:
-            # Microseconds: an interrupted upgrade may be repeated at once.
-            stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-            self.backup(self.folder / BACKUPS / f"before-{schema.REVISION}-{stamp}.db")
         from hippocampe.store import migrate
 
+        if current is None:
+            with self.write() as connection:
+                migrate.create(connection)
+            return
+        # Microseconds: an interrupted upgrade may be repeated at once.
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        self.backup(self.folder / BACKUPS / f"before-{schema.REVISION}-{stamp}.db")
         with self.write() as connection:
-            migrate.upgrade(connection)
+            migrate.upgrade(connection, current)
 
 
 def check_exists(database: Path, folder: Path) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote, quote_label
+from hippocampe.server.mcp.caller import Caller
 from hippocampe.types import Action, Memory, Message, Receipt, Recollection, Remembered, Settings
 
 
@@ -156,6 +157,11 @@ class Writer:
         return f"- [{label}] (id: {item.id}) {said}"
 
 
+async def writer(caller: Caller) -> Writer:
+    """A writer in the language of the caller's space."""
+    return Writer(await caller.memory.settings(scope=caller.scope))
+
+
 def of_memory(memory: Memory, score: float | None = None) -> Item:
     """A memory as an item."""
     return Item(
@@ -184,6 +190,11 @@ def of_recollection(found: Recollection) -> Item:
         at=found.at,
         score=round(found.score, 3),
     )
+
+
+def of_item(found: Memory | Recollection) -> Item:
+    """A memory or a search result as an item."""
+    return of_recollection(found) if isinstance(found, Recollection) else of_memory(found)
 
 
 def of_message(message: Message) -> Item:

@@ -1,20 +1,26 @@
 """The tools of an assistant that works for one person: search everything, index, forget."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from hippocampe.server.mcp.answers import Forgotten, Found, Stored, of_message, of_recollection
-from hippocampe.server.mcp.caller import Caller
-from hippocampe.server.mcp.companion_tools import (
-    SOURCE,
+from hippocampe.server.mcp.answers import (
+    Forgotten,
+    Found,
+    Stored,
+    of_message,
+    of_recollection,
+    writer,
+)
+from hippocampe.server.mcp.caller import SOURCE, Caller
+from hippocampe.server.mcp.tool import (
+    Arguments,
     Content,
+    MemoryTool,
     Query,
     Subjects,
     TimeToLive,
-    writer,
 )
-from hippocampe.server.mcp.tool import Arguments, MemoryTool
 
 MIN_SCORE = 0.3
 MAX_RESULTS = 50
@@ -45,7 +51,7 @@ class NewText(Arguments):
         default=None, description="What it is; it sets the importance. Default: fact."
     )
     subjects: Subjects = Field(default=[])
-    ttl: TimeToLive = None
+    ttl: TimeToLive | None = None
 
 
 class Topic(Arguments):
@@ -73,36 +79,37 @@ class TextSearch(Arguments):
     )
 
 
-def _search(caller: Caller, given: Search) -> tuple[str, Found]:
-    found = caller.memory.recall(
+async def _search(caller: Caller, given: Search) -> tuple[str, Found]:
+    found = await caller.memory.recall(
         given.query,
         scope=caller.everywhere,
         limit=given.limit,
         collections=given.collections,
         min_score=given.min_score,
     )
-    return writer(caller).found(list(map(of_recollection, found)))
+    return (await writer(caller)).found(list(map(of_recollection, found)))
 
 
-def _index(caller: Caller, given: NewText) -> tuple[str, Stored]:
-    stored = caller.memory.remember(
+async def _index(caller: Caller, given: NewText) -> tuple[str, Stored]:
+    lasts: dict[str, Any] = {"ttl": given.ttl} if given.ttl else {}
+    stored = await caller.memory.remember(
         given.content,
         scope=caller.scope,
         type=given.type,
         subjects=given.subjects,
         source=SOURCE,
-        **({} if given.ttl is None else {"ttl": given.ttl}),
+        **lasts,
     )
-    return writer(caller).stored(stored)
+    return (await writer(caller)).stored(stored)
 
 
-def _forget(caller: Caller, given: Topic) -> tuple[str, Forgotten]:
-    receipt = caller.memory.forget(given.topic, scope=caller.scope, dry_run=given.dry_run)
-    return writer(caller).forgotten(receipt)
+async def _forget(caller: Caller, given: Topic) -> tuple[str, Forgotten]:
+    receipt = await caller.memory.forget(given.topic, scope=caller.scope, dry_run=given.dry_run)
+    return (await writer(caller)).forgotten(receipt)
 
 
-def _search_text(caller: Caller, given: TextSearch) -> tuple[str, Found]:
-    found = caller.memory.search_text(
+async def _search_text(caller: Caller, given: TextSearch) -> tuple[str, Found]:
+    found = await caller.memory.search_text(
         given.query,
         scope=caller.everywhere,
         channel=given.channel,
@@ -110,7 +117,7 @@ def _search_text(caller: Caller, given: TextSearch) -> tuple[str, Found]:
         until=given.until,
         limit=given.limit,
     )
-    return writer(caller).found(list(map(of_message, found)))
+    return (await writer(caller)).found(list(map(of_message, found)))
 
 
 TOOLS = (

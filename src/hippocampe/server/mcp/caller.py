@@ -1,74 +1,14 @@
 """Who calls a tool: with which memory, scope and rights."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from hippocampe.types import (
-    Memory,
-    Message,
-    Mode,
-    Page,
-    Receipt,
-    Recollection,
-    Remembered,
-    Role,
-    Scope,
-    Settings,
-)
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.memory_tools import Access
+from hippocampe.types import Role, Scope
 
 ToolSet = Literal["companion", "assistant", "all"]
-
-
-class Verbs(Protocol):
-    """The verbs of `Hippocampe` that the tools call; another process may execute them."""
-
-    def remember(
-        self,
-        content: str,
-        *,
-        scope: Scope,
-        type: str | None = None,
-        collection: str | None = None,
-        category: str | None = None,
-        subjects: Sequence[str] = (),
-        ttl: str | None = None,
-        source: str = "conversation",
-        replaces: Sequence[str] = (),
-    ) -> Remembered: ...
-
-    def recall(
-        self,
-        query: str,
-        *,
-        scope: Scope,
-        limit: int = 10,
-        collections: Sequence[str] = ("memory",),
-        category: str | None = None,
-        min_score: float | None = None,
-        mode: Mode = "hybrid",
-    ) -> list[Recollection]: ...
-
-    def memories(self, *, scope: Scope, collection: str | None = None, limit: int = 50) -> Page: ...
-
-    def get(self, id: str, *, scope: Scope) -> Memory: ...
-
-    def delete(self, id: str, *, scope: Scope, reason: str) -> Memory: ...
-
-    def forget(self, topic: str, *, scope: Scope, dry_run: bool = False) -> Receipt: ...
-
-    def search_text(
-        self,
-        query: str,
-        *,
-        scope: Scope,
-        channel: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        limit: int = 20,
-    ) -> list[Message]: ...
-
-    def settings(self, *, scope: Scope) -> Settings: ...
+SOURCE = "mcp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +16,21 @@ class Caller:
     """One client.
 
     Attributes:
-        memory: What its calls read and write.
+        memory: The memory that its calls read and write.
         scope: The space, and who speaks where.
         tools: The tools that it sees.
-        role: What it may do; `read` sees only tools that read.
+        role: The role of its key; `read` sees only tools that read.
     """
 
-    memory: Verbs
+    memory: AsyncHippocampe
     scope: Scope
     tools: ToolSet = "all"
     role: Role = "write"
 
     @property
-    def own_scope(self) -> Scope:
-        """The scope of the assistant's own statements: "I can read" is not about the user."""
-        return Scope(space=self.scope.space, channel=self.scope.channel)
+    def access(self) -> Access:
+        """The memory as the tools of a companion use it."""
+        return Access(self.memory, self.scope, SOURCE)
 
     @property
     def everywhere(self) -> Scope:

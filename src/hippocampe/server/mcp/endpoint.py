@@ -70,7 +70,7 @@ class McpEndpoint:
             raise HTTPException(422, f"tools cannot be used: choose from {', '.join(SETS)}.")
         scope = scope_of(key, "read", given.get("space"), given.get("user"), given.get("channel"))
         role = "write" if key is None else key.role
-        return Caller(self._hippo.sync, scope, cast("ToolSet", tools), role)
+        return Caller(self._hippo, scope, cast("ToolSet", tools), role)
 
     async def _started(self) -> "StreamableHTTPSessionManager":
         async with self._starting:

@@ -1,6 +1,5 @@
 """The MCP server: what it offers, for each caller."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,9 +12,8 @@ from hippocampe import __version__
 from hippocampe.errors import HippocampeError, NotFound
 from hippocampe.language.prompts import prompt
 from hippocampe.server.mcp import assistant_tools, companion_tools
-from hippocampe.server.mcp.answers import Item, of_memory
+from hippocampe.server.mcp.answers import Item, of_memory, writer
 from hippocampe.server.mcp.caller import Caller, ToolSet
-from hippocampe.server.mcp.companion_tools import writer
 from hippocampe.server.mcp.tool import MemoryTool, refused
 
 INSTRUCTIONS = """\
@@ -56,7 +54,7 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
         caller = caller_of(context)
         tool = _tools(caller).get(params.name)
         if tool is not None:
-            return await asyncio.to_thread(tool.call, caller, params.arguments or {})
+            return await tool.call(caller, params.arguments or {})
         if any(each.name == params.name for each in TOOL_SETS[caller.tools]):
             return refused(
                 f"{params.name} changes the memory, and this key may only read: use a key with the role write."
@@ -97,7 +95,7 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
         context: Context, params: mcp.ReadResourceRequestParams
     ) -> mcp.ReadResourceResult:
         try:
-            content = await asyncio.to_thread(_resource, caller_of(context), str(params.uri))
+            content = await _resource(caller_of(context), str(params.uri))
         except HippocampeError as exc:
             raise MCPError(mcp.INVALID_PARAMS, str(exc)) from exc
         return mcp.ReadResourceResult(contents=[content])
@@ -115,7 +113,7 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
         if params.name != REMEMBER:
             raise MCPError(mcp.INVALID_PARAMS, "there is no such prompt: list the prompts.")
         caller = caller_of(context)
-        text = await asyncio.to_thread(_remember, caller, (params.arguments or {}).get("about"))
+        text = await _remember(caller, (params.arguments or {}).get("about"))
         content = mcp.TextContent(type="text", text=text)
         return mcp.GetPromptResult(
             description=_REMEMBER.description,
@@ -163,15 +161,17 @@ def _tools(caller: Caller) -> dict[str, MemoryTool[Any]]:
     }
 
 
-def _resource(caller: Caller, uri: str) -> mcp.TextResourceContents:
+async def _resource(caller: Caller, uri: str) -> mcp.TextResourceContents:
     if uri == RECENT:
-        page = caller.memory.memories(scope=caller.scope, collection="memory", limit=RECENT_LIMIT)
-        text = writer(caller).lines(list(map(of_memory, page.items)))
+        page = await caller.memory.memories(
+            scope=caller.scope, collection="memory", limit=RECENT_LIMIT
+        )
+        text = (await writer(caller)).lines(list(map(of_memory, page.items)))
         return mcp.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
     id = uri.removeprefix(ONE)
     if id == uri or not id:
         raise NotFound("there is no such resource: list the resources and their templates.")
-    memory = caller.memory.get(id, scope=caller.scope)
+    memory = await caller.memory.get(id, scope=caller.scope)
     item: Item = of_memory(memory)
     told = item.model_dump(mode="json") | {
         "current": memory.current,
@@ -183,13 +183,13 @@ def _resource(caller: Caller, uri: str) -> mcp.TextResourceContents:
     return mcp.TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
 
-def _remember(caller: Caller, about: str | None) -> str:
+async def _remember(caller: Caller, about: str | None) -> str:
     """The prompt, in the language of the space, with the tools that the caller has."""
     search, store = (
         ("memory__search", "memory__index")
         if caller.tools == "assistant"
         else ("search_memories", "store_memory")
     )
-    language = caller.memory.settings(scope=caller.scope).language
+    language = (await caller.memory.settings(scope=caller.scope)).language
     text = prompt("hippocampe.server.mcp", REMEMBER, language).format(search=search, store=store)
     return f"{text}\n\n{about}" if about else text

@@ -9,8 +9,11 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from hippocampe.server.mcp.caller import Caller
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.mcp.caller import Caller, ToolSet
 from hippocampe.server.mcp.service import make_server
+from hippocampe.types import Scope
 
 NOT_JSON = mcp.ErrorData(
     code=mcp.PARSE_ERROR, message="the line is not JSON: send one message on one line, in UTF-8."
@@ -21,9 +24,9 @@ NO_MESSAGE = mcp.ErrorData(
 )
 
 
-def serve(caller: Caller) -> None:
+def serve(memory: Hippocampe, scope: Scope, tools: ToolSet) -> None:
     """Serve one client until its input ends. Only the protocol is written to standard output."""
-    asyncio.run(_serve(caller))
+    asyncio.run(_serve(Caller(AsyncHippocampe(memory), scope, tools)))
 
 
 async def _serve(caller: Caller) -> None:

@@ -1,19 +1,44 @@
 """One tool: what a client reads about it, and what it does."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeVar
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from hippocampe.companion.memory_tools import Effect, schema_of
 from hippocampe.errors import HippocampeError
 from hippocampe.server.api.bodies import Body
 from hippocampe.server.http.problems import faults
 from hippocampe.server.mcp.caller import Caller
+from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS
 
 A = TypeVar("A", bound="Arguments")
-Effect = Literal["reads", "adds", "deletes"]
+
+
+Query = Annotated[
+    str,
+    Field(min_length=1, max_length=4_000, description="A question, or a few words."),
+]
+Id = Annotated[
+    str, Field(min_length=1, max_length=200, description="The id, exactly as a search gave it.")
+]
+Reason = Annotated[
+    str, Field(min_length=1, max_length=1_000, description="Why; it is kept in the history.")
+]
+Content = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
+Subjects = Annotated[
+    list[Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]],
+    Field(max_length=32, description="A few keywords: people, places, themes."),
+]
+TimeToLive = Annotated[
+    str,
+    Field(
+        max_length=20,
+        description="How long it holds, for what passes: 12h, 7d, 2w. Leave it out for what lasts.",
+    ),
+]
 
 
 class Arguments(Body):
@@ -40,7 +65,7 @@ class MemoryTool(Generic[A]):
     effect: Effect
     arguments: type[A]
     result: type[BaseModel]
-    run: Callable[[Caller, A], tuple[str, BaseModel]]
+    run: Callable[[Caller, A], Awaitable[tuple[str, BaseModel]]]
 
     def described(self) -> Tool:
         """The tool as clients see it."""
@@ -49,8 +74,8 @@ class MemoryTool(Generic[A]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_schema(self.arguments),
-            output_schema=_schema(self.result),
+            input_schema=schema_of(self.arguments),
+            output_schema=schema_of(self.result),
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=reads,
@@ -61,10 +86,10 @@ class MemoryTool(Generic[A]):
             ),
         )
 
-    def call(self, caller: Caller, given: dict[str, Any]) -> CallToolResult:
+    async def call(self, caller: Caller, given: dict[str, Any]) -> CallToolResult:
         """Execute it. What cannot be done is told to the model, which can do better."""
         try:
-            text, result = self.run(caller, self.arguments.model_validate(given))
+            text, result = await self.run(caller, self.arguments.model_validate(given))
         except ValidationError as exc:
             return refused(_unusable(self.name, exc))
         except HippocampeError as exc:
@@ -84,20 +109,3 @@ def _unusable(name: str, error: ValidationError) -> str:
     """Where the arguments are wrong and why, never what they hold."""
     found = faults(error.errors(include_input=False, include_url=False))
     return f"{name} cannot be called with these arguments: {found}. See its input schema."
-
-
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a model, without the titles that repeat the names of the fields."""
-    return cast("dict[str, Any]", _untitled(model.model_json_schema()))
-
-
-def _untitled(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_untitled(each) for each in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name: _untitled(each)
-        for name, each in cast("dict[str, Any]", schema).items()
-        if not (name == "title" and isinstance(each, str))
-    }

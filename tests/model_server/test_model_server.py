@@ -13,7 +13,7 @@ import httpx
 import openai
 import pytest
 
-from hippocampe.testing import Answer, Call, CallResult, ModelMessage, ModelRequest, ModelServer
+from model_server import Answer, Call, CallResult, ModelMessage, ModelRequest, ModelServer
 
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 CHAT_TOOLS: Any = [

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hippocampe.testing.wires.wire import BadRequest, Body
+from model_server.wires.wire import BadRequest, Body
 
 _TYPES = {
     400: "invalid_request_error",

@@ -1,9 +1,9 @@
 """The wire protocols of providers, each with its path."""
 
-from hippocampe.testing.wires.chat_completions import ChatCompletions
-from hippocampe.testing.wires.messages import Messages
-from hippocampe.testing.wires.responses import History, Responses
-from hippocampe.testing.wires.wire import (
+from model_server.wires.chat_completions import ChatCompletions
+from model_server.wires.messages import Messages
+from model_server.wires.responses import History, Responses
+from model_server.wires.wire import (
     BadRequest,
     Body,
     Event,

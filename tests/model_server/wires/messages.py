@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hippocampe.testing.exchange import Answer, Call, ModelMessage, ModelRequest, Tool
-from hippocampe.testing.wires.wire import (
+from model_server.exchange import Answer, Call, ModelMessage, ModelRequest, Tool
+from model_server.wires.wire import (
     Body,
     Event,
     Wire,

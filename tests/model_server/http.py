@@ -11,8 +11,8 @@ from time import monotonic
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from hippocampe.testing.exchange import Answer, ModelRequest
-from hippocampe.testing.wires import WIRES, BadRequest, Body, Event, Wire, dumped
+from model_server.exchange import Answer, ModelRequest
+from model_server.wires import WIRES, BadRequest, Body, Event, Wire, dumped
 
 POLL_SECONDS = 0.02
 """How often the server looks whether it is told to stop."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from hippocampe.testing.exchange import (
+from model_server.exchange import (
     Answer,
     Call,
     CallResult,

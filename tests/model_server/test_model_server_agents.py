@@ -12,7 +12,7 @@ from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UnexpectedMode
 from pydantic_ai.models import infer_model
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 
-from hippocampe.testing import Answer, Call, CallResult, ModelServer
+from model_server import Answer, Call, CallResult, ModelServer
 
 PROTOCOLS = {
     "openai:gpt-5": "openai-responses",

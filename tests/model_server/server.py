@@ -18,9 +18,9 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-from hippocampe.testing.exchange import Answer, Call, ModelRequest
-from hippocampe.testing.http import ModelHTTPServer, Reply
-from hippocampe.testing.wires import History, Wire, arguments_text, request_of
+from model_server.exchange import Answer, Call, ModelRequest
+from model_server.http import ModelHTTPServer, Reply
+from model_server.wires import History, Wire, arguments_text, request_of
 
 Brain = Callable[[ModelRequest], Answer]
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from hippocampe.testing.exchange import Answer, Call, ModelMessage, ModelRequest, Tool
-from hippocampe.testing.wires.openai import error, tool_choice
-from hippocampe.testing.wires.wire import (
+from model_server.exchange import Answer, Call, ModelMessage, ModelRequest, Tool
+from model_server.wires.openai import error, tool_choice
+from model_server.wires.wire import (
     Body,
     Event,
     Wire,

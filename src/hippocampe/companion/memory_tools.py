@@ -1,0 +1,258 @@
+"""The ten tools of a companion on facts, on itself and on its goals, for its own model and for MCP clients."""
+
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from inspect import Parameter, signature
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel
+
+from hippocampe.aio import AsyncHippocampe
+from hippocampe.errors import NotFound
+from hippocampe.types import Memory, Recollection, Remembered, Scope
+
+MAX_RESULTS = 10
+MAX_RECENT = 20
+SETTLED_SCORE = 0.35
+"""Cosine above which a limitation or a request is named as one that a capability may settle."""
+SETTLED_LIMIT = 5
+
+Effect = Literal["reads", "adds", "deletes"]
+Wording = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A memory as the tools use it.
+
+    Attributes:
+        hippo: The memory.
+        scope: Who speaks, and where.
+        source: The source of the statements stored.
+    """
+
+    hippo: AsyncHippocampe
+    scope: Scope
+    source: str
+
+    @property
+    def own_scope(self) -> Scope:
+        """The scope of the companion's own statements: "I can read" is not about the user."""
+        return Scope(space=self.scope.space, channel=self.scope.channel)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOutcome:
+    """Items found, best or newest first."""
+
+    items: Sequence[Memory | Recollection]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOutcome:
+    """A stored statement, with the limitations and requests that a new capability may settle."""
+
+    stored: Remembered
+    may_settle: Sequence[Recollection] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOutcome:
+    """A deleted statement."""
+
+    memory: Memory
+
+
+Outcome = SearchOutcome | StoreOutcome | DeleteOutcome
+
+
+async def search_memories(access: Access, query: str) -> Outcome:
+    """Search facts: at most ten, best first."""
+    return SearchOutcome(await access.hippo.recall(query, scope=access.scope, limit=MAX_RESULTS))
+
+
+async def get_recent_memories(access: Access, limit: int = MAX_RESULTS) -> Outcome:
+    """The newest facts, 1 to 20."""
+    number = min(max(limit, 1), MAX_RECENT)
+    page = await access.hippo.memories(scope=access.scope, collection="memory", limit=number)
+    return SearchOutcome(page.items)
+
+
+async def store_memory(
+    access: Access,
+    content: str,
+    subjects: list[str] | None = None,
+    ttl: str | None = None,
+    replaces: list[str] | None = None,
+) -> Outcome:
+    """Store a fact."""
+    lasts: dict[str, Any] = {"ttl": ttl} if ttl else {}
+    stored = await access.hippo.remember(
+        content,
+        scope=access.scope,
+        subjects=subjects or (),
+        replaces=replaces or (),
+        source=access.source,
+        **lasts,
+    )
+    return StoreOutcome(stored)
+
+
+async def delete_memory(access: Access, id: str, reason: str) -> Outcome:
+    """Delete a fact."""
+    return await _delete(access, id, reason, "memory")
+
+
+async def search_self(access: Access, query: str, category: str | None = None) -> Outcome:
+    """Search statements of the companion about itself."""
+    found = await access.hippo.recall(
+        query,
+        scope=access.own_scope,
+        limit=MAX_RESULTS,
+        collections=("self",),
+        category=category or None,
+    )
+    return SearchOutcome(found)
+
+
+async def store_self(access: Access, content: str, category: str) -> Outcome:
+    """Store a statement of the companion about itself."""
+    stored = await access.hippo.remember(
+        content,
+        scope=access.own_scope,
+        collection="self",
+        category=category,
+        source=access.source,
+    )
+    settled = await _settled_by(access, stored.memory) if category == "capability" else ()
+    return StoreOutcome(stored, settled)
+
+
+async def delete_self(access: Access, id: str, reason: str) -> Outcome:
+    """Delete a statement of the companion about itself."""
+    return await _delete(access, id, reason, "self")
+
+
+async def search_goals(access: Access, query: str) -> Outcome:
+    """Search the goals of the companion."""
+    found = await access.hippo.recall(
+        query, scope=access.own_scope, limit=MAX_RESULTS, collections=("goal",)
+    )
+    return SearchOutcome(found)
+
+
+async def store_goal(access: Access, content: str, category: str) -> Outcome:
+    """Store a goal of the companion."""
+    stored = await access.hippo.remember(
+        content,
+        scope=access.own_scope,
+        collection="goal",
+        category=category,
+        type="goal",
+        source=access.source,
+    )
+    return StoreOutcome(stored)
+
+
+async def delete_goal(access: Access, id: str, reason: str) -> Outcome:
+    """Delete a goal of the companion."""
+    return await _delete(access, id, reason, "goal")
+
+
+async def _delete(access: Access, id: str, reason: str, collection: str) -> DeleteOutcome:
+    scope = access.scope if collection == "memory" else access.own_scope
+    try:
+        memory = await access.hippo.get(id, scope=scope)
+    except NotFound as exc:
+        raise NotFound("nothing has this id: search first, and copy an id exactly.") from exc
+    if memory.collection != collection:
+        raise NotFound(
+            f"this id is in {memory.collection}, not in {collection}: use the tool that deletes there."
+        )
+    if not memory.current:
+        raise NotFound("this is deleted or replaced already: search for what is current.")
+    return DeleteOutcome(await access.hippo.delete(id, scope=scope, reason=reason))
+
+
+async def _settled_by(access: Access, capability: Memory) -> list[Recollection]:
+    """Limitations and capability requests that a new capability may settle."""
+    found: list[Recollection] = []
+    for collection, category in (("self", "limitation"), ("goal", "capability_request")):
+        found += await access.hippo.recall(
+            capability.content,
+            scope=access.own_scope,
+            limit=SETTLED_LIMIT,
+            collections=(collection,),
+            category=category,
+            min_score=SETTLED_SCORE,
+            mode="semantic",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionTool:
+    """A tool.
+
+    Attributes:
+        effect: Its effect on the memory.
+        collection: The collection that it reads or changes.
+        run: Executes it. Its parameters after the first are the arguments of the tool.
+    """
+
+    effect: Effect
+    collection: str
+    run: Callable[..., Awaitable[Outcome]]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return cast("str", cast("Any", self.run).__name__)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Its arguments, by name."""
+        _, *parameters = signature(self.run).parameters.values()
+        return {each.name: each for each in parameters}
+
+
+COMPANION_TOOLS = (
+    CompanionTool("reads", "memory", search_memories),
+    CompanionTool("reads", "memory", get_recent_memories),
+    CompanionTool("adds", "memory", store_memory),
+    CompanionTool("deletes", "memory", delete_memory),
+    CompanionTool("reads", "self", search_self),
+    CompanionTool("adds", "self", store_self),
+    CompanionTool("deletes", "self", delete_self),
+    CompanionTool("reads", "goal", search_goals),
+    CompanionTool("adds", "goal", store_goal),
+    CompanionTool("deletes", "goal", delete_goal),
+)
+NAMES = frozenset(tool.name for tool in COMPANION_TOOLS)
+
+
+@cache
+def wordings(language: str) -> Mapping[str, Wording]:
+    """The description of each tool, and those of its arguments by their names."""
+    path = files("hippocampe.companion") / "prompts" / language / "tools.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a model, without the titles that repeat the names of the fields."""
+    return cast("dict[str, Any]", _untitled(model.model_json_schema()))
+
+
+def _untitled(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_untitled(each) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _untitled(each)
+        for name, each in cast("dict[str, Any]", schema).items()
+        if not (name == "title" and isinstance(each, str))
+    }

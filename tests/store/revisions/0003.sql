@@ -1,0 +1,1 @@
+ALTER TABLE memory ADD COLUMN metadata JSON DEFAULT '{}' NOT NULL;
