@@ -18,6 +18,7 @@ ALLOWED: dict[str, str] = {
     "types": "errors",
     "config": "errors types",
     "protocols": "types",
+    "verbs": "types",
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
@@ -25,13 +26,13 @@ ALLOWED: dict[str, str] = {
     "consolidation": "language reading",
     "validation": "errors types language",
     "wire": "types",
-    "remote": "errors types config system language wire",
+    "remote": "errors types config verbs system language wire",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "reader": "errors consolidation",
     "model": "errors types protocols system",
     "index": "errors types protocols system language store",
-    "engine": "errors types config protocols system language validation store embed index",
+    "engine": "errors types config protocols verbs system language validation store embed index",
     "ingest": "errors types config protocols system language reading consolidation validation store reader index engine",
     "retrieval": "errors types protocols language consolidation validation store embed index engine",
     "injection": "errors types config protocols system language consolidation validation store embed index engine ingest"
@@ -43,11 +44,11 @@ ALLOWED: dict[str, str] = {
     "jobs": "errors types config language validation store engine ingest curation distillation",
     "lifecycle": "errors types config protocols system language consolidation validation store embed"
     " model index engine ingest retrieval injection curation jobs remote",
-    "hippocampe": "errors types config validation language engine ingest retrieval injection curation"
+    "hippocampe": "errors types config verbs validation language engine ingest retrieval injection curation"
     " distillation jobs lifecycle remote",
-    "aio": "types system config injection hippocampe",
+    "aio": "types verbs system config injection hippocampe",
     "companion": "errors types system config language validation model injection hippocampe aio",
-    "server": "errors types config system wire remote language validation model store engine injection hippocampe aio"
+    "server": "errors types config verbs system wire remote language validation model store engine injection hippocampe aio"
     " companion",
     "hooks": "errors config system language remote",
     "testing": "errors protocols",

@@ -20,7 +20,7 @@ from hippocampe.remote import RemoteHippocampe
 from hippocampe.remote.local import LocalConnection
 from verb_cases import World
 
-VOLATILE = {"took_ms", "stages", "took_ms_p50", "took_ms_p95", "bytes", "actor"}
+VOLATILE = {"took_ms", "stages", "took_ms_p50", "took_ms_p95", "bytes", "disk_free", "actor"}
 """Fields whose values differ from call to call, or from door to door."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
 _SECRET = re.compile(r"hippo_[\w-]{43}")

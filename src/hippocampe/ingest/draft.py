@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypedDict
 
 from uuid6 import uuid7
 
@@ -30,23 +29,6 @@ MAX_EVENT_CHARACTERS = 500
 """Of a statement, what is searched for the time of its event. Longer ones tell several things."""
 INHERITED_FIELDS = ("type", "importance", "subjects", "category", "collection")
 """Fields that an update copies from the superseded memory unless the caller gives them."""
-
-
-class Details(TypedDict, total=False):
-    """The optional arguments of `remember`."""
-
-    type: str | None
-    collection: str | None
-    category: str | None
-    key: str | None
-    subjects: Sequence[str]
-    importance: float | None
-    ttl: str | timedelta | Unset | None
-    occurred_at: datetime | str | None
-    source: str
-    replaces: Sequence[str]
-    evidence: Sequence[str]
-    metadata: Metadata | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,27 @@ def recall(
     mode: Mode = "hybrid",
     explain: bool = False,
 ) -> list[Recollection]:
-    """Find what is relevant to a query, best first, and count the access.
+    """Find what answers a question, best first, without a language model.
+
+    Args:
+        query: The question, or any words.
+        scope: The space, and the user who asks.
+        limit: At most this many, 1 to 1,000.
+        collections: Among `memory`, `self`, `goal`, `summary`, `turn`, `live`, `note`.
+        types: Only memories of these types.
+        subjects: Only memories with any of these subjects.
+        category: Only memories of this category.
+        metadata: Only memories with all these pairs, equal in value and type.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        user: Only memories, turns and messages of this user.
+        channel: Only those of this channel.
+        min_score: Minimum relevance, 0 to 1.
+        mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
+        explain: Fill `Recollection.why`.
 
     Raises:
-        InvalidInput: An argument cannot be used.
+        InvalidInput: An argument is invalid.
     """
     query = clean_text(query, what="query", limit=MAX_QUESTION_CHARACTERS)
     query = query[:MAX_QUERY_CHARACTERS]

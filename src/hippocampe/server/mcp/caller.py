@@ -1,74 +1,15 @@
 """Who calls a tool: with which memory, scope and rights."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from hippocampe.types import (
-    Memory,
-    Message,
-    Mode,
-    Page,
-    Receipt,
-    Recollection,
-    Remembered,
-    Role,
-    Scope,
-    Settings,
-)
+from hippocampe.types import Role, Scope
+
+if TYPE_CHECKING:
+    # A process that uses the memory of another one does not load it.
+    from hippocampe.hippocampe import Hippocampe
 
 ToolSet = Literal["companion", "assistant", "all"]
-
-
-class Verbs(Protocol):
-    """The verbs of `Hippocampe` that the tools call; another process may execute them."""
-
-    def remember(
-        self,
-        content: str,
-        *,
-        scope: Scope,
-        type: str | None = None,
-        collection: str | None = None,
-        category: str | None = None,
-        subjects: Sequence[str] = (),
-        ttl: str | None = None,
-        source: str = "conversation",
-        replaces: Sequence[str] = (),
-    ) -> Remembered: ...
-
-    def recall(
-        self,
-        query: str,
-        *,
-        scope: Scope,
-        limit: int = 10,
-        collections: Sequence[str] = ("memory",),
-        category: str | None = None,
-        min_score: float | None = None,
-        mode: Mode = "hybrid",
-    ) -> list[Recollection]: ...
-
-    def memories(self, *, scope: Scope, collection: str | None = None, limit: int = 50) -> Page: ...
-
-    def get(self, id: str, *, scope: Scope) -> Memory: ...
-
-    def delete(self, id: str, *, scope: Scope, reason: str) -> Memory: ...
-
-    def forget(self, topic: str, *, scope: Scope, dry_run: bool = False) -> Receipt: ...
-
-    def search_text(
-        self,
-        query: str,
-        *,
-        scope: Scope,
-        channel: str | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        limit: int = 20,
-    ) -> list[Message]: ...
-
-    def settings(self, *, scope: Scope) -> Settings: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +17,13 @@ class Caller:
     """One client.
 
     Attributes:
-        memory: What its calls read and write.
+        memory: What its calls read and write; another process may execute them.
         scope: The space, and who speaks where.
         tools: The tools that it sees.
         role: What it may do; `read` sees only tools that read.
     """
 
-    memory: Verbs
+    memory: "Hippocampe"
     scope: Scope
     tools: ToolSet = "all"
     role: Role = "write"
