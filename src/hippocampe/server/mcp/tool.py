@@ -8,7 +8,7 @@ from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from hippocampe.errors import HippocampeError
-from hippocampe.server.bodies import Body
+from hippocampe.server.body import Body
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.server.problems import faults
 
