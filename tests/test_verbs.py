@@ -99,3 +99,11 @@ def test_a_verb_that_writes_is_refused_where_nothing_may_be_written(
                 refused()
         with pytest.raises(InvalidInput, match="scope"):
             reader.recall("x", scope="dev")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("name", ["context", "name", "memory", "verb", "lane", "call", "self", "x"])
+def test_an_argument_of_any_name_is_that_of_the_verb(hippo: Hippocampe, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"setting.*{name}"):
+        hippo.update_settings(scope=ME, **{name: 1})
+    with pytest.raises(InvalidInput, match=f"setting.*{name}"):
+        asyncio.run(AsyncHippocampe(hippo).update_settings(scope=ME, **{name: 1}))

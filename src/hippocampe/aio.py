@@ -32,13 +32,13 @@ class AsyncHippocampe(Verbs, Awaited):
         """Open a data folder; the arguments are those of `Hippocampe.open`."""
         return cls(await asyncio.to_thread(Hippocampe.open, where, **options))
 
-    async def _awaited(self, verb: Verb, *arguments: Any, **named: Any) -> Any:
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
         if verb.name == "before_turn" and self.sync.owns:
             return await self._turn(*arguments, **named)
         # By name: the memory may be in another process.
         return await self._in_lane(verb.lane, getattr(self.sync, verb.name), *arguments, **named)
 
-    async def _turn(self, *arguments: Any, **named: Any) -> Injection:
+    async def _turn(self, /, *arguments: Any, **named: Any) -> Injection:
         """`before_turn` that sleeps in the event loop, so that waiting for a burst occupies no worker thread."""
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
         begun = await self._in_lane("turn", begin, *arguments, **named)

@@ -79,7 +79,7 @@ def _utc_now() -> datetime:
 def bound(step: Callable[Concatenate[Context, P], T]) -> Bound[P, T]:
     """Make a verb of a step."""
 
-    def call(name: str, memory: "Verbs", *args: Any, **named: Any) -> T:
+    def call(name: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         execute = memory._execute  # pyright: ignore[reportPrivateUsage]
         return execute(name, lambda context: step(context, *args, **named), named)
 
@@ -91,7 +91,7 @@ def provided(
 ) -> Bound[P, T]:
     """Make a verb of a step whose second argument the memory provides."""
 
-    def call(name: str, memory: "Verbs", *args: Any, **named: Any) -> T:
+    def call(name: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         execute, more = memory._execute, provide(memory)  # pyright: ignore[reportPrivateUsage]
         return execute(name, lambda context: step(context, more, *args, **named), named)
 
@@ -101,7 +101,7 @@ def provided(
 def own(method: "Callable[Concatenate[Verbs, P], T]") -> Bound[P, T]:
     """Make a verb of a method, which does more than one step."""
 
-    def call(_: str, memory: "Verbs", *args: Any, **named: Any) -> T:
+    def call(_: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         return method(memory, *args, **named)
 
     return Bound(method, call)

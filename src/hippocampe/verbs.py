@@ -147,7 +147,7 @@ class Here:
 class Awaited:
     """A memory whose verbs are awaited: each runs in a thread of its lane."""
 
-    async def _awaited(self, verb: Verb, *arguments: Any, **named: Any) -> Any:
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
         """Execute a verb in a thread of its lane."""
         raise NotImplementedError
 
@@ -169,11 +169,11 @@ class Bound(Generic[P, T]):
     def __set_name__(self, owner: type, name: str) -> None:
         verb, call = VERBS[name], self._call
 
-        async def awaited(self: Awaited, *arguments: Any, **named: Any) -> T:
+        async def awaited(self: Awaited, /, *arguments: Any, **named: Any) -> T:
             send = self._awaited  # pyright: ignore[reportPrivateUsage]
             return await send(verb, *arguments, **named)
 
-        def here(self: Here, *arguments: Any, **named: Any) -> T:
+        def here(self: Here, /, *arguments: Any, **named: Any) -> T:
             return call(name, self, *arguments, **named)
 
         self._functions = (self._documented(here, name), self._documented(awaited, name))

@@ -219,7 +219,7 @@ def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in checked.items() if value is not None}
 
 
-def update(context: Context, *, scope: Scope, **changes: Any) -> Settings:
+def update(context: Context, /, *, scope: Scope, **changes: Any) -> Settings:
     """Change settings of the space, all or none; effective from the next turn. None resets one.
 
     Args:

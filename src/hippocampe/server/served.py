@@ -41,7 +41,7 @@ class ServedMemory(AsyncHippocampe):
         self._workers = workers
         self._kept = Kept()
 
-    async def _awaited(self, verb: Verb, *arguments: Any, **named: Any) -> Any:
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
         if verb.lane == "count":
             return await self._counted(verb, *arguments, **named)
         done = await super()._awaited(verb, *arguments, **named)
@@ -51,7 +51,7 @@ class ServedMemory(AsyncHippocampe):
             self.metrics.turn(done)
         return done
 
-    async def _counted(self, verb: Verb, *arguments: Any, **named: Any) -> Any:
+    async def _counted(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
         """A count, made now or a moment ago: it takes long if the space is large."""
         call = getattr(self.sync, verb.name)
         space = check_scope(named["scope"]).space if "scope" in named else None
