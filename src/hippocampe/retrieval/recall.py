@@ -13,6 +13,7 @@ import numpy as np
 
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
+from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.index.documents import fold_subjects
 from hippocampe.language.datetimes import as_utc
@@ -59,6 +60,7 @@ def recall(
     min_score: float | None = None,
     mode: Mode = "hybrid",
     explain: bool = False,
+    as_of: datetime | str | None = None,
 ) -> list[Recollection]:
     """Find what answers a question, best first, without a language model.
 
@@ -78,6 +80,9 @@ def recall(
         min_score: Minimum relevance, 0 to 1.
         mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
         explain: Fill `Recollection.why`.
+        as_of: Only what was known at this time: what was learnt by then, and not yet superseded,
+            forgotten or expired. Memories edited in place since then have their present text. It takes
+            longer, and does not count as a use of what is found.
 
     Raises:
         InvalidInput: An argument is invalid.
@@ -103,14 +108,24 @@ def recall(
             mode=mode,
         )
     )
-    if metadata:
-        with context.store.read() as connection:
-            ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
-        request = replace(request, ids=ids)
+    pairs = check_metadata(metadata) if metadata else {}
+    moment = as_utc(as_of, name="as_of")
+    check_flag("explain", explain)
     backlog.catch_up_with_talk(context)
-    found = search(context, query, request, explain=check_flag("explain", explain))
+    if moment is not None:
+        with known_at(context, moment) as then:
+            return search(then, query, _with_metadata(then, request, pairs), explain=explain)
+    found = search(context, query, _with_metadata(context, request, pairs), explain=explain)
     context.note_access([item.id for item in found if item.memory is not None])
     return found
+
+
+def _with_metadata(context: Context, request: RecallRequest, pairs: Metadata) -> RecallRequest:
+    if not pairs:
+        return request
+    with context.store.read() as connection:
+        ids = listing.ids_with_metadata(connection, request.scope.space, pairs)
+    return replace(request, ids=ids)
 
 
 def search(
