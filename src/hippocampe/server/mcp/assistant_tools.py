@@ -15,6 +15,7 @@ from hippocampe.server.mcp.companion_tools import (
     writer,
 )
 from hippocampe.server.mcp.tool import Arguments, MemoryTool
+from hippocampe.types import UNSET
 
 MIN_SCORE = 0.3
 MAX_RESULTS = 50
@@ -91,7 +92,7 @@ def _index(caller: Caller, given: NewText) -> tuple[str, Stored]:
         type=given.type,
         subjects=given.subjects,
         source=SOURCE,
-        **({} if given.ttl is None else {"ttl": given.ttl}),
+        ttl=UNSET if given.ttl is None else given.ttl,
     )
     return writer(caller).stored(stored)
 

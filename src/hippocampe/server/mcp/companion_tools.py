@@ -16,7 +16,7 @@ from hippocampe.server.mcp.answers import (
 )
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.server.mcp.tool import Arguments, MemoryTool
-from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS
+from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS, UNSET
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
@@ -120,7 +120,7 @@ def _store_memory(caller: Caller, given: NewMemory) -> tuple[str, Stored]:
         subjects=given.subjects,
         source=SOURCE,
         replaces=given.replaces,
-        **({} if given.ttl is None else {"ttl": given.ttl}),
+        ttl=UNSET if given.ttl is None else given.ttl,
     )
     return writer(caller).stored(stored)
 
