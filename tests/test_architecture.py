@@ -18,16 +18,17 @@ ALLOWED: dict[str, str] = {
     "config": "errors types",
     "protocols": "types",
     "actor": "",
+    "verbs": "types",
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
     "validation": "errors types language",
-    "client": "errors types config system language",
+    "client": "errors types verbs config system language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
     "model": "errors protocols system",
     "index": "errors protocols system language store",
-    "engine": "errors types config protocols actor system language validation store embed index",
+    "engine": "errors types verbs config protocols actor system language validation store embed index",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols language store engine",
     "ingest": "errors types protocols system language validation store engine updates",
@@ -40,11 +41,11 @@ ALLOWED: dict[str, str] = {
     " curation",
     "folder": "errors types config protocols system language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types config actor validation client engine notes ingest retrieval injection"
+    "hippocampe": "errors types verbs config actor validation client engine notes ingest retrieval injection"
     " curation extraction folder",
-    "aio": "types config system hippocampe",
+    "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation embed model injection hippocampe aio",
-    "server": "errors types config actor system language validation client store embed model engine"
+    "server": "errors types verbs config actor system language validation client store embed model engine"
     " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors config_sources embed hippocampe",

@@ -18,7 +18,6 @@ from typer.main import get_command
 from hashed import install
 from hippocampe import Hippocampe, InvalidInput
 from hippocampe.cli.app import app
-from hippocampe.client.door import RESULTS
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.wire import encode
 from hippocampe.server.app import create_app
@@ -26,6 +25,7 @@ from hippocampe.server.http import kept
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.types import Settings
+from hippocampe.verbs import SENT, VERBS
 from served import served
 from verb_cases import CASES, ME, SETTINGS, World, open_copy, prepare
 from verb_doors import (
@@ -44,7 +44,7 @@ from verb_tools import call_tools, outline, seen, tool_calls
 
 OF_THE_OWNER = {"open", "close"}
 """Verbs that make and end a memory, with tests of their own."""
-HERE_ONLY = {"find_key", "announce"}
+HERE_ONLY = VERBS.keys() - SENT.keys() - OF_THE_OWNER
 """Verbs of the process that owns the data."""
 FAILS = {"extract"}
 """Verbs that need a language model, which has tests of its own."""
@@ -309,7 +309,7 @@ def refusal(connection: LocalConnection, verb: str, named: dict[str, Any]) -> st
     return None
 
 
-@pytest.mark.parametrize("verb", sorted(RESULTS))
+@pytest.mark.parametrize("verb", sorted(SENT))
 def test_an_argument_of_a_wrong_type_is_refused_by_the_owner(verb: str, world: World) -> None:
     hints = get_type_hints(getattr(Hippocampe, verb))
     before = (world.hippo.stats(scope=ME), world.hippo.settings(scope=ME))

@@ -15,6 +15,8 @@ from hippocampe.store import job_runs
 
 ME = Scope(space="home", user="dev", channel="lobby")
 SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+PREPARED = datetime(2026, 1, 17, 12, 50, tzinfo=UTC)
+"""A time after the folder was prepared, and before the calls."""
 EMBEDDER = "hashed:64"
 ID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}")
 CRM = {"source": "crm"}
@@ -225,6 +227,7 @@ CASES: dict[str, tuple[Arguments, ...]] = {
             **FILTERS,
         ),
         _always(query="lire les images", scope=ME, collections=["goal"], category="understanding"),
+        _always(query="le voilier rouge", scope=ME, collections=["turn"], as_of=PREPARED),
     ),
     "recent": (_always(limit=2, scope=ME, since=SINCE, channel_only=True),),
     "memories": (

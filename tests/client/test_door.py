@@ -1,9 +1,9 @@
 """The verbs of a memory over a server, beside the same verbs in this process."""
 
-import inspect
+import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
@@ -11,13 +11,13 @@ import pytest
 
 import hippocampe
 from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
-from hippocampe.client.door import FILES, RESULTS, RemoteHippocampe
+from hippocampe.client.calls import results_of
+from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.joining import connect
-from hippocampe.server.api.verbs import OF_A_ROLE, OF_ALL_SPACES, ON_FILES
+from hippocampe.client.wire import type_of
+from hippocampe.verbs import SENT
 from served import served
 
-HERE_ONLY = {"open", "close", "announce", "find_key"}
-"""Verbs of the process that owns the data."""
 ME = Scope(user="dev", channel="lobby")
 
 
@@ -33,22 +33,10 @@ def remote(address: str, hippo: Hippocampe) -> Iterator[Hippocampe]:
         yield cast("Hippocampe", door)
 
 
-def verbs() -> dict[str, Callable[..., Any]]:
-    members = inspect.getmembers(Hippocampe, inspect.isroutine)
-    return {name: verb for name, verb in members if not name.startswith("_")}
-
-
-def test_every_verb_can_be_sent() -> None:
-    assert RESULTS.keys() == verbs().keys() - HERE_ONLY
-    by_role = [verb for role in OF_A_ROLE.values() for verb in role]
-    assert sorted([*by_role, *OF_ALL_SPACES, *ON_FILES]) == sorted(RESULTS)
-    assert FILES.keys() == ON_FILES
-
-
-@pytest.mark.parametrize("name", sorted(RESULTS))
-def test_a_result_has_the_type_that_the_verb_declares(name: str) -> None:
-    returned = get_type_hints(verbs()[name])["return"]
-    assert RESULTS[name] == (None if returned is type(None) else returned)
+@pytest.mark.parametrize("name", sorted(SENT))
+def test_the_type_of_a_result_is_sent_as_json(name: str) -> None:
+    form = json.loads(json.dumps(results_of(Hippocampe)[name]))
+    assert type_of(form) == get_type_hints(getattr(Hippocampe, name))["return"]
 
 
 def test_a_conversation_gives_the_same_here_and_there(

@@ -12,9 +12,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from conftest import Opener
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.engine.tracing import Traced, Tracer, note_result
+from hippocampe.engine.tracing import Tracer, note_result
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.types import Injection, Recollection, Trace
+from hippocampe.verbs import VERBS
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_nothing_that_was_said_is_in_a_span(
 
 def test_an_injection_counts_what_it_gives(exporter: InMemorySpanExporter) -> None:
     items = tuple(Recollection(str(n), "memory", "", 0.5) for n in range(3))
-    with Tracer(on=True).span(Traced("search_memory", "before_turn"), space="maison") as span:
+    with Tracer(on=True).span(VERBS["before_turn"], space="maison") as span:
         assert span is not None
         note_result(span, Injection("1", "", items, tokens=9, took_ms=1.0, trace=Trace()))
     (made,) = spans(exporter)
@@ -120,8 +121,8 @@ def test_tracing_is_off_by_default(
     hippo.remember("Rose joue du cor", scope=scope)
     assert spans(exporter) == []
     off = Tracer(on=False)
-    one = off.span(Traced("search_memory", "recall"), space="a")
-    assert one is off.span(Traced("upsert_memory", "remember"), space="b")
+    one = off.span(VERBS["recall"], space="a")
+    assert one is off.span(VERBS["remember"], space="b")
     with one as outer, one as inner:
         assert outer is inner is None
 

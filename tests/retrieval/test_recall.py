@@ -651,3 +651,49 @@ def test_the_spaces_served_last_are_made_ready(
     second._opened.wait()  # pyright: ignore[reportPrivateUsage]
     lexicon = second._context.vocabulary  # pyright: ignore[reportPrivateUsage]
     assert list(lexicon._counts) == ["old", "new"]  # pyright: ignore[reportPrivateUsage]
+
+
+class TestAsOf:
+    def test_recall_finds_what_was_known_at_a_time(
+        self, hippo: Hippocampe, scope: Scope, clock: FakeClock
+    ) -> None:
+        hippo.remember("David lives in Ordizan", scope=scope, metadata={"source": "crm"})
+        hidden = hippo.remember("David plays the harp", scope=scope).memory
+        clock.advance(hours=1)
+        before = clock()
+        clock.advance(hours=1)
+        moved = hippo.remember("David moved to Toulouse", scope=scope)
+        assert moved.action == "updated"
+        hippo.delete(hidden.id, scope=scope, reason="wrong")
+
+        def found(query: str, **more: Any) -> list[str]:
+            return texts(hippo.recall(query, scope=scope, **more))
+
+        where = "Where does David live?"
+        assert found(where)[0] == "David moved to Toulouse"
+        then = found(where, as_of=before)
+        assert then[0] == "David lives in Ordizan"
+        assert "David moved to Toulouse" not in then
+        assert found(where, as_of=before.isoformat()) == then
+        assert "David plays the harp" in found("what does David play?", as_of=before)
+        assert "David plays the harp" not in found("what does David play?")
+        assert found(where, as_of=before, metadata={"source": "crm"}) == ["David lives in Ordizan"]
+        assert found(where, as_of=before - timedelta(days=1)) == []
+
+    def test_what_expired_since_is_found_and_does_not_count_as_used(
+        self, hippo: Hippocampe, scope: Scope, clock: FakeClock
+    ) -> None:
+        memory = hippo.remember("Le four est en panne", scope=scope, ttl="2h").memory
+        clock.advance(hours=1)
+        before = clock()
+        clock.advance(days=1)
+        (found,) = hippo.recall("le four", scope=scope, as_of=before, explain=True)
+        assert found.id == memory.id
+        assert found.why
+        assert hippo.recall("le four", scope=scope) == []
+        hippo.flush()
+        assert hippo.get(memory.id, scope=scope).access_count == 0
+
+    def test_a_time_that_is_none_is_refused(self, hippo: Hippocampe, scope: Scope) -> None:
+        with pytest.raises(InvalidInput, match="as_of"):
+            hippo.recall("le four", scope=scope, as_of="yesterday")

@@ -158,6 +158,7 @@ def recall(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the reasons for each score.")
     ] = False,
+    as_of: options.AsOf = None,
 ) -> None:
     """Find memories, talk and notes relevant to a question, best first."""
     with call.read() as hippo:
@@ -178,6 +179,7 @@ def recall(
             channel=of_channel,
             min_score=min_score,
             explain=explain,
+            as_of=call.moment(as_of),
         )
         took_ms = (perf_counter() - started) * 1000
     zone = call.config.timezone

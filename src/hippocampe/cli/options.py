@@ -85,6 +85,10 @@ Since = Annotated[
     str | None,
     typer.Option("--since", metavar="TIME", help="From this time on, ISO 8601."),
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="As it was known at this time, ISO 8601."),
+]
 Until = Annotated[
     str | None, typer.Option("--until", metavar="TIME", help="Before this time, ISO 8601.")
 ]

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -15,113 +14,13 @@ from hippocampe import __version__
 from hippocampe.client import transfer
 from hippocampe.client.connection import Connection, Unreached
 from hippocampe.client.local import LocalConnection
-from hippocampe.client.wire import decode, encode
+from hippocampe.client.wire import decode, encode, type_of
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.language.fence import fenced
-from hippocampe.types import (
-    ApiKey,
-    Association,
-    AuditEntry,
-    Compacted,
-    Cost,
-    Counts,
-    Day,
-    Distilled,
-    Graph,
-    History,
-    Imported,
-    Injection,
-    JobRun,
-    Memory,
-    Message,
-    ModelUsage,
-    NewKey,
-    Note,
-    Page,
-    Receipt,
-    Recollection,
-    Reindexed,
-    Remembered,
-    Retrieval,
-    Review,
-    Scope,
-    Settings,
-    Stats,
-    Unset,
-    Verification,
-    Vitals,
-)
+from hippocampe.types import Injection, Scope, Unset
+from hippocampe.verbs import SENT, Verb
 
-RESULTS: Mapping[str, Any] = {
-    "remember": Remembered,
-    "remember_many": list[Remembered],
-    "recall": list[Recollection],
-    "recent": list[Memory],
-    "memories": Page,
-    "spaces": dict[str, Counts],
-    "users": dict[str, Counts],
-    "subjects": dict[str, int],
-    "get": Memory,
-    "history": History,
-    "edit": Memory,
-    "delete": Memory,
-    "restore": Memory | Recollection,
-    "associate": Association,
-    "neighbours": tuple[tuple[Memory, ...], tuple[Association, ...]],
-    "reviews": list[Review],
-    "settle": None,
-    "facts": dict[str, Memory],
-    "set_fact": Remembered,
-    "delete_fact": Memory,
-    "observe": Message | None,
-    "before_turn": Injection,
-    "preview": Injection,
-    "replay": Injection,
-    "after_turn": str,
-    "digest": Distilled,
-    "compact": Compacted,
-    "extract": Distilled,
-    "messages": list[Message],
-    "search_text": list[Message],
-    "notes": list[Note],
-    "forget": Receipt,
-    "erase": Receipt,
-    "expire": Receipt,
-    "settings": Settings,
-    "update_settings": Settings,
-    "retrievals": list[Retrieval],
-    "retrieval": Retrieval,
-    "activity": list[Day],
-    "graph": Graph,
-    "costs": list[Cost],
-    "jobs": list[JobRun],
-    "run_jobs": list[JobRun],
-    "retry_job": JobRun,
-    "names": tuple[str, ...],
-    "check_budget": None,
-    "usage": list[ModelUsage],
-    "record_usage": ModelUsage,
-    "create_key": NewKey,
-    "keys": list[ApiKey],
-    "revoke_key": ApiKey,
-    "now": datetime,
-    "stats": Stats,
-    "vitals": Vitals,
-    "audit": list[AuditEntry],
-    "verify": Verification,
-    "reindex": Reindexed,
-    "backup": Path,
-    "export_to": int,
-    "import_from": Imported,
-    "flush": None,
-}
-"""Each verb that can be sent, with the type of its result."""
-
-NAMED = ("after_turn", "observe")
-"""Verbs that store nothing twice under one external id. To repeat another verb changes nothing more."""
-FILES = {"backup": "target", "export_to": "path", "import_from": "path"}
-"""Verbs on a file of this machine, and the argument that names it."""
 RECONNECT_SECONDS = 30.0
 PAUSE_SECONDS = 0.1
 
@@ -150,7 +49,7 @@ class RemoteHippocampe:
         self.config = config
         self._connection = connected()
         try:
-            self._space = self._greeted()
+            self._space, self._results = self._greeted()
         except BaseException:
             self._connection.close()
             raise
@@ -160,35 +59,38 @@ class RemoteHippocampe:
         """The base URL of the server."""
         return self._connection.address
 
-    def _greeted(self) -> str | None:
-        """The space that the key opens; None if it opens all."""
+    def _greeted(self) -> tuple[str | None, Mapping[str, Any]]:
+        """The space that the key opens, None if it opens all; and the types of the results of verbs.
+
+        The types are those of the annotations of the steps, which this process does not load.
+        """
         told = self._connection.greet()
         if told["version"] != __version__:
             raise ServerUnavailable(
                 f"the server has version {told['version']} and this program {__version__}: install the "
                 "same version on both sides."
             )
-        return told["space"]
+        return told["space"], told["results"]
 
     def __getattr__(self, name: str) -> Any:
-        if name not in RESULTS:
+        if name not in SENT:
             raise AttributeError(f"{type(self).__name__} has no verb {name!r}")
-        return partial(self._send, name)
+        return partial(self._send, SENT[name])
 
-    def _send(self, verb: str, *arguments: Any, progress: Any = None, **named: Any) -> Any:
-        if verb in FILES and arguments:
-            named, arguments = {FILES[verb]: arguments[0], **named}, arguments[1:]
+    def _send(self, verb: Verb, /, *arguments: Any, progress: Any = None, **named: Any) -> Any:
+        if verb.file and arguments:
+            named, arguments = {verb.file: arguments[0], **named}, arguments[1:]
         connection = self._connection
-        if verb in transfer.VERBS and isinstance(connection, Connection):
-            return transfer.VERBS[verb](connection, self._space, progress=progress, **named)
-        if verb in NAMED and named.get("external_id") is None:
-            named["external_id"] = uuid4().hex
+        if verb.name in transfer.VERBS and isinstance(connection, Connection):
+            return transfer.VERBS[verb.name](connection, self._space, progress=progress, **named)
+        if verb.idempotent_by and named.get(verb.idempotent_by) is None:
+            named[verb.idempotent_by] = uuid4().hex
         sent, prepared = _sendable(arguments), self._prepared(verb, named)
         ends = time.monotonic() + RECONNECT_SECONDS
         while True:
             try:
-                result = connection.call(verb, sent, prepared, progress=progress)
-                return _fenced(decode(RESULTS[verb], result))
+                result = connection.call(verb.name, sent, prepared, progress=progress)
+                return _fenced(decode(type_of(self._results[verb.name]), result))
             except Unreached as exc:
                 if isinstance(connection, Connection) or time.monotonic() > ends:
                     raise ServerUnavailable(
@@ -203,15 +105,15 @@ class RemoteHippocampe:
         before.close()
         return self._connection
 
-    def _prepared(self, verb: str, named: dict[str, Any]) -> dict[str, Any]:
+    def _prepared(self, verb: Verb, named: dict[str, Any]) -> dict[str, Any]:
         scope = named.get("scope")
         if isinstance(scope, Scope) and self._space is not None and scope.space == Scope().space:
             # A key opens one space: it is the default.
             named = {**named, "scope": replace(scope, space=self._space)}
-        path = named.get(FILES.get(verb, ""))
-        if isinstance(path, str | os.PathLike):
+        path = named.get(verb.file) if verb.file else None
+        if verb.file and isinstance(path, str | os.PathLike):
             # The server may have another working directory.
-            named = {**named, FILES[verb]: str(Path(os.fspath(path)).absolute())}
+            named = {**named, verb.file: str(Path(os.fspath(path)).absolute())}
         return {
             name: _sendable(value) for name, value in named.items() if not isinstance(value, Unset)
         }

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from hippocampe import __version__
-from hippocampe.client.calls import decode_arguments, takes_progress
-from hippocampe.client.door import RESULTS
+from hippocampe.client.calls import decode_arguments, results_of, takes_progress
 from hippocampe.client.problems import as_problem
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.system.local_socket import Listener
+from hippocampe.verbs import SENT
 
 BEAT_SECONDS = 0.4
 MAX_REQUEST_BYTES = 64 * 2**20
@@ -201,7 +201,7 @@ class Host:
         if verb in _CONTROLS:
             return {"result": _CONTROLS[verb](self)}
         try:
-            if verb not in RESULTS:
+            if verb not in SENT:
                 raise InvalidInput(f"there is no verb {verb[:40]!r}: install the owner's version.")
             decoded = decode_arguments(type(memory), verb, arguments, named)
             if asked and takes_progress(type(memory), verb):
@@ -216,6 +216,7 @@ class Host:
         return {
             "version": __version__,
             "space": None,
+            "results": results_of(type(self._memory.result())),
             "pid": os.getpid(),
             "address": self._address,
             "leaves": self._leave is not None,

@@ -23,12 +23,18 @@ MAX_DEPTH = 5
 
 
 def associate(
-    context: Context, source_id: str, target_id: str, kind: str, *, scope: Scope, reason: str | None
+    context: Context,
+    source_id: str,
+    target_id: str,
+    kind: str,
+    *,
+    scope: Scope,
+    reason: str | None = None,
 ) -> Association:
-    """Add a typed edge between two memories of the space.
+    """Add a typed edge between two memories.
 
     Raises:
-        InvalidInput: The kind is unknown, or both ends are the same memory.
+        InvalidInput: The kind is not in `hippocampe.types.ASSOCIATIONS`, or both ends are the same memory.
         NotFound: The space lacks one of the memories.
     """
     check_id(source_id, name="source_id")
@@ -48,19 +54,13 @@ def associate(
 
 
 def neighbours(
-    context: Context, id: str, *, scope: Scope, depth: int
+    context: Context, id: str, *, scope: Scope, depth: int = 2
 ) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
-    """The memories within `depth` edges of one, and the edges between them.
-
-    Args:
-        context: The open memory.
-        id: The memory to start from.
-        scope: The space.
-        depth: Number of edges, 1 to 5.
+    """The memories within `depth` edges of one (itself first), and the edges between them.
 
     Raises:
-        NotFound: The space has no memory with this id.
-        InvalidInput: `depth` is out of range.
+        NotFound: The space has no memory of this id.
+        InvalidInput: `depth` is not 1 to 5.
     """
     check_id(id)
     # True is an int, and equal to 1.
@@ -76,7 +76,7 @@ def neighbours(
 
 
 def reviews(context: Context, *, scope: Scope) -> list[Review]:
-    """Pairs of current memories that no rule could decide, newest first."""
+    """Pairs of memories that no rule could decide, newest first."""
     with context.store.read() as connection:
         edges = associations.to_review(connection, scope.space)
         ids = {id for edge in edges for id in (edge.source_id, edge.target_id)}
@@ -88,11 +88,12 @@ def reviews(context: Context, *, scope: Scope) -> list[Review]:
     ]
 
 
-def settle(context: Context, id: str, other_id: str, *, scope: Scope, keep: str | None) -> None:
-    """Remove a pair from the review list.
+def settle(
+    context: Context, id: str, other_id: str, *, scope: Scope, keep: str | None = None
+) -> None:
+    """Take a pair off the review list.
 
     Args:
-        context: The open memory.
         id: One memory of the pair.
         other_id: The other one.
         scope: The space.

@@ -135,13 +135,13 @@ def erase(
     turns: Turns,
     *,
     scope: Scope,
-    id: str | None,
-    user: str | None,
-    subject: str | None,
-    whole_space: bool,
-    dry_run: bool,
+    id: str | None = None,
+    user: str | None = None,
+    subject: str | None = None,
+    whole_space: bool = False,
+    dry_run: bool = False,
 ) -> Receipt:
-    """Delete physically, everywhere: rows, history, full text, vectors, words, index, backups.
+    """Remove data for ever: rows, history, full text, vectors, index, backups.
 
     Give exactly one of `id`, `user`, `subject` and `whole_space`. All versions of an erased memory
     and the whole turn of an erased message are erased too. Only the indexed pieces of notes are
@@ -150,18 +150,16 @@ def erase(
     changed. If the process dies after that, the next open cleans the files.
 
     Args:
-        context: The open memory.
-        turns: Emptied of what they hold of the space.
         scope: The space.
         id: A memory, turn, message or piece of a note.
         user: The author of memories, turns and messages.
-        subject: A tag, alias, key or source, or a capitalised name in texts (see `ProperName`).
+        subject: A tag, alias, key or source, or a capitalised name in texts.
         whole_space: Everything in the space.
         dry_run: Only report what would be erased.
 
     Raises:
         InvalidInput: None or several of them are given.
-        NotFound: The space has nothing with this id.
+        NotFound: The space has nothing of this id.
         StoreFull: The disk has too little free space, at once or to overwrite the files.
     """
     for name, value in (("id", id), ("user", user), ("subject", subject)):

@@ -29,8 +29,8 @@ MAX_BY_WORDS = 500
 BATCH = 1_000
 
 
-def forget(context: Context, topic: str, *, scope: Scope, dry_run: bool) -> Receipt:
-    """Hide everything about a topic: memories, facts, turns and live messages.
+def forget(context: Context, topic: str, *, scope: Scope, dry_run: bool = False) -> Receipt:
+    """Hide everything about a topic from recall; `restore` brings memories back.
 
     An item is about the topic if recall finds it relevant (0.5 or more) and it matches most of the
     topic's words by meaning, or if its text or its key contains all of them.

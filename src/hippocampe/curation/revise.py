@@ -26,6 +26,7 @@ from hippocampe.store import associations, conversations, embeddings, memories
 from hippocampe.store.conversations import Turn
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
+    UNSET,
     Association,
     Memory,
     Metadata,
@@ -54,22 +55,23 @@ def edit(
     id: str,
     *,
     scope: Scope,
-    content: str | None,
-    type: str | None,
-    category: str | None,
-    subjects: Sequence[str] | None,
-    importance: float | None,
-    ttl: str | timedelta | Unset | None,
-    occurred_at: datetime | str | Unset | None,
-    metadata: Metadata | None,
+    content: str | None = None,
+    type: str | None = None,
+    category: str | None = None,
+    subjects: Sequence[str] | None = None,
+    importance: float | None = None,
+    ttl: str | timedelta | Unset | None = UNSET,
+    occurred_at: datetime | str | Unset | None = UNSET,
+    metadata: Metadata | None = None,
 ) -> Memory:
     """Change fields of a current memory in place; omitted fields stay.
 
-    A new statement supersedes the memories that it contradicts, as in `remember`. A new type sets
-    its default importance, unless the memory had a custom one.
+    `metadata` replaces all of the memory's pairs; `{}` removes them. A new statement supersedes the
+    memories that it contradicts, as in `remember`. A new type brings its default importance, unless
+    the memory had a custom one.
 
     Raises:
-        NotFound: The space has no current memory with this id.
+        NotFound: The space has no current memory of this id.
         InvalidInput: A value is invalid, or another current memory states the same; nothing was
             changed.
     """
@@ -111,10 +113,10 @@ def edit(
 
 
 def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
-    """Hide a memory from recall; it stays in history and can be restored.
+    """Hide a memory from recall; it stays in history and `restore` brings it back.
 
     Raises:
-        NotFound: The space has no current memory with this id.
+        NotFound: The space has no current memory of this id.
         InvalidInput: The reason is empty.
     """
     check_id(id)
@@ -124,11 +126,11 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
         return _delete(context, change, memory, reason)
 
 
-def delete_fact(context: Context, key: str, *, scope: Scope, reason: str) -> Memory:
-    """Hide the memory that has a key.
+def delete_fact(context: Context, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
+    """Hide a fact.
 
     Raises:
-        NotFound: No current memory of the space has this key.
+        NotFound: The space has no fact of this key.
         InvalidInput: The key is not text, or the reason is empty.
     """
     check_id(key, name="key")
@@ -153,13 +155,13 @@ def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memor
 
 
 def restore(context: Context, id: str, *, scope: Scope) -> Memory | Recollection:
-    """Make a forgotten, expired or superseded memory current again, or a forgotten turn.
+    """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
 
-    The rules of `remember` apply: memories that it contradicts or that hold its key are
-    superseded, and undecided pairs are listed for review.
+    The rule is that of `remember`: what the memory contradicts, and what holds its key, becomes
+    history; a pair that no rule is sure of is listed for review.
 
     Raises:
-        NotFound: The space has no memory and no turn with this id.
+        NotFound: The space has no memory and no turn of this id.
         InvalidInput: It is current already, or another current memory states the same.
     """
     check_id(id)

@@ -21,8 +21,14 @@ from hippocampe.validation import MAX_TOKEN_CHARACTERS, check_choice, check_id, 
 RANDOM_BYTES = 32
 
 
-def create_key(context: Context, *, scope: Scope, role: Role, label: str | None) -> NewKey:
-    """Make a key for a space.
+def create_key(context: Context, *, scope: Scope, role: Role, label: str | None = None) -> NewKey:
+    """Make a key of the server that opens one space. Its text is returned once and not stored.
+
+    Args:
+        scope: The space.
+        role: `read`; `write`, which also stores and hides; or `admin`, which also changes
+            settings and runs digests.
+        label: What it is for, up to 200 characters.
 
     Raises:
         InvalidInput: The role is unknown, or the label cannot be stored.
@@ -39,13 +45,13 @@ def create_key(context: Context, *, scope: Scope, role: Role, label: str | None)
 
 
 def keys(context: Context) -> list[ApiKey]:
-    """The keys of all spaces, newest first, also revoked ones."""
+    """The keys of the server for all spaces, newest first, also revoked ones. Takes no scope."""
     with context.store.read() as connection:
         return api_keys.everything(connection)
 
 
 def revoke_key(context: Context, id: str) -> ApiKey:
-    """Revoke a key: it opens nothing from the next request on.
+    """Revoke a key of the server: it opens nothing from the next request on. Takes no scope.
 
     Raises:
         NotFound: There is no such key, or it was revoked before.
@@ -61,7 +67,7 @@ def revoke_key(context: Context, id: str) -> ApiKey:
 
 
 def find_key(context: Context, secret: str) -> ApiKey | None:
-    """The key that a text is; None if it is none, or a revoked one.
+    """The key that a text is; None if it is none, or a revoked one. Takes no scope.
 
     Raises:
         InvalidInput: It is not text.

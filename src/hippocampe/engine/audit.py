@@ -43,12 +43,17 @@ def ids(found: Sequence[str]) -> dict[str, Any]:
 
 
 def entries(
-    context: Context, *, scope: Scope, since: datetime | str | None, limit: int
+    context: Context, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
 ) -> list[AuditEntry]:
-    """The log of a space, newest first.
+    """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
+
+    Args:
+        scope: The space.
+        since: Earliest time, inclusive.
+        limit: At most this many, 1 to 1,000.
 
     Raises:
-        InvalidInput: The time or the limit cannot be used.
+        InvalidInput: An argument is invalid.
     """
     check_limit(limit)
     earliest = as_utc(since, name="since")

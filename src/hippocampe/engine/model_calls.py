@@ -96,13 +96,22 @@ def record_usage(
     purpose: str,
     input_tokens: int,
     output_tokens: int,
-    injected_tokens: int,
-    price: float | None,
+    injected_tokens: int = 0,
+    price: float | None = None,
 ) -> ModelUsage:
-    """Record the cost of one call.
+    """Record the cost of a call of a language model that the host made.
+
+    Args:
+        scope: The space that pays.
+        model: The model that answered.
+        purpose: One word: `chat`.
+        input_tokens: Tokens of the request.
+        output_tokens: Tokens of the answer.
+        injected_tokens: Of the input tokens, those that injections added.
+        price: In US dollars, if it is known.
 
     Raises:
-        InvalidInput: A label is empty or too long, or a number is negative.
+        InvalidInput: A label or a number cannot be used.
     """
     for name, value in (
         ("input_tokens", input_tokens),
@@ -129,12 +138,12 @@ def record_usage(
 
 
 def usage(
-    context: Context, *, scope: Scope, since: datetime | str | None, limit: int
+    context: Context, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
 ) -> list[ModelUsage]:
-    """The calls made for a space, newest first.
+    """The calls of language models made for the space, newest first.
 
     Raises:
-        InvalidInput: The time or the limit cannot be used.
+        InvalidInput: An argument is invalid.
     """
     check_limit(limit)
     earliest = as_utc(since, name="since")
@@ -142,11 +151,13 @@ def usage(
         return rows.find(connection, scope.space, since=earliest, limit=limit)
 
 
-def costs(context: Context, *, scope: Scope, days: int) -> list[Cost]:
-    """The calls of a space by day, purpose and model, in this order, over the latest days.
+def costs(context: Context, *, scope: Scope, days: int = 30) -> list[Cost]:
+    """The calls of language models by day, purpose and model, in this order, over the latest days.
+
+    Days are those of the setting `timezone`; a day, purpose or model without calls has no entry.
 
     Raises:
-        InvalidInput: The number of days cannot be used.
+        InvalidInput: `days` is not a whole number from 1 to 366.
     """
     check_days(days)
     zone = as_zone(settings.read(context, scope=scope).timezone)

@@ -172,7 +172,11 @@ def defaults(config: Config) -> Settings:
 
 
 def read(context: Context, *, scope: Scope) -> Settings:
-    """The settings of a space; the last known ones while the store is down."""
+    """The settings of the space.
+
+    Raises:
+        StoreError: They cannot be read, and none are cached.
+    """
     if (fresh := fresh_ones(context, scope.space)) is not None:
         return fresh
     try:
@@ -215,11 +219,15 @@ def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in checked.items() if value is not None}
 
 
-def update(context: Context, changes: Mapping[str, Any], *, scope: Scope) -> Settings:
-    """Change settings of a space, all or none; None resets one to its default.
+def update(context: Context, /, *, scope: Scope, **changes: Any) -> Settings:
+    """Change settings of the space, all or none; effective from the next turn. None resets one.
+
+    Args:
+        scope: The space.
+        changes: New values by name, the fields of `hippocampe.types.Settings`.
 
     Raises:
-        InvalidInput: There is no such setting, or it cannot have this value; nothing was changed.
+        InvalidInput: The setting does not exist or the value is invalid; nothing was changed.
     """
     default = defaults(context.config)
     checked = {

@@ -7,25 +7,15 @@ Names of operations and attributes are those of open-telemetry/semantic-conventi
 
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidInput
 from hippocampe.types import Injection, Memory, Receipt, Remembered
+from hippocampe.verbs import Verb
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
     from opentelemetry.trace import Tracer as Provided
-
-Operation = Literal["search_memory", "upsert_memory", "update_memory", "delete_memory"]
-"""Values of `gen_ai.operation.name`."""
-
-
-class Traced(NamedTuple):
-    """A verb that is traced: the operation in the words of the convention, and its own name."""
-
-    operation: Operation
-    verb: str
-
 
 _OFF = nullcontext[None]()
 
@@ -53,29 +43,29 @@ class Tracer:
             ) from exc
         self._tracer = trace.get_tracer("hippocampe")
 
-    def span(self, traced: Traced, *, space: str) -> "AbstractContextManager[Span | None]":
-        """A span around one operation; None when tracing is off.
+    def span(self, verb: Verb, *, space: str) -> "AbstractContextManager[Span | None]":
+        """A span around the call of a verb; None when tracing is off, and for verbs without an operation.
 
         An error marks it as failed, with its class name only: messages may quote user text.
 
         Args:
-            traced: The operation and the verb.
+            verb: The verb.
             space: The space it works on.
         """
-        if self._tracer is None:
+        if self._tracer is None or verb.operation is None:
             return _OFF
         attributes = {
-            "gen_ai.operation.name": traced.operation,
+            "gen_ai.operation.name": verb.operation,
             "gen_ai.provider.name": "hippocampe",
             "gen_ai.memory.store.id": space,
-            "hippocampe.verb": traced.verb,
+            "hippocampe.verb": verb.name,
         }
-        return _recorded(self._tracer, traced.operation, attributes)
+        return _recorded(self._tracer, verb.operation, attributes)
 
 
 @contextmanager
 def _recorded(
-    tracer: "Provided", operation: Operation, attributes: Mapping[str, str]
+    tracer: "Provided", operation: str, attributes: Mapping[str, str]
 ) -> "Generator[Span]":
     from opentelemetry.trace import SpanKind, Status, StatusCode
 

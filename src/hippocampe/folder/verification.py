@@ -1,5 +1,6 @@
 """Compare store and index, count, copy."""
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,14 +21,26 @@ from hippocampe.system import free_space
 from hippocampe.system.file_size import written
 from hippocampe.system.free_space import RESERVE
 from hippocampe.types import Scope, Stats, Verification, Vitals
-from hippocampe.validation import MAX_ABSENT, MAX_REASON_CHARACTERS, check_list
+from hippocampe.validation import (
+    MAX_ABSENT,
+    MAX_REASON_CHARACTERS,
+    check_flag,
+    check_list,
+    check_path,
+)
 
 
 def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
-    """Compare the store with the index, check database and vectors, and look for what must be nowhere.
+    """Compare store and index, check database and vectors, and check that given texts are absent.
+
+    What the index answers for each item is compared with the store, which takes seconds per
+    100,000 items. `reindex` repairs what differs or is damaged.
+
+    Args:
+        absent: Texts that no file of the data folder may contain.
 
     Raises:
-        InvalidInput: `absent` is one text, or holds an empty one.
+        InvalidInput: `absent` is a single text, or contains an empty one.
     """
     if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
@@ -109,8 +122,8 @@ def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]
     return found
 
 
-def stats(context: Context, *, scope: Scope, retrievals_dropped: int) -> Stats:
-    """Counts of a space, and the state of the index."""
+def stats(context: Context, retrievals_dropped: int, *, scope: Scope) -> Stats:
+    """Counts of the space, and the state of the index."""
     with context.store.read() as connection:
         counted = statistics.count(connection, scope.space, context.now())
         pending = outbox.pending_count(connection)
@@ -127,7 +140,7 @@ def stats(context: Context, *, scope: Scope, retrievals_dropped: int) -> Stats:
 
 
 def vitals(context: Context) -> Vitals:
-    """Numbers of the whole data folder."""
+    """Numbers of the whole data folder: of the index, of jobs, of its files. Takes no scope."""
     with context.store.read() as connection:
         jobs = statistics.job_states(connection)
         pending = outbox.pending_count(connection)
@@ -156,8 +169,21 @@ def _size(files: Iterable[Path]) -> int:
     return total
 
 
-def backup(context: Context, target: Path | None, *, overwrite: bool) -> Path:
-    """Copy the database while it is in use; default: to a dated file in `backups`."""
+def backup(
+    context: Context, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+) -> Path:
+    """Copy the database while it is in use; return the copy's path.
+
+    Args:
+        target: Where to; default: a dated file in the data folder's `backups`.
+        overwrite: Replace a file that exists; a failure leaves it as it was.
+
+    Raises:
+        InvalidInput: The file exists, or is one of the data folder's own; or `target` is no path.
+        StoreError: The copy cannot be written.
+    """
     stamp = context.now().strftime("%Y%m%dT%H%M%S%f")
-    target = target or context.config.folder / "backups" / f"{stamp}.db"
-    return context.store.backup(target, overwrite=overwrite)
+    copy = context.config.folder / "backups" / f"{stamp}.db"
+    if target is not None:
+        copy = check_path("target", target)
+    return context.store.backup(copy, overwrite=check_flag("overwrite", overwrite))

@@ -260,18 +260,25 @@ def observe(
     content: str,
     *,
     scope: Scope,
-    at: datetime | str | None,
-    external_id: str | None,
+    at: datetime | str | None = None,
+    external_id: str | None = None,
 ) -> Message | None:
-    """Store a message of an observed room as live. Idempotent for one `external_id`.
+    """Store a message of an observed room as live: it can be found until the next digest.
 
-    A message that names the companion, or that it wrote, is not stored: it is handled as an exchange.
+    Only messages of the rooms in the setting `live_rooms` are kept, and none that contains a
+    name of the setting `companion_names` as a word: the companion handles those.
+
+    Args:
+        content: The message. Web addresses stay text.
+        scope: The space, the author, and the room as the channel.
+        at: When it was said; None is now.
+        external_id: Its id in the source; a repeat returns the stored message.
 
     Returns:
-        The message; None if its room is not observed or the companion handles it.
+        The message; None if it is not kept, and then nothing is stored.
 
     Raises:
-        InvalidInput: The message is invalid.
+        InvalidInput: The message cannot be stored.
     """
     message = make_message(
         context,
@@ -321,24 +328,26 @@ def messages(
     context: Context,
     *,
     scope: Scope,
-    since: datetime | str | None,
-    until: datetime | str | None,
-    working: bool,
-    live: bool,
-    ids: Sequence[str] | None,
-    limit: int,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    working: bool = False,
+    live: bool = False,
+    ids: Sequence[str] | None = None,
+    limit: int = 20,
 ) -> list[Message]:
-    """The latest messages of the scope's channel (of every channel without one), oldest first.
+    """The latest messages of the scope's channel (of all, if it names none), oldest first.
 
     Args:
-        context: The open memory.
-        scope: The space and the channel.
+        scope: The space, and the channel if only one is wanted.
         since: Earliest time, inclusive.
         until: Latest time, exclusive.
-        working: Only those of the working history.
-        live: Only those that no digest has read yet.
-        ids: Only those with these ids.
-        limit: Maximum number.
+        working: Only the working history: exchanges that are not compacted yet.
+        live: Only what was overheard since the last digest.
+        ids: Only messages with these ids, such as the evidence of a memory.
+        limit: At most this many, 1 to 1,000.
+
+    Raises:
+        InvalidInput: An argument is invalid.
     """
     limit = check_limit(limit)
     conditions = conversations.said_in(
@@ -367,13 +376,28 @@ def search_text(
     query: str,
     *,
     scope: Scope,
-    user: str | None,
-    channel: str | None,
-    since: datetime | str | None,
-    until: datetime | str | None,
-    limit: int,
+    user: str | None = None,
+    channel: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    limit: int = 20,
 ) -> list[Message]:
-    """Messages that contain all the words of a query, newest first."""
+    """Messages with all the words of a query, newest first.
+
+    Quoted words match as a phrase, and a word that ends in `*` as a prefix.
+
+    Args:
+        query: The words.
+        scope: Where to look: its channel only, if it names one.
+        user: Only messages of this user.
+        channel: Only messages of this channel, instead of the channel of the scope.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        limit: At most this many, 1 to 1,000.
+
+    Raises:
+        InvalidInput: An argument is invalid.
+    """
     filters = Scope(user=user, channel=channel)
     query = clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
     with context.store.read() as connection:

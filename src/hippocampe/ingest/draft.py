@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TypedDict
 
 from uuid6 import uuid7
 
@@ -28,23 +27,6 @@ from hippocampe.validation import (
 
 MAX_EVENT_CHARACTERS = 500
 """Of a statement, what is searched for the time of its event. Longer ones tell several things."""
-
-
-class Details(TypedDict, total=False):
-    """The optional arguments of `remember`."""
-
-    type: str | None
-    collection: str | None
-    category: str | None
-    key: str | None
-    subjects: Sequence[str]
-    importance: float | None
-    ttl: str | timedelta | Unset | None
-    occurred_at: datetime | str | None
-    source: str
-    replaces: Sequence[str]
-    evidence: Sequence[str]
-    metadata: Metadata | None
 
 
 def make_draft(

@@ -1,8 +1,8 @@
 """Import conversations exported by other programs, or an archive of a space; export a space."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from hippocampe.engine.context import Context
 from hippocampe.errors import HippocampeError, InvalidInput
@@ -13,7 +13,7 @@ from hippocampe.ingest.problems import Problems
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import conversations
 from hippocampe.types import Imported, Message, Progress, Scope
-from hippocampe.validation import check_flag, check_text
+from hippocampe.validation import check_flag, check_path, check_text
 
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
@@ -25,38 +25,40 @@ MAX_OPEN = 1_000
 
 def import_from(
     context: Context,
-    path: Path,
+    path: str | os.PathLike[str],
     *,
     scope: Scope,
-    format: str | None,
-    timezone: str,
-    one_space: bool,
-    progress: Progress | None,
+    format: str | None = None,
+    timezone: str = "Europe/Paris",
+    one_space: bool = False,
+    progress: Progress | None = None,
 ) -> Imported:
-    """Import a file: exported conversations, or an archive of a space. Idempotent.
+    """Read real talk, or an export of ours. What is already there is not added twice.
 
     Args:
-        context: The open memory.
         path: The file.
-        scope: The space, and the channel of messages without one.
-        format: One of `formats.registry.FORMATS` or `archive.FORMAT`; None detects it.
-        timezone: IANA name of the zone of times without an offset.
-        one_space: Whether messages that name another space are refused.
-        progress: Called after every batch.
+        scope: The space and the channel of messages that name none.
+        format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
+            detected from the file.
+        timezone: Timezone of times without one.
+        one_space: Leave out messages that name another space, and report them as problems;
+            otherwise they go to the space that they name.
+        progress: Called while messages are stored.
 
     Raises:
-        UnreadableFile: The file is damaged or does not have the format.
-        InvalidInput: The format or the timezone is unknown.
+        UnreadableFile: The file cannot be read as what it claims to be.
+        InvalidInput: The format or the timezone is not known.
     """
+    source = check_path("path", path)
     check_text("format", format)
     as_zone(timezone)
     check_flag("one_space", one_space)
-    if format == archive.FORMAT or (format is None and archive.is_archive(path)):
-        return archive.load(context, path, scope, progress)
-    format = format or detect_format(path)
+    if format == archive.FORMAT or (format is None and archive.is_archive(source)):
+        return archive.load(context, source, scope, progress)
+    format = format or detect_format(source)
     importing = _MessageImport(context, scope, one_space, progress)
     try:
-        for item in read_talk(path, format=format, timezone=timezone):
+        for item in read_talk(source, format=format, timezone=timezone):
             importing.add(item)
         return importing.finish()
     except KeyboardInterrupt as exc:
@@ -174,11 +176,21 @@ class _MessageImport:
                 yield conversation.make_turn([message])
 
 
-def export_to(context: Context, path: Path, *, scope: Scope, overwrite: bool) -> int:
-    """Write a space as an archive; return the number of rows.
+def export_to(
+    context: Context, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
+) -> int:
+    """Write everything of the space as JSON Lines; return how many lines.
+
+    `import_from` with format `hippocampe` reads it back with nothing lost.
+
+    Args:
+        path: Where to.
+        scope: The space.
+        overwrite: Replace a file that exists; a failure leaves it as it was.
 
     Raises:
-        InvalidInput: The file exists, or belongs to the data folder.
+        InvalidInput: The file exists, or is one of the data folder's own; or `path` is no path.
         StoreError: The file cannot be written.
     """
-    return archive.save(context, path, scope, overwrite=overwrite)
+    target = check_path("path", path)
+    return archive.save(context, target, scope, overwrite=check_flag("overwrite", overwrite))

@@ -7,21 +7,31 @@ applies the rules of `hippocampe.updates`, `memory_writes` writes.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from datetime import datetime, timedelta
+from typing import Any
 
 from hippocampe.engine.context import Context
 from hippocampe.engine.documents import memory_embedding_text, memory_text
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
-from hippocampe.ingest.draft import Details, default_lifetime, make_draft
+from hippocampe.ingest.draft import default_lifetime, make_draft
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Metadata, Remembered, Scope
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    UNSET,
+    Memory,
+    Metadata,
+    Remembered,
+    Scope,
+    Unset,
+)
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import Judgement, judge
 from hippocampe.validation import (
     MAX_EVIDENCE,
     MAX_SUBJECTS,
     check_collection,
+    check_id,
     check_importance,
     check_metadata,
 )
@@ -31,15 +41,87 @@ REINFORCEMENT = 0.1
 
 
 def remember(
-    context: Context, content: str, *, scope: Scope, **details: Unpack[Details]
+    context: Context,
+    content: str,
+    *,
+    scope: Scope,
+    type: str | None = None,
+    collection: str | None = None,
+    category: str | None = None,
+    key: str | None = None,
+    subjects: Sequence[str] = (),
+    importance: float | None = None,
+    ttl: str | timedelta | Unset | None = UNSET,
+    occurred_at: datetime | str | None = None,
+    source: str = "conversation",
+    replaces: Sequence[str] = (),
+    evidence: Sequence[str] = (),
+    metadata: Metadata | None = None,
 ) -> Remembered:
-    """Store one statement by the decision table.
+    """Store one durable statement; memories that it corrects become history.
+
+    A correction inherits the type, importance, subjects, category and collection that the caller
+    omits. A new type replaces the default importance of the old type.
+
+    Args:
+        content: The statement, 1 to 100,000 characters. Secrets in it are masked.
+        scope: The space, and the user and channel it comes from.
+        type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; default of a new memory: `fact`.
+        collection: `memory` (default of a new memory), `self`, `goal` or `summary`.
+        category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
+        key: A unique name in the space; writing it again replaces the value.
+        subjects: Flat tags; an empty list counts as omitted.
+        importance: 0 to 1; default of a new memory: that of its type.
+        ttl: Time to live: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever. By default that
+            of the category in the setting `category_ttl`, or for ever.
+        occurred_at: When it happened, if not now.
+        source: Its origin.
+        replaces: Ids of memories that it supersedes.
+        evidence: Ids of the messages it was extracted from.
+        metadata: Key-value pairs of the caller, up to 32 keys and 4 KiB: strings, numbers,
+            booleans, None. Secrets are masked. A correction inherits omitted pairs.
+
+    Returns:
+        The memory, and whether it was `inserted`, `updated` or `reinforced`.
 
     Raises:
         InvalidInput: An argument is invalid; nothing was changed.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
-    draft = make_draft(context, content, scope=scope, **details)
+    return _remember(
+        context,
+        make_draft(
+            context,
+            content,
+            scope=scope,
+            type=type,
+            collection=collection,
+            category=category,
+            key=key,
+            subjects=subjects,
+            importance=importance,
+            ttl=ttl,
+            occurred_at=occurred_at,
+            source=source,
+            replaces=replaces,
+            evidence=evidence,
+            metadata=metadata,
+        ),
+    )
+
+
+def set_fact(context: Context, key: str, value: str, *, scope: Scope) -> Remembered:
+    """Write a fact; the value it had becomes history.
+
+    Raises:
+        InvalidInput: The key or the value cannot be stored.
+    """
+    return _remember(
+        context, make_draft(context, value, scope=scope, key=check_id(key, name="key"))
+    )
+
+
+def _remember(context: Context, draft: Draft) -> Remembered:
     (prepared,) = embed_drafts(context, [draft])
     with context.change() as change:
         return decide_and_store(context, change, draft, prepared)

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from hippocampe.engine import settings as space_settings
 from hippocampe.engine.context import Context
+from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.index import open_read_only_index
 from hippocampe.injection.before_turn import skip
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.incoming import read_messages
@@ -19,7 +19,6 @@ from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import cut
 from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
-from hippocampe.store.past import known_at
 from hippocampe.types import HostMessage, Injection, Scope
 
 PATIENCE_MS = 10_000
@@ -61,17 +60,13 @@ def preview(
 
 @contextmanager
 def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]:
-    """The services, and a state of turns, as of a time: the vectors known then are searched exactly."""
-    embedder, vocabulary = context.embedder, context.vocabulary
-    with known_at(context.store, at) as store:
-        index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)
-        then = Context(context.config, store, index, embedder, vocabulary, lambda: at)
+    """The services, and a state of turns, as of a time."""
+    with known_at(context, at) as then:
         state = TurnState(context.config)
         try:
             yield then, state
         finally:
             state.close()
-            index.close()
 
 
 def _preview(

@@ -20,16 +20,13 @@ SAME_SCORE = 0.03
 
 
 def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Injection:
-    """Rebuild the injection of a logged turn.
+    """Rebuild the injection of a logged turn, with what was known at its time.
 
-    Args:
-        context: The shared services.
-        state: Holds the entries that are not written yet.
-        id: The id of the injection.
-        scope: The space.
+    Memories edited in place since have their present text; what was erased is missing, and so are live
+    messages that were digested. A trace explains the scores that come out the same again.
 
     Raises:
-        NotFound: The space has no entry with this id.
+        NotFound: The log of the space has no entry with this id.
     """
     entry = log.retrieval(context, state.retrievals, id, scope=scope)
     there = Scope(space=entry.space, user=entry.user, channel=entry.channel)

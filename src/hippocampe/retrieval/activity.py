@@ -9,11 +9,15 @@ from hippocampe.types import Day, Scope
 from hippocampe.validation import check_days
 
 
-def activity(context: Context, buffer: RetrievalBuffer, *, scope: Scope, days: int) -> list[Day]:
-    """The latest days of a space up to today, oldest first, also those on which nothing happened.
+def activity(
+    context: Context, buffer: RetrievalBuffer, *, scope: Scope, days: int = 30
+) -> list[Day]:
+    """What happened in the space on each of the latest days up to today, oldest first.
+
+    Days are those of the setting `timezone`, with those on which nothing happened.
 
     Raises:
-        InvalidInput: The number of days cannot be used.
+        InvalidInput: `days` is not a whole number from 1 to 366.
     """
     check_days(days)
     zone = as_zone(settings.read(context, scope=scope).timezone)

@@ -42,21 +42,40 @@ def memories(
     context: Context,
     *,
     scope: Scope,
-    collection: str | None,
-    types: Sequence[str] | None,
-    subjects: Sequence[str] | None,
-    category: str | None,
-    user: str | None,
-    channel: str | None,
-    metadata: Metadata | None,
-    since: datetime | str | None,
-    until: datetime | str | None,
-    state: State,
-    order: Order,
-    limit: int,
-    cursor: str | None,
+    collection: str | None = None,
+    types: Sequence[str] | None = None,
+    subjects: Sequence[str] | None = None,
+    category: str | None = None,
+    user: str | None = None,
+    channel: str | None = None,
+    metadata: Metadata | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    state: State = "current",
+    order: Order = "newest",
+    limit: int = 50,
+    cursor: str | None = None,
 ) -> Page:
-    """One page of the memories of the space that match all filters.
+    """List the memories of the space, page by page.
+
+    Pages neither repeat nor skip a memory when others are added or removed in between.
+
+    Args:
+        scope: Whose memory: its space alone counts.
+        collection: `memory`, `self`, `goal` or `summary`; default: all.
+        types: Only memories of these types.
+        subjects: Only memories with any of these subjects.
+        category: Only memories of this category.
+        user: Only what this user said.
+        channel: Only what was said on this channel.
+        metadata: Only memories that hold all these pairs, equal in value and type.
+        since: Only what was learnt at or after this.
+        until: Only what was learnt before this.
+        state: `current`, `superseded`, `forgotten` (also expired) or `all`.
+        order: `newest` or `oldest` learnt first, or `importance`, the highest first.
+        limit: At most this many per page, 1 to 1,000.
+        cursor: `next_cursor` of the page before; the other arguments must be the same, except
+            `limit`.
 
     Raises:
         InvalidInput: An argument cannot be used, or the cursor belongs to another query.
@@ -151,14 +170,14 @@ def _read_cursor(cursor: str, query: str) -> tuple[Any, ...]:
 
 
 def spaces(context: Context) -> dict[str, Counts]:
-    """The spaces that have memories or messages, largest first."""
+    """The spaces with their counts, largest first. Takes no scope."""
     with context.store.read() as connection:
         memories, messages = listing.of_spaces(connection, context.now())
     return _sorted(memories, messages)
 
 
 def users(context: Context, *, scope: Scope) -> dict[str, Counts]:
-    """The users of memories and messages in the space, most active first."""
+    """The users of the space with their counts, most active first."""
     with context.store.read() as connection:
         memories, messages = listing.of_users(connection, scope.space, context.now())
     return _sorted(memories, messages)
@@ -175,6 +194,6 @@ def _sorted(memories: dict[str, int], messages: dict[str, int]) -> dict[str, Cou
 
 
 def subjects(context: Context, *, scope: Scope) -> dict[str, int]:
-    """The folded subjects of the space with counts of current memories, most frequent first."""
+    """The subjects of the space, folded, with the number of current memories, most frequent first."""
     with context.store.read() as connection:
         return listing.of_subjects(connection, scope.space, context.now())

@@ -10,11 +10,15 @@ MAX_NODES = 20_000
 LABEL_CHARACTERS = 120
 
 
-def graph(context: Context, *, scope: Scope, limit: int) -> Graph:
-    """The most important current memories, newest first among equals, with their subjects.
+def graph(context: Context, *, scope: Scope, limit: int = 5000) -> Graph:
+    """The current memories and the subjects of the space as a graph.
+
+    Args:
+        scope: The space.
+        limit: At most this many memories, the most important first, newest first among equals.
 
     Raises:
-        InvalidInput: The limit is not from 1 to 20,000.
+        InvalidInput: `limit` is not a whole number from 1 to 20,000.
     """
     check_limit(limit, most=MAX_NODES)
     with context.store.read() as connection:

@@ -135,10 +135,17 @@ def retrievals(
     channel_only: bool = False,
     cursor: str | None = None,
 ) -> list[Retrieval]:
-    """The latest retrievals of a space, newest first; those before the one with the id `cursor`.
+    """The retrieval log of the space, newest first: the items of each turn, with their outcomes.
+
+    Args:
+        scope: The space, and the channel for `channel_only`.
+        limit: At most this many, 1 to 1,000.
+        since: Earliest time, inclusive.
+        channel_only: Only turns of the scope's channel.
+        cursor: The id of the last retrieval of the page before.
 
     Raises:
-        InvalidInput: An argument cannot be used.
+        InvalidInput: An argument is invalid.
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
     channel = scope.channel if check_flag("channel_only", channel_only) else None
@@ -157,10 +164,10 @@ def retrievals(
 
 
 def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scope) -> Retrieval:
-    """One retrieval.
+    """One entry of the retrieval log, by the id of its injection.
 
     Raises:
-        NotFound: The space has no retrieval with this id.
+        NotFound: The log of the space has no entry with this id.
     """
     check_id(id)
     _flush_with_room(context, buffer)

@@ -16,7 +16,7 @@ def get(context: Context, id: str, *, scope: Scope) -> Memory:
     """One memory, current or not.
 
     Raises:
-        NotFound: The space has no memory with this id.
+        NotFound: The space has no memory of this id.
     """
     check_id(id)
     with context.store.read() as connection:
@@ -37,19 +37,17 @@ def require(found: Mapping[str, Memory], id: str, scope: Scope) -> Memory:
 
 
 def recent(
-    context: Context, limit: int, *, scope: Scope, since: datetime | str | None, channel_only: bool
+    context: Context,
+    limit: int = 10,
+    *,
+    scope: Scope,
+    since: datetime | str | None = None,
+    channel_only: bool = False,
 ) -> list[Memory]:
-    """The memories created last, newest first.
-
-    Args:
-        context: The open memory.
-        limit: Maximum number of memories, 1 to 1,000.
-        scope: The space, and the channel for `channel_only`.
-        since: Earliest time of creation.
-        channel_only: Only memories of the scope's channel.
+    """The newest memories, newest first.
 
     Raises:
-        InvalidInput: An argument is invalid, or `channel_only` is set and the scope has no channel.
+        InvalidInput: An argument is invalid.
     """
     limit = check_limit(limit)
     conditions = [
@@ -68,7 +66,7 @@ def recent(
 
 
 def facts(context: Context, *, scope: Scope) -> dict[str, Memory]:
-    """The current memories that have a key, by key, in alphabetical order."""
+    """The current memories that have a key, by key."""
     conditions = [memories.living(scope.space, context.now()), schema.memory.c.key.is_not(None)]
     with context.store.read() as connection:
         found = memories.find(connection, *conditions, newest_first=False)
@@ -76,10 +74,10 @@ def facts(context: Context, *, scope: Scope) -> dict[str, Memory]:
 
 
 def history(context: Context, id: str, *, scope: Scope) -> History:
-    """Every version of a statement, oldest first, and the associations of each version.
+    """All versions of a memory, oldest first, with their associations.
 
     Raises:
-        NotFound: The space has no memory with this id.
+        NotFound: The space has no memory of this id.
     """
     check_id(id)
     with context.store.read() as connection:
@@ -91,7 +89,7 @@ def history(context: Context, id: str, *, scope: Scope) -> History:
 
 
 def names(context: Context, user: str, *, scope: Scope) -> tuple[str, ...]:
-    """The name of a user as given, then the names that aliases give to it.
+    """The name of a user and the other names that aliases give to it.
 
     Raises:
         InvalidInput: The name is not text.

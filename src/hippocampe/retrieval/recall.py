@@ -13,6 +13,7 @@ import numpy as np
 
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
+from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.subjects import fold_subjects
@@ -59,11 +60,32 @@ def recall(
     min_score: float | None = None,
     mode: Mode = "hybrid",
     explain: bool = False,
+    as_of: datetime | str | None = None,
 ) -> list[Recollection]:
-    """Find what is relevant to a query, best first, and count the access.
+    """Find what answers a question, best first, without a language model.
+
+    Args:
+        query: The question, or any words.
+        scope: The space, and the user who asks.
+        limit: At most this many, 1 to 1,000.
+        collections: Among `memory`, `self`, `goal`, `summary`, `turn`, `live`, `note`.
+        types: Only memories of these types.
+        subjects: Only memories with any of these subjects.
+        category: Only memories of this category.
+        metadata: Only memories with all these pairs, equal in value and type.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+        user: Only memories, turns and messages of this user.
+        channel: Only those of this channel.
+        min_score: Minimum relevance, 0 to 1.
+        mode: `hybrid`, `semantic` (by meaning only) or `text` (by words only).
+        explain: Fill `Recollection.why`.
+        as_of: Only what was known at this time: what was learnt by then, and not yet superseded,
+            forgotten or expired. Memories edited in place since then have their present text. It takes
+            longer, and does not count as a use of what is found.
 
     Raises:
-        InvalidInput: An argument cannot be used.
+        InvalidInput: An argument is invalid.
     """
     query = clean_text(query, what="query", limit=MAX_QUESTION_CHARACTERS)
     query = query[:MAX_QUERY_CHARACTERS]
@@ -86,14 +108,24 @@ def recall(
             mode=mode,
         )
     )
-    if metadata:
-        with context.store.read() as connection:
-            ids = listing.ids_with_metadata(connection, scope.space, check_metadata(metadata))
-        request = replace(request, ids=ids)
+    pairs = check_metadata(metadata) if metadata else {}
+    moment = as_utc(as_of, name="as_of")
+    check_flag("explain", explain)
     backlog.catch_up_with_talk(context)
-    found = search(context, query, request, explain=check_flag("explain", explain))
+    if moment is not None:
+        with known_at(context, moment) as then:
+            return search(then, query, _with_metadata(then, request, pairs), explain=explain)
+    found = search(context, query, _with_metadata(context, request, pairs), explain=explain)
     context.note_access([item.id for item in found if item.memory is not None])
     return found
+
+
+def _with_metadata(context: Context, request: RecallRequest, pairs: Metadata) -> RecallRequest:
+    if not pairs:
+        return request
+    with context.store.read() as connection:
+        ids = listing.ids_with_metadata(connection, request.scope.space, pairs)
+    return replace(request, ids=ids)
 
 
 def search(

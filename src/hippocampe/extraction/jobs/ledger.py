@@ -14,14 +14,21 @@ def jobs(
     context: Context,
     *,
     scope: Scope,
-    job: str | None,
-    states: Sequence[JobState] | None,
-    limit: int,
+    job: str | None = None,
+    states: Sequence[JobState] | None = None,
+    limit: int = 50,
 ) -> list[JobRun]:
-    """The runs of a space, newest first.
+    """The runs of background jobs of the space, newest first; done ones are kept for 30 days.
+
+    Args:
+        scope: The space.
+        job: Only runs of this job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay` or
+            `prune`.
+        states: Only runs in these states: `waiting`, `running`, `done`, `failed`, `parked`.
+        limit: At most this many, 1 to 1,000.
 
     Raises:
-        InvalidInput: The job or a state is unknown, or the limit is out of range.
+        InvalidInput: An argument is invalid.
     """
     check_limit(limit)
     if job is not None:

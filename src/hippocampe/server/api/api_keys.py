@@ -30,7 +30,7 @@ async def list_keys(hippo: Door, scope: Admin, bound: Bound, request: Request) -
 @router.post("", status_code=201)
 async def create_key(hippo: Door, scope: Admin, body: KeyToMake) -> MadeKey:
     """Make a key that opens the space with a role."""
-    made = await hippo.create_key(scope=scope, role=body.role, label=body.label)
+    made = await hippo.create_key(**body.given(), scope=scope)
     return MadeKey(made.key, made.secret)
 
 

@@ -1,27 +1,24 @@
 """The bodies of requests: the arguments of the verbs, without the scope. Unknown fields are refused."""
 
-from collections.abc import Sized
+import inspect
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Any, cast, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, cast, get_args, get_type_hints
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    create_model,
-    model_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
+from hippocampe.client.calls import signature_of
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.api.body import Body, Few
 from hippocampe.types import (
     MAX_CONTENT_CHARACTERS,
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
     MAX_METADATA_KEYS,
     MetadataValue,
-    Mode,
-    Role,
     Settings,
+    Unset,
 )
 from hippocampe.validation import (
     MAX_BURST,
@@ -34,28 +31,12 @@ from hippocampe.validation import (
     MAX_TOOL_RESULTS,
 )
 
-MAX_MEMBERS = 100
-"""Members of an object, and of an array of values of several types."""
 Label = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]
 Content = Annotated[str, Field(max_length=MAX_CONTENT_CHARACTERS)]
 MessageText = Annotated[str, Field(max_length=MAX_MESSAGE_CHARACTERS)]
 Reason = Annotated[str, Field(max_length=MAX_REASON_CHARACTERS)]
 Subjects = Annotated[list[Label], Field(max_length=MAX_SUBJECTS)]
 Choices = Annotated[list[Label], Field(max_length=MAX_CHOICES)]
-
-
-def few(given: Any) -> Any:
-    """Refuse an object or array with too many members, before each wrong one is reported."""
-    if _members(given) > MAX_MEMBERS:
-        raise ValueError(f"it has more than {MAX_MEMBERS} members")
-    return given
-
-
-def _members(given: Any) -> int:
-    return len(cast("Sized", given)) if isinstance(given, dict | list) else 0
-
-
-Few = BeforeValidator(few)
 Pairs = Annotated[dict[Label, MetadataValue], Few, Field(max_length=MAX_METADATA_KEYS)]
 HostMessage = str | dict[str, Any]
 
@@ -65,71 +46,78 @@ def _latest(given: Any) -> Any:
 
 
 Latest = BeforeValidator(_latest)
+_LIMITED: Mapping[str, Any] = {
+    "content": Content,
+    "value": Content,
+    "query": Annotated[str, Field(max_length=MAX_QUESTION_CHARACTERS)],
+    "user_message": MessageText,
+    "reply": MessageText,
+    "topic": Reason,
+    "reason": Reason,
+    "subjects": Subjects,
+    "collections": Choices,
+    "types": Choices,
+    "replaces": Annotated[list[Label], Field(max_length=MAX_REPLACES)],
+    "evidence": Annotated[list[Label], Field(max_length=MAX_EVIDENCE)],
+    "tool_results": Annotated[list[MessageText], Field(max_length=MAX_TOOL_RESULTS)],
+    "metadata": Pairs,
+}
+"""The type in JSON of the arguments that are more, or longer, than a label. Other texts and times are labels."""
 
 
-class Body(BaseModel):
-    """A JSON object with known fields only."""
+def arguments(verb: str, *without: str, **differing: Any) -> type[Body]:
+    """Make a body of the arguments of a verb, without its scope.
 
-    model_config = ConfigDict(extra="forbid")
+    Args:
+        verb: The verb.
+        without: Arguments that the path of the request has.
+        differing: By argument, the keywords of its `Field` if it has an example or a description; `type`
+            replaces its type.
+    """
+    signature, hints = signature_of(Hippocampe, verb)
+    made: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if name == "scope" or name in without:
+            continue
+        more: dict[str, Any] = {"default": _default(parameter.default), **differing.get(name, {})}
+        made[name] = (more.pop("type", _json_type(name, hints[name])), Field(**more))
+    return create_model(verb, __base__=Body, **made)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _few(cls, given: Any) -> Any:
-        return few(given)
 
-    def given(self) -> dict[str, Any]:
-        """The fields that the request has: one that it leaves out is left out of the call."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
+def _json_type(name: str, hint: Any) -> Any:
+    """The type in JSON of an argument."""
+    kinds = get_args(hint) or (hint,)
+    text = str in kinds
+    kind = _LIMITED.get(name, Label if text else hint)
+    return kind | None if NoneType in kinds else kind
 
 
-class NewMemory(Body):
+def _default(default: Any) -> Any:
+    if default is inspect.Parameter.empty:
+        return ...
+    if isinstance(default, Unset):
+        return None
+    return list(cast("tuple[Any, ...]", default)) if isinstance(default, tuple) else default
+
+
+class NewMemory(
+    arguments(
+        "remember",
+        content={"examples": ["Paul aime le thé vert."]},
+        subjects={"examples": [["paul"]]},
+        ttl={"examples": ["7d"]},
+        occurred_at={"examples": ["2026-03-02T18:00:00+01:00"]},
+    )
+):
     """A statement to remember; fields as in `Hippocampe.remember`."""
 
-    content: Content = Field(examples=["Paul aime le thé vert."])
-    type: Label | None = None
-    collection: Label | None = None
-    category: Label | None = None
-    key: Label | None = None
-    subjects: Subjects = Field(default=[], examples=[["paul"]])
-    importance: float | None = None
-    ttl: Label | None = Field(default=None, examples=["7d"])
-    occurred_at: Label | None = Field(default=None, examples=["2026-03-02T18:00:00+01:00"])
-    source: Label = "conversation"
-    replaces: Annotated[list[Label], Field(max_length=MAX_REPLACES)] = []
-    evidence: Annotated[list[Label], Field(max_length=MAX_EVIDENCE)] = []
-    metadata: Pairs | None = None
 
-
-class MemoryChanges(Body):
+class MemoryChanges(arguments("edit", "id", importance={"examples": [0.9]})):
     """Fields of a memory to change; those left out stay."""
 
-    content: Content | None = None
-    type: Label | None = None
-    category: Label | None = None
-    subjects: Subjects | None = None
-    importance: float | None = Field(default=None, examples=[0.9])
-    ttl: Label | None = None
-    occurred_at: Label | None = None
-    metadata: Pairs | None = None
 
-
-class Question(Body):
+class Question(arguments("recall", query={"examples": ["Que boit Paul ?"]})):
     """What to recall; fields as in `Hippocampe.recall`."""
-
-    query: str = Field(max_length=MAX_QUESTION_CHARACTERS, examples=["Que boit Paul ?"])
-    limit: int = 10
-    collections: Choices = ["memory"]
-    types: Choices | None = None
-    subjects: Subjects | None = None
-    category: Label | None = None
-    metadata: Pairs | None = None
-    since: Label | None = None
-    until: Label | None = None
-    user: Label | None = None
-    channel: Label | None = None
-    min_score: float | None = None
-    mode: Mode = "hybrid"
-    explain: bool = False
 
 
 class ComingTurn(Body):
@@ -145,65 +133,56 @@ class ComingTurn(Body):
     )
 
 
-class Exchange(Body):
+class Exchange(
+    arguments(
+        "after_turn",
+        user_message={"examples": ["Je me suis mis au thé vert."]},
+        reply={"default": None, "examples": ["Bonne idée !"]},
+        external_id={"description": "Its id in the host; a repeat returns the stored turn."},
+    )
+):
     """A message and its reply, to store."""
 
-    user_message: MessageText = Field(examples=["Je me suis mis au thé vert."])
-    reply: MessageText | None = Field(default=None, examples=["Bonne idée !"])
-    assistant: Label = "assistant"
-    at: Label | None = None
-    tool_results: Annotated[list[MessageText], Field(max_length=MAX_TOOL_RESULTS)] = []
-    external_id: Label | None = Field(
-        default=None, description="Its id in the host; a repeat returns the stored turn."
-    )
 
-
-class LiveMessage(Body):
+class LiveMessage(
+    arguments("observe", content={"type": MessageText, "examples": ["On se voit à 18 h au port."]})
+):
     """A message of an observed room."""
 
-    content: MessageText = Field(examples=["On se voit à 18 h au port."])
-    at: Label | None = None
-    external_id: Label | None = None
 
-
-class Topic(Body):
+class Topic(arguments("forget", topic={"examples": ["le voilier d'Owen"]})):
     """What to forget."""
 
-    topic: Reason = Field(examples=["le voilier d'Owen"])
-    dry_run: bool = False
 
-
-class ToErase(Body):
+class ToErase(arguments("erase", subject={"examples": ["owen"]})):
     """What to erase for ever: exactly one of `id`, `user`, `subject` and `whole_space`."""
 
-    id: Label | None = None
-    user: Label | None = None
-    subject: Label | None = Field(default=None, examples=["owen"])
-    whole_space: bool = False
-    dry_run: bool = False
 
-
-class NewAssociation(Body):
+class NewAssociation(
+    arguments(
+        "associate",
+        "source_id",
+        target_id={"examples": ["0198a000-0000-7000-8000-000000000000"]},
+        kind={"examples": ["related_to"]},
+    )
+):
     """A typed edge to another memory."""
 
-    target_id: Label = Field(examples=["0198a000-0000-7000-8000-000000000000"])
-    kind: Label = Field(examples=["related_to"])
-    reason: Reason | None = None
 
-
-class Settled(Body):
+class Settled(
+    arguments(
+        "settle",
+        id={"examples": ["0198a000-0000-7000-8000-000000000000"]},
+        other_id={"examples": ["0198a000-0000-7000-8000-000000000001"]},
+    )
+):
     """A pair that a person has reviewed; `keep` is the one that supersedes the other."""
 
-    id: Label = Field(examples=["0198a000-0000-7000-8000-000000000000"])
-    other_id: Label = Field(examples=["0198a000-0000-7000-8000-000000000001"])
-    keep: Label | None = None
 
-
-class KeyToMake(Body):
+class KeyToMake(
+    arguments("create_key", role={"examples": ["write"]}, label={"examples": ["phone"]})
+):
     """A key of the server."""
-
-    role: Role = Field(examples=["write"])
-    label: Label | None = Field(default=None, examples=["phone"])
 
 
 class Said(Body):
@@ -212,11 +191,10 @@ class Said(Body):
     message: MessageText = Field(examples=["Je bois quoi ce soir ?"])
 
 
-class NewFact(Body):
+class NewFact(
+    arguments("set_fact", key={"examples": ["boisson"]}, value={"examples": ["le thé vert"]})
+):
     """A fact: one value under a name that is unique in the space."""
-
-    key: Label = Field(examples=["boisson"])
-    value: Content = Field(examples=["le thé vert"])
 
 
 _HINTS = get_type_hints(Settings)

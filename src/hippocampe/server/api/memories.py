@@ -111,7 +111,7 @@ async def recall(hippo: Door, scope: Reader, body: Question) -> list[Recollectio
 @router.post("/forget")
 async def forget(hippo: Door, scope: Writer, body: Topic) -> Receipt:
     """Hide everything about a topic, or list it in a dry run."""
-    return await hippo.forget(body.topic, scope=scope, dry_run=body.dry_run)
+    return await hippo.forget(**body.given(), scope=scope)
 
 
 @router.post("/erase")

@@ -57,7 +57,7 @@ async def list_facts(hippo: Door, scope: Reader) -> list[Fact]:
 @router.post("/facts", status_code=201)
 async def set_fact(hippo: Door, scope: Writer, body: NewFact) -> Fact:
     """Write a fact; the value it had becomes history."""
-    return _fact((await hippo.set_fact(body.key, body.value, scope=scope)).memory)
+    return _fact((await hippo.set_fact(**body.given(), scope=scope)).memory)
 
 
 @router.delete("/facts/{key:path}")

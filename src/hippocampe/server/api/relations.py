@@ -28,7 +28,7 @@ async def neighbours(hippo: Door, scope: Reader, id: str, depth: int = 2) -> Nei
 @router.post("/memories/{id}/associations", status_code=201)
 async def associate(hippo: Door, scope: Writer, id: str, body: NewAssociation) -> Association:
     """Add a typed association to another memory."""
-    return await hippo.associate(id, body.target_id, body.kind, scope=scope, reason=body.reason)
+    return await hippo.associate(id, **body.given(), scope=scope)
 
 
 @router.get("/reviews")
@@ -40,5 +40,5 @@ async def list_reviews(hippo: Door, scope: Reader) -> list[Review]:
 @router.post("/reviews/settle", status_code=204)
 async def settle_review(hippo: Door, scope: Writer, body: Settled) -> Response:
     """Take a pair off the list: keep both, or the one that supersedes the other."""
-    await hippo.settle(body.id, body.other_id, scope=scope, keep=body.keep)
+    await hippo.settle(**body.given(), scope=scope)
     return Response(status_code=204)

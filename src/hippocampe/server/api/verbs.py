@@ -1,12 +1,9 @@
-"""The verbs of the library for `hippocampe.client`, whose calls look like local ones.
-
-Programs in other languages use the other endpoints: this one follows the library from version to version.
-"""
+"""Private RPC for the Python client of the same version. Other clients use REST."""
 
 import asyncio
 import functools
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -14,64 +11,27 @@ from fastapi import APIRouter, Body, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from hippocampe import __version__
-from hippocampe.client.calls import decode_arguments, takes_progress
+from hippocampe.client.calls import decode_arguments, results_of, takes_progress
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.http import problems
-from hippocampe.server.http.access import ROLES, scope_of
+from hippocampe.server.http.access import scope_of
 from hippocampe.server.http.door import Door
-from hippocampe.types import ApiKey, Role
+from hippocampe.types import ApiKey
 from hippocampe.validation import check_scope
+from hippocampe.verbs import SENT, Verb
 
 router = APIRouter(prefix="/api/verbs", include_in_schema=False)
 LINES = "application/x-ndjson"
 
-OF_A_ROLE: Mapping[Role, frozenset[str]] = {
-    "read": frozenset(
-        {
-            *("recall", "recent", "memories", "users", "subjects", "get", "history", "neighbours"),
-            *("reviews", "facts", "before_turn", "messages", "search_text", "notes", "settings"),
-            *("retrievals", "jobs", "names", "usage", "check_budget", "now", "stats"),
-            *("preview", "replay", "retrieval", "activity", "graph", "costs"),
-        }
-    ),
-    "write": frozenset(
-        {
-            *("remember", "remember_many", "edit", "delete", "restore", "associate", "settle"),
-            *("set_fact", "delete_fact", "observe", "after_turn", "extract", "forget"),
-            "record_usage",
-        }
-    ),
-    "admin": frozenset(
-        {
-            "update_settings",
-            "digest",
-            "compact",
-            "expire",
-            "run_jobs",
-            "retry_job",
-            "erase",
-            "audit",
-        }
-    ),
-}
-"""The verbs of one space, by the role that a key needs."""
-OF_ALL_SPACES = frozenset(
-    {"spaces", "create_key", "keys", "revoke_key", "verify", "reindex", "flush", "vitals"}
-)
-"""Verbs on the whole store: a key opens one space, so they need a request without one."""
-ON_FILES = frozenset({"backup", "export_to", "import_from"})
-"""Verbs on files of the server's machine: for programs of its user, through the socket of the data folder."""
-CHANGING: Mapping[str, str] = {"notes": "refresh"}
-"""Verbs that read, each with the argument that makes it change something, which needs the role write."""
-
 
 @router.get("")
-async def greet(request: Request) -> dict[str, str | None]:
-    """The version of the server, and the space of the key."""
+async def greet(request: Request) -> dict[str, Any]:
+    """The version of the server, the space of the key, and the types of the results of verbs."""
     key: ApiKey | None = request.state.key
-    return {"version": __version__, "space": None if key is None else key.space}
+    space = None if key is None else key.space
+    return {"version": __version__, "space": space, "results": results_of(Hippocampe)}
 
 
 @router.post("/{verb}")
@@ -84,12 +44,12 @@ async def call(
 ) -> Response:
     """Execute a verb: `{"result": …}`, or line by line if the client wants to see progress."""
     key: ApiKey | None = request.state.key
-    role = _needed(verb, key)
+    called = _open(verb, key)
     decoded = decode_arguments(Hippocampe, verb, arguments, named)
-    if decoded.get(CHANGING.get(verb, "")):
-        role = "write"
+    changes = called.writes_with is not None and decoded.get(called.writes_with)
     scope = decoded.get("scope")
-    scope_of(key, role, None if scope is None else check_scope(scope).space)
+    space = None if scope is None else check_scope(scope).space
+    scope_of(key, "write" if changes else called.role, space)
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and takes_progress(Hippocampe, verb):
         return StreamingResponse(_told(step), media_type=LINES)
@@ -97,28 +57,26 @@ async def call(
     return JSONResponse({"result": await asyncio.to_thread(encode, await step())})
 
 
-def _needed(verb: str, key: ApiKey | None) -> Role:
-    """The role that a verb needs.
+def _open(name: str, key: ApiKey | None) -> Verb:
+    """The verb of a name, if a key can open it.
 
     Raises:
         HTTPException: There is no such verb, or a key opens it in no role.
     """
-    if verb in ON_FILES:
+    verb = SENT.get(name)
+    if verb is None:
+        raise HTTPException(404, "there is no such verb: install the version of the server.")
+    if verb.reach == "files":
         raise HTTPException(
             403,
-            f"{verb} uses files of the server's machine: run it there, as the user that runs the server.",
+            f"{name} uses files of the server's machine: run it there, as the user that runs the server.",
         )
-    if verb in OF_ALL_SPACES:
-        if key is not None:
-            raise HTTPException(
-                403,
-                f"{verb} concerns all spaces and a key opens one: run it on the server's machine.",
-            )
-        return "admin"
-    for role in ROLES:
-        if verb in OF_A_ROLE[role]:
-            return role
-    raise HTTPException(404, "there is no such verb: install the version of the server.")
+    if verb.reach == "store" and key is not None:
+        raise HTTPException(
+            403,
+            f"{name} concerns all spaces and a key opens one: run it on the server's machine.",
+        )
+    return verb
 
 
 async def _told(step: Callable[..., Any]) -> AsyncGenerator[str]:

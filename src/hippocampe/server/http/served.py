@@ -1,8 +1,7 @@
 """The memory as the server calls it: in bounded threads, and counted."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.config import Config
@@ -10,10 +9,10 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.http.kept import Kept
 from hippocampe.server.http.metrics import Metrics
 from hippocampe.system.workers import Lane, Workers
-from hippocampe.types import HostMessage, Injection, Scope
+from hippocampe.types import Injection
 from hippocampe.validation import check_scope
+from hippocampe.verbs import Verb
 
-T = TypeVar("T")
 LANES = {
     # Turns wait inside, within their deadline, for one of the few places that run.
     "turn": Lane(threads=64, waiting=64),
@@ -25,10 +24,6 @@ LANES = {
     # They wait for models and child processes.
     "long": Lane(threads=4, waiting=12),
 }
-COUNTS = frozenset({"stats", "spaces", "users", "subjects", "activity"})
-"""Verbs that count a whole space, which takes long if it is large."""
-RECOUNTED = frozenset({"erase", "digest"})
-"""Verbs after which no kept count is shown."""
 
 
 class ServedMemory(AsyncHippocampe):
@@ -46,40 +41,34 @@ class ServedMemory(AsyncHippocampe):
         self._workers = workers
         self._kept = Kept()
 
-    async def _run(self, kind: str, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-        run = super()._run
-        if call.__name__ not in COUNTS:
-            done = await run(kind, call, *args, **kwargs)
-            if call.__name__ in RECOUNTED:
-                self._kept.clear()
-            return done
-        space = check_scope(kwargs["scope"]).space if "scope" in kwargs else None
-        others = {name: value for name, value in kwargs.items() if name != "scope"}
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
+        if verb.lane == "count":
+            return await self._counted(verb, *arguments, **named)
+        done = await super()._awaited(verb, *arguments, **named)
+        if verb.recounts:
+            self._kept.clear()
+        if isinstance(done, Injection) and verb.lane == "turn":
+            self.metrics.turn(done)
+        return done
+
+    async def _counted(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
+        """A count, made now or a moment ago: it takes long if the space is large."""
+        call = getattr(self.sync, verb.name)
+        space = check_scope(named["scope"]).space if "scope" in named else None
+        others = {name: value for name, value in named.items() if name != "scope"}
         # As text: arguments that no verb takes may have no hash, and True is not 1.
-        name = (call.__name__, space, repr((args, sorted(others.items()))))
+        name = (verb.name, space, repr((arguments, sorted(others.items()))))
 
-        def timed() -> tuple[T, float]:
+        def timed() -> tuple[Any, float]:
             started = time.thread_time()
-            return call(*args, **kwargs), time.thread_time() - started
+            return call(*arguments, **named), time.thread_time() - started
 
-        return await self._kept.get(name, lambda: run("count", timed))
+        return await self._kept.get(name, lambda: self._in_lane("count", timed))
 
     @property
     def config(self) -> Config:
         """The configuration that the memory was opened with."""
         return self.sync.config
-
-    async def before_turn(
-        self,
-        message: HostMessage | Sequence[HostMessage],
-        *,
-        scope: Scope,
-        role: str = "user",
-        fresh: bool = False,
-    ) -> Injection:
-        injection = await super().before_turn(message, scope=scope, role=role, fresh=fresh)
-        self.metrics.turn(injection)
-        return injection
 
     def release(self) -> None:
         """Drop the calls that wait; the memory stays open."""

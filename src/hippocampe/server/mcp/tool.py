@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from hippocampe.companion.memory_tools import Effect, schema_of
 from hippocampe.errors import HippocampeError
-from hippocampe.server.api.bodies import Body
+from hippocampe.server.api.body import Body
 from hippocampe.server.http.problems import faults
 from hippocampe.server.mcp.caller import Caller
 from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS

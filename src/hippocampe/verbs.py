@@ -1,0 +1,202 @@
+"""The verbs of the library, each declared once: who may call it, and how its calls are executed.
+
+Arguments, types and docstring of a verb are those of its step, which `hippocampe.hippocampe` binds to a memory.
+"""
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+
+from hippocampe.types import Role
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Lane = Literal["turn", "read", "count", "write", "long"]
+Operation = Literal["search_memory", "upsert_memory", "update_memory", "delete_memory"]
+"""Values of `gen_ai.operation.name`, of the OpenTelemetry conventions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """The declaration of a verb.
+
+    Attributes:
+        name: Its name, the same in all interfaces.
+        role: The role that a key of the server needs to call it.
+        lane: The threads that execute it in an asynchronous host: `count` reads a whole space, `write`
+            waits for the one writer, `long` may take minutes.
+        writes: Whether it changes something, which a memory that was opened read-only refuses.
+        reach: `space`; `store`: all spaces, which no key opens; `files`: files of the owner's machine;
+            `process`: only the process that owns the data.
+        operation: The operation by which it is traced, if it is.
+        idempotent_by: The argument by which a repeated call is recognised; without one, to repeat the verb
+            changes nothing more.
+        file: The argument that names a file of the caller's machine.
+        writes_with: The argument that makes a verb that reads change something, which needs the role `write`.
+        recounts: Whether counts of the space are wrong after it, in ways that a user would notice.
+    """
+
+    name: str
+    role: Role
+    lane: Lane = "read"
+    writes: bool = False
+    reach: Literal["space", "store", "files", "process"] = "space"
+    operation: Operation | None = None
+    idempotent_by: str | None = None
+    file: str | None = None
+    writes_with: str | None = None
+    recounts: bool = False
+
+
+def _read(name: str, lane: Lane = "read", **more: Any) -> Verb:
+    return Verb(name, "read", lane, **more)
+
+
+def _write(name: str, lane: Lane = "write", *, role: Role = "write", **more: Any) -> Verb:
+    return Verb(name, role, lane, writes=True, **more)
+
+
+VERBS: Mapping[str, Verb] = {
+    verb.name: verb
+    for verb in (
+        # Memories
+        _write("remember", operation="upsert_memory"),
+        _write("remember_many", "long", operation="upsert_memory"),
+        _read("recall", operation="search_memory"),
+        _read("recent"),
+        _read("memories"),
+        Verb("spaces", "admin", "count", reach="store"),
+        _read("users", "count"),
+        _read("subjects", "count"),
+        _read("get"),
+        _read("history"),
+        _write("edit", operation="update_memory"),
+        _write("delete", operation="delete_memory"),
+        _write("restore"),
+        _write("associate"),
+        _read("neighbours"),
+        _read("graph"),
+        _read("reviews"),
+        _write("settle"),
+        _read("facts"),
+        _write("set_fact", operation="upsert_memory"),
+        _write("delete_fact"),
+        # Talk
+        _write("observe", idempotent_by="external_id"),
+        _read("before_turn", "turn", operation="search_memory"),
+        _read("preview"),
+        _write("after_turn", idempotent_by="external_id"),
+        _write("digest", "long", role="admin", operation="upsert_memory", recounts=True),
+        _write("compact", "long", role="admin", operation="upsert_memory"),
+        _write("extract", "long"),
+        _read("messages"),
+        _read("search_text"),
+        _read("notes", writes_with="refresh"),
+        # Forgetting
+        _write("forget", operation="delete_memory"),
+        _write("erase", "long", role="admin", operation="delete_memory", recounts=True),
+        _write("expire", role="admin"),
+        Verb("audit", "admin"),
+        # Turns
+        _read("settings"),
+        _write("update_settings", role="admin"),
+        _read("retrievals"),
+        _read("retrieval"),
+        _read("replay"),
+        # Background jobs
+        _read("jobs"),
+        _write("run_jobs", "long", role="admin"),
+        _write("retry_job", role="admin"),
+        # Language models
+        _read("names"),
+        _read("check_budget"),
+        _read("usage"),
+        _read("costs"),
+        _write("record_usage"),
+        # The server
+        _write("create_key", role="admin", reach="store"),
+        Verb("keys", "admin", reach="store"),
+        _write("revoke_key", role="admin", reach="store"),
+        Verb("find_key", "admin", reach="process"),
+        _write("announce", role="admin", reach="process"),
+        # Upkeep
+        _read("now"),
+        _read("stats", "count"),
+        _read("activity", "count"),
+        Verb("vitals", "admin", reach="store"),
+        Verb("verify", "admin", "long", reach="store"),
+        _write("reindex", "long", role="admin", reach="store"),
+        Verb("backup", "admin", "long", reach="files", file="target"),
+        Verb("export_to", "admin", "long", reach="files", file="path"),
+        _write("import_from", "long", role="admin", reach="files", file="path"),
+        Verb("flush", "admin", "long", reach="store"),
+        Verb("close", "admin", "long", reach="process"),
+    )
+}
+SENT: Mapping[str, Verb] = {name: verb for name, verb in VERBS.items() if verb.reach != "process"}
+"""The verbs that another process can call."""
+
+
+class Here:
+    """A memory whose verbs are called directly."""
+
+
+class Awaited:
+    """A memory whose verbs are awaited: each runs in a thread of its lane."""
+
+    async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
+        """Execute a verb in a thread of its lane."""
+        raise NotImplementedError
+
+
+class Bound(Generic[P, T]):
+    """A verb as an attribute of the classes of memories, with the signature and the docstring of its step.
+
+    Args:
+        step: What it executes.
+        call: Executes it, for the name of the verb, a memory, and the arguments of the caller.
+        provided: How many arguments of the step, the first ones, the memory provides.
+    """
+
+    def __init__(
+        self, step: Callable[..., T], call: Callable[..., T], *, provided: int = 1
+    ) -> None:
+        self._step, self._call, self._provided = step, call, provided
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        verb, call = VERBS[name], self._call
+
+        async def awaited(self: Awaited, /, *arguments: Any, **named: Any) -> T:
+            send = self._awaited  # pyright: ignore[reportPrivateUsage]
+            return await send(verb, *arguments, **named)
+
+        def here(self: Here, /, *arguments: Any, **named: Any) -> T:
+            return call(name, self, *arguments, **named)
+
+        self._functions = (self._documented(here, name), self._documented(awaited, name))
+
+    def _documented(self, call: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Give a function the documentation of the step, without what the memory provides."""
+        update_wrapper(call, self._step)
+        signature = inspect.signature(self._step)
+        mine = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        parameters = [mine, *[*signature.parameters.values()][self._provided :]]
+        named = {each.name for each in parameters} | {"return"}
+        annotations = self._step.__annotations__
+        vars(call)["__signature__"] = signature.replace(parameters=parameters)
+        call.__annotations__ = {each: annotations[each] for each in annotations if each in named}
+        call.__name__ = call.__qualname__ = name
+        return call
+
+    @overload
+    def __get__(self, memory: None, owner: type, /) -> Callable[Concatenate[Any, P], T]: ...
+    @overload
+    def __get__(self, memory: Here, owner: type, /) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, memory: Awaited, owner: type, /) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, memory: object, owner: type, /) -> Any:
+        call = self._functions[issubclass(owner, Awaited)]
+        return call if memory is None else MethodType(call, memory)
