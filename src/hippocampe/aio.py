@@ -1,4 +1,4 @@
-"""The same door, awaited: each verb runs in a worker thread, so the event loop is never blocked."""
+"""Asynchronous facade: each verb runs in a worker thread, so that the event loop is never blocked."""
 
 import asyncio
 import functools
@@ -23,8 +23,8 @@ LONG = (
     *("backup", "export_to", "import_from", "flush", "close"),
 )
 KINDS = dict.fromkeys(WRITES, "write") | dict.fromkeys(LONG, "long")
-"""The verbs that wait for the one writer, and those that may take minutes; `before_turn` is a `turn`, the rest
-are a `read`."""
+"""The lane of each verb: `write` for those that wait for the one writer, `long` for those that may take
+minutes; `before_turn` has the lane `turn`, all others `read`."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def _awaited(
 
     @functools.wraps(verb)
     async def awaited(self: "AsyncHippocampe", *args: P.args, **kwargs: P.kwargs) -> T:
-        # By name: the door may be one to another process.
+        # By name: the facade may be the client of another process.
         step = getattr(self.sync, verb.__name__)
         run = self._run  # pyright: ignore[reportPrivateUsage]
         return await run(kind, step, *args, **kwargs)
@@ -49,8 +49,8 @@ class AsyncHippocampe:
     """`Hippocampe` for asynchronous hosts: the same verbs, arguments, results and errors.
 
     Args:
-        sync: The door that does the work, here or in another process.
-        workers: The threads it does it in, of the kinds `turn`, `read`, `write` and `long`; default: those of
+        sync: The synchronous facade, of this process or the client of another one.
+        workers: The thread pools, by lane: `turn`, `read`, `write` and `long`; default: those of
             the event loop.
     """
 
@@ -102,7 +102,7 @@ class AsyncHippocampe:
         if not self.sync.owns:
             verb = self.sync.before_turn
             return await self._run("turn", verb, message, scope=scope, role=role, fresh=fresh)
-        # The wait for the rest of a burst takes no thread.
+        # Sleep in the event loop, so that waiting for a burst occupies no worker thread.
         begin, end = self.sync._begin_turn, self.sync._end_turn  # pyright: ignore[reportPrivateUsage]
         begun = await self._run("turn", begin, message, scope=scope, role=role, fresh=fresh)
         if isinstance(begun, Injection):

@@ -1,4 +1,4 @@
-"""The facade of the library: each verb checks its scope and calls the step that does the work."""
+"""The facade of the library: each verb checks its scope and calls its step."""
 
 import os
 import time
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 When = datetime | str | None
 UNSCOPED = Scope()
-"""The scope of verbs that take none."""
+"""The scope of verbs without one."""
 
 
 def _utc_now() -> datetime:
@@ -175,7 +175,7 @@ class Hippocampe:
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
             NotesUnavailable: Notes are configured and a required package is missing.
-            InvalidInput: `where` is no path, or tracing is on without OpenTelemetry installed.
+            InvalidInput: `where` is not a path, or tracing is on without OpenTelemetry installed.
         """
         config = Config.of(where)
         if read_only:
@@ -193,22 +193,22 @@ class Hippocampe:
 
     @property
     def owns(self) -> bool:
-        """Whether this process has the folder open itself, instead of using the process that owns it."""
+        """True if this process has the folder open itself, instead of using the process that owns it."""
         return True
 
     @property
     def read_only(self) -> bool:
-        """Whether it was opened read-only."""
+        """True if it was opened read-only."""
         return self._follow is not None
 
     @property
     def channels(self) -> ChannelHistories:
-        """What each channel was given, for hosts whose messages do not keep their injections."""
+        """The histories of injections per channel, for hosts whose messages do not contain their injections."""
         return self._turns.channels
 
     @property
     def replies(self) -> Replies:
-        """What the server replied to writes, for clients that send one again."""
+        """The stored replies to the server's idempotent writes."""
         return Replies(lambda: self._context)
 
     def _read(
@@ -223,7 +223,7 @@ class Hippocampe:
 
         Args:
             step: The call, on the context that serves now.
-            scope: Checked before anything else.
+            scope: Checked first.
             traced: The span around it, if any.
             stale_allowed: Whether a read-only process may answer from its caches while the store is
                 down.
@@ -349,7 +349,7 @@ class Hippocampe:
         scope: Scope,
         progress: Progress | None = None,
     ) -> list[Remembered]:
-        """Store many statements by the rules of `remember`, each as if it came after the one before.
+        """Store many statements by the rules of `remember`, in order.
 
         Much faster than `remember` one by one. All items are checked before the first is stored;
         they are then stored in transactions of 128, in order.
@@ -357,7 +357,7 @@ class Hippocampe:
         Args:
             items: Mappings with the arguments of `remember`: `content`, and any of the others.
             scope: The space, and the user and channel they come from.
-            progress: Called after each transaction with how many items are stored for good.
+            progress: Called after each transaction with the number of items stored durably.
 
         Returns:
             One result for each item, in order.
@@ -401,7 +401,7 @@ class Hippocampe:
         mode: Mode = "hybrid",
         explain: bool = False,
     ) -> list[Recollection]:
-        """Find what answers a question, best first, without a language model.
+        """Find the items that answer a question, best first, without a language model.
 
         Args:
             query: The question, or any words.
@@ -484,16 +484,16 @@ class Hippocampe:
         Pages neither repeat nor skip a memory when others are added or removed in between.
 
         Args:
-            scope: Whose memory: its space alone counts.
+            scope: Only its space counts.
             collection: `memory`, `self`, `goal` or `summary`; default: all.
             types: Only memories of these types.
             subjects: Only memories with any of these subjects.
             category: Only memories of this category.
-            user: Only what this user said.
-            channel: Only what was said on this channel.
-            metadata: Only memories that hold all these pairs, equal in value and type.
-            since: Only what was learnt at or after this.
-            until: Only what was learnt before this.
+            user: Only memories of this user.
+            channel: Only memories of this channel.
+            metadata: Only memories with all these pairs, equal in value and type.
+            since: Only memories learnt at or after this time.
+            until: Only memories learnt before this time.
             state: `current`, `superseded`, `forgotten` (also expired) or `all`.
             order: `newest` or `oldest` learnt first, or `importance`, the highest first.
             limit: At most this many per page, 1 to 1,000.
@@ -540,7 +540,7 @@ class Hippocampe:
         """One memory, current or not.
 
         Raises:
-            NotFound: The space has no memory of this id.
+            NotFound: The space has no memory with this id.
         """
         return self._read(lambda context: lookup.get(context, id, scope=scope), scope)
 
@@ -548,7 +548,7 @@ class Hippocampe:
         """All versions of a memory, oldest first, with their associations.
 
         Raises:
-            NotFound: The space has no memory of this id.
+            NotFound: The space has no memory with this id.
         """
         return self._read(lambda context: lookup.history(context, id, scope=scope), scope)
 
@@ -573,7 +573,7 @@ class Hippocampe:
         the memory had a custom one.
 
         Raises:
-            NotFound: The space has no current memory of this id.
+            NotFound: The space has no current memory with this id.
             InvalidInput: A value is invalid, or another current memory states the same; nothing was
                 changed.
         """
@@ -599,7 +599,7 @@ class Hippocampe:
         """Hide a memory from recall; it stays in history and `restore` brings it back.
 
         Raises:
-            NotFound: The space has no current memory of this id.
+            NotFound: The space has no current memory with this id.
             InvalidInput: The reason is empty.
         """
         return self._write(
@@ -611,11 +611,11 @@ class Hippocampe:
     def restore(self, id: str, *, scope: Scope) -> Memory | Recollection:
         """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
 
-        The rule is that of `remember`: what the memory contradicts, and what holds its key, becomes
-        history; a pair that no rule is sure of is listed for review.
+        The rules of `remember` apply: memories that it contradicts or that hold its key become history;
+        undecided pairs are listed for review.
 
         Raises:
-            NotFound: The space has no memory and no turn of this id.
+            NotFound: The space has no memory and no turn with this id.
             InvalidInput: It is current already, or another current memory states the same.
         """
         return self._write(lambda context: revise.restore(context, id, scope=scope), scope)
@@ -642,7 +642,7 @@ class Hippocampe:
         """The memories within `depth` edges of one (itself first), and the edges between them.
 
         Raises:
-            NotFound: The space has no memory of this id.
+            NotFound: The space has no memory with this id.
             InvalidInput: `depth` is not 1 to 5.
         """
         return self._read(
@@ -654,8 +654,9 @@ class Hippocampe:
         return self._read(lambda context: associate.reviews(context, scope=scope), scope)
 
     def settle(self, id: str, other_id: str, *, scope: Scope, keep: str | None = None) -> None:
-        """Take a pair off the review list; the one in `keep`, if given, supersedes the other, and
-        takes its key if it has none.
+        """Remove a pair from the review list.
+
+        The memory in `keep`, if given, supersedes the other one, and takes its key if it has none.
 
         Raises:
             NotFound: The space lacks one of the memories.
@@ -682,7 +683,7 @@ class Hippocampe:
         return self._read(lambda context: lookup.facts(context, scope=scope), scope)
 
     def set_fact(self, key: str, value: str, *, scope: Scope) -> Remembered:
-        """Write a fact; the value it had becomes history.
+        """Set a fact; the old value becomes history.
 
         Raises:
             InvalidInput: The key or the value cannot be stored.
@@ -699,7 +700,7 @@ class Hippocampe:
         """Hide a fact.
 
         Raises:
-            NotFound: The space has no fact of this key.
+            NotFound: The space has no fact with this key.
         """
         return self._write(
             lambda context: revise.delete_fact(context, key, scope=scope, reason=reason), scope
@@ -710,19 +711,19 @@ class Hippocampe:
     def observe(
         self, content: str, *, scope: Scope, at: When = None, external_id: str | None = None
     ) -> Message | None:
-        """Store a message of an observed room as live: it can be found until the next digest.
+        """Store a message of an observed room as live: recall finds it until the next digest.
 
-        Only messages of the rooms in the setting `live_rooms` are kept, and none that contains a
+        Only messages of the rooms in the setting `live_rooms` are stored, except those that contain a
         name of the setting `companion_names` as a word: the companion handles those.
 
         Args:
             content: The message. Web addresses stay text.
             scope: The space, the author, and the room as the channel.
-            at: When it was said; None is now.
+            at: The time of the message; None is now.
             external_id: Its id in the source; a repeat returns the stored message.
 
         Returns:
-            The message; None if it is not kept, and then nothing is stored.
+            The stored message; None if it was not stored.
 
         Raises:
             InvalidInput: The message cannot be stored.
@@ -745,15 +746,15 @@ class Hippocampe:
         """Select what to put in front of the model before it answers.
 
         No model is called. Failures never raise: late (`hook_timeout_ms`) or failed sources are
-        skipped and named in the trace. Items recently given to the channel are not repeated.
+        skipped and named in the trace. Items recently injected into the channel are not repeated.
 
         Args:
             message: The message, or the messages of a burst, joined into one. Each is a text, or a
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
-            fresh: Whether the model has lost what the channel was given, because its context is new or
-                was compacted: everything may be given again.
+            fresh: Whether the model has lost earlier injections, because its context is new or
+                was compacted: any item may be injected again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
@@ -773,7 +774,7 @@ class Hippocampe:
         joined: bool = False,
         fresh: bool = False,
     ) -> Injection | Burst:
-        """Serve a turn, or say how long to wait for the rest of its burst; never with `joined`."""
+        """Serve a turn, or return the wait for the rest of its burst; never a wait with `joined`."""
         if check_flag("fresh", fresh):
             self._turns.channels.restart(check_scope(scope))
         return self._read(
@@ -808,18 +809,18 @@ class Hippocampe:
         role: str = "user",
         at: When = None,
     ) -> Injection:
-        """What `before_turn` would inject, while nothing changes: nothing is counted or logged, and the
-        channel may still be given the same.
+        """Preview the injection of `before_turn`, without side effects: nothing is counted or logged, and the
+        channel may still get the same items.
 
-        It waits for late sources instead of leaving them out.
+        It waits for late sources instead of dropping them.
 
         Args:
             message: As for `before_turn`.
             scope: The speaker and the channel.
             role: Role of messages without one.
-            at: Only what was known at this time: what was learnt by then, and not yet superseded,
-                forgotten or expired. The channel was given nothing before; the settings are those
-                of now. Memories edited in place since then have their present text.
+            at: Preview as of this time: with memories learnt by then, and not yet superseded,
+                forgotten or expired. Earlier injections do not count; the settings are the present ones.
+                Memories edited in place since then have their present text.
 
         Raises:
             InvalidInput: The time is invalid.
@@ -850,17 +851,17 @@ class Hippocampe:
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
-        With a language model, what is worth remembering is extracted in the background too. A crash
-        loses nothing: the next open indexes pending turns. The turn is not injected into its own
+        With a language model, memories are extracted in the background too. A crash loses nothing: the next
+        open indexes pending turns. The turn is not injected into its own
         channel again. Injected text is removed from the messages before storing.
 
         Args:
-            user_message: What the user of the scope wrote.
-            reply: What the assistant answered, if anything.
+            user_message: The message of the user of the scope.
+            reply: The answer of the assistant, if any.
             scope: The space, the user and the channel.
             assistant: Author of the reply.
             at: Time of the exchange, if not now.
-            tool_results: What tools returned to the assistant: `search_text` and the extraction read
+            tool_results: Results of the assistant's tools: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
             external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
 
@@ -886,14 +887,14 @@ class Hippocampe:
         return turn_id
 
     def digest(self, *, scope: Scope) -> Distilled:
-        """Turn the live messages of the space into memories now, whatever the `digest_hours`.
+        """Turn the live messages of the space into memories now, independent of the `digest_hours`.
 
         Each message is digested once; messages that arrive meanwhile stay live. Without a configured
         language model they become turns. A call during another digest waits, and finds nothing left.
 
         Raises:
-            ModelError: The language model gave no usable answer. What was digested before stays; the
-                rest stays live.
+            ModelError: The language model gave no usable answer. Parts digested before stay digested; the rest
+                stays live.
             EmbedderError: Statements cannot be embedded; likewise.
         """
         return self._write(
@@ -905,12 +906,12 @@ class Hippocampe:
     def compact(self, *, scope: Scope) -> Compacted:
         """Summarise the oldest messages in the working history of the scope's channel.
 
-        Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
-        other messages are still found by full text and as turns. Without a configured language
-        model, the summary is made of their most telling sentences.
+        Does nothing up to twice `recent_messages`; beyond that, the newest `recent_messages` stay. The
+        other messages can still be found by full text and as turns. Without a configured language
+        model, the summary consists of their most informative sentences.
 
         Raises:
-            InvalidInput: The scope names no channel.
+            InvalidInput: The scope has no channel.
             ModelError: The language model gave no usable answer; the messages stay.
             EmbedderError: The summary cannot be embedded; likewise.
         """
@@ -924,13 +925,13 @@ class Hippocampe:
         )
 
     def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
-        """Extract what is worth remembering from an exchange now, with the language model.
+        """Extract memories from an exchange now, with the language model.
 
-        With a model, this happens in the background after each `after_turn`. What is known already, what
-        only the assistant said, and small talk are left out.
+        With a model, this happens in the background after each `after_turn`. Known facts, statements of the
+        assistant alone, and small talk are skipped.
 
         Returns:
-            The number of messages read, and what was stored, in order.
+            The number of messages read, and the stored memories, in order.
 
         Raises:
             NotFound: The space has no such turn, or it was forgotten.
@@ -955,14 +956,14 @@ class Hippocampe:
         ids: Sequence[str] | None = None,
         limit: int = 20,
     ) -> list[Message]:
-        """The latest messages of the scope's channel (of all, if it names none), oldest first.
+        """The latest messages of the scope's channel (of all channels without one), oldest first.
 
         Args:
             scope: The space, and the channel if only one is wanted.
             since: Earliest time, inclusive.
             until: Latest time, exclusive.
             working: Only the working history: exchanges that are not compacted yet.
-            live: Only what was overheard since the last digest.
+            live: Only messages overheard since the last digest.
             ids: Only messages with these ids, such as the evidence of a memory.
             limit: At most this many, 1 to 1,000.
 
@@ -1000,7 +1001,7 @@ class Hippocampe:
 
         Args:
             query: The words.
-            scope: Where to look: its channel only, if it names one.
+            scope: The space, and the channel if it has one.
             user: Only messages of this user.
             channel: Only messages of this channel, instead of the channel of the scope.
             since: Earliest time, inclusive.
@@ -1025,7 +1026,7 @@ class Hippocampe:
         )
 
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
-        """The notes of the space as last read, by path.
+        """The notes of the space by path, as of the last refresh.
 
         Args:
             scope: The space.
@@ -1068,13 +1069,13 @@ class Hippocampe:
         whole_space: bool = False,
         dry_run: bool = False,
     ) -> Receipt:
-        """Remove data for ever: rows, history, full text, vectors, index, backups.
+        """Remove data permanently: rows, history, full text, vectors, index, backups.
 
         Give exactly one of `id`, `user`, `subject` and `whole_space`.
 
         Raises:
             InvalidInput: None or several of them are given.
-            NotFound: The space has nothing of this id.
+            NotFound: The space has nothing with this id.
         """
         return self._write(
             lambda context: erase.erase(
@@ -1102,7 +1103,8 @@ class Hippocampe:
         )
 
     def audit(self, *, scope: Scope, since: When = None, limit: int = 100) -> list[AuditEntry]:
-        """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
+        """The audit log of the space, newest first: deletes, erasures, restores, changes of settings and keys,
+        each with its actor.
 
         Args:
             scope: The space.
@@ -1188,10 +1190,10 @@ class Hippocampe:
         )
 
     def replay(self, id: str, *, scope: Scope) -> Injection:
-        """Rebuild the injection of a logged turn, with what was known at its time.
+        """Rebuild the injection of a logged turn, with the memories of its time.
 
-        Memories edited in place since have their present text; what was erased is missing, and so are live
-        messages that were digested. A trace explains the scores that come out the same again.
+        Memories edited in place since have their present text; erased items and digested live messages are missing.
+        The trace explains the scores that are reproduced.
 
         Raises:
             NotFound: The log of the space has no entry with this id.
@@ -1210,7 +1212,7 @@ class Hippocampe:
         states: Sequence[JobState] | None = None,
         limit: int = 50,
     ) -> list[JobRun]:
-        """The runs of background jobs of the space, newest first; done ones are kept for 30 days.
+        """The runs of background jobs of the space, newest first; finished runs are deleted after 30 days.
 
         Args:
             scope: The space.
@@ -1230,11 +1232,11 @@ class Hippocampe:
     def run_jobs(self, *, scope: Scope) -> list[JobRun]:
         """Queue the scheduled jobs that are due, and run all due jobs of the space now.
 
-        With `Config(background=True)`, a thread does the same. A job that fails does not raise: its
-        run says why and when it is retried.
+        With `Config(background=True)`, a thread does the same. A failed job does not raise: its run has the
+        reason and the time of the retry.
 
         Returns:
-            The runs, as they ended.
+            The runs with their outcomes.
         """
         return self._write(
             lambda context: self._runner.run_due(context, space=scope.space),
@@ -1242,7 +1244,7 @@ class Hippocampe:
         )
 
     def retry_job(self, id: str, *, scope: Scope) -> JobRun:
-        """Make a failed or parked run due now, with all its attempts.
+        """Make a failed or parked run due now, with all its attempts available again.
 
         Raises:
             NotFound: The space has no failed or parked run with this id.
@@ -1265,7 +1267,7 @@ class Hippocampe:
         """Raise `BudgetSpent` if language models have spent the daily budget of the space.
 
         Raises:
-            BudgetSpent: They have; the setting `daily_budget` raises the limit.
+            BudgetSpent: The budget is spent; the setting `daily_budget` raises the limit.
         """
         self._read(lambda context: model_calls.check_budget(context, scope.space), scope)
 
@@ -1280,7 +1282,7 @@ class Hippocampe:
         )
 
     def costs(self, *, scope: Scope, days: int = 30) -> list[Cost]:
-        """The calls of language models by day, purpose and model, in this order, over the latest days.
+        """The costs of language models over the latest days, in order of day, purpose and model.
 
         Days are those of the setting `timezone`; a day, purpose or model without calls has no entry.
 
@@ -1308,8 +1310,8 @@ class Hippocampe:
             purpose: One word: `chat`.
             input_tokens: Tokens of the request.
             output_tokens: Tokens of the answer.
-            injected_tokens: Of the input tokens, those that injections added.
-            price: In US dollars, if it is known.
+            injected_tokens: The part of the input tokens that injections added.
+            price: In US dollars, if known.
 
         Raises:
             InvalidInput: A label or a number cannot be used.
@@ -1337,7 +1339,7 @@ class Hippocampe:
             scope: The space.
             role: `read`; `write`, which also stores and hides; or `admin`, which also changes
                 settings and runs digests.
-            label: What it is for, up to 200 characters.
+            label: Its purpose, up to 200 characters.
 
         Raises:
             InvalidInput: The role is unknown, or the label cannot be stored.
@@ -1347,11 +1349,11 @@ class Hippocampe:
         )
 
     def keys(self) -> list[ApiKey]:
-        """The keys of the server for all spaces, newest first, also revoked ones. Takes no scope."""
+        """The keys of the server for all spaces, revoked ones included, newest first. Takes no scope."""
         return self._read(api_keys.keys, UNSCOPED)
 
     def revoke_key(self, id: str) -> ApiKey:
-        """Revoke a key of the server: it opens nothing from the next request on. Takes no scope.
+        """Revoke a key of the server: it is refused from the next request on. Takes no scope.
 
         Raises:
             NotFound: There is no such key, or it was revoked before.
@@ -1359,7 +1361,7 @@ class Hippocampe:
         return self._write(lambda context: api_keys.revoke_key(context, id), UNSCOPED)
 
     def find_key(self, secret: str) -> ApiKey | None:
-        """The key that a text is; None if it is none, or a revoked one. Takes no scope.
+        """The key with a text; None if there is no such key, or it is revoked. Takes no scope.
 
         Raises:
             InvalidInput: It is not text.
@@ -1378,7 +1380,7 @@ class Hippocampe:
 
     @property
     def host(self) -> Host | None:
-        """The side that serves other programs of this user; None if it serves none."""
+        """The server of other programs of this user; None without one."""
         return self._opened.host
 
     # Upkeep
@@ -1401,9 +1403,9 @@ class Hippocampe:
         )
 
     def activity(self, *, scope: Scope, days: int = 30) -> list[Day]:
-        """What happened in the space on each of the latest days up to today, oldest first.
+        """The activity of the space on each of the latest days up to today, oldest first.
 
-        Days are those of the setting `timezone`, with those on which nothing happened.
+        Days are those of the setting `timezone`; days without activity are included.
 
         Raises:
             InvalidInput: `days` is not a whole number from 1 to 366.
@@ -1422,8 +1424,8 @@ class Hippocampe:
     def verify(self, *, absent: Sequence[str] = ()) -> Verification:
         """Compare store and index, check database and vectors, and check that given texts are absent.
 
-        What the index answers for each item is compared with the store, which takes seconds per
-        100,000 items. `reindex` repairs what differs or is damaged.
+        The index's answer for each item is compared with the store, which takes seconds per
+        100,000 items. `reindex` repairs differences and damage.
 
         Args:
             absent: Texts that no file of the data folder may contain.
@@ -1438,7 +1440,7 @@ class Hippocampe:
     ) -> Reindexed:
         """Build the index again from the store, with its graphs, while reading goes on.
 
-        Derives rows of older rules again first, and damaged vectors from their texts.
+        First derives rows of older rules again, and re-embeds the texts of damaged vectors.
 
         Args:
             embedder: Re-embed everything with this embedder; default: keep the vectors.
@@ -1465,11 +1467,11 @@ class Hippocampe:
         """Copy the database while it is in use; return the copy's path.
 
         Args:
-            target: Where to; default: a dated file in the data folder's `backups`.
-            overwrite: Replace a file that exists; a failure leaves it as it was.
+            target: The file of the copy; default: a dated file in the data folder's `backups`.
+            overwrite: Replace a file that exists; a failure leaves it unchanged.
 
         Raises:
-            InvalidInput: The file exists, or is one of the data folder's own; or `target` is no path.
+            InvalidInput: The file exists, or is one of the data folder's own; or `target` is not a path.
             StoreError: The copy cannot be written.
         """
         copy = None if target is None else check_path("target", target)
@@ -1481,17 +1483,17 @@ class Hippocampe:
     def export_to(
         self, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
     ) -> int:
-        """Write everything of the space as JSON Lines; return how many lines.
+        """Write the whole space as JSON Lines; return the number of lines.
 
         `import_from` with format `hippocampe` reads it back with nothing lost.
 
         Args:
-            path: Where to.
+            path: The file to write.
             scope: The space.
-            overwrite: Replace a file that exists; a failure leaves it as it was.
+            overwrite: Replace a file that exists; a failure leaves it unchanged.
 
         Raises:
-            InvalidInput: The file exists, or is one of the data folder's own; or `path` is no path.
+            InvalidInput: The file exists, or is one of the data folder's own; or `path` is not a path.
             StoreError: The file cannot be written.
         """
         return self._read(
@@ -1514,20 +1516,20 @@ class Hippocampe:
         one_space: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
-        """Read real talk, or an export of ours. What is already there is not added twice.
+        """Import exported conversations, or an export of Hippocampe. Idempotent.
 
         Args:
             path: The file.
-            scope: The space and the channel of messages that name none.
+            scope: The space, and the channel of messages without one.
             format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
                 detected from the file.
             timezone: Timezone of times without one.
-            one_space: Leave out messages that name another space, and report them as problems;
+            one_space: Skip messages that name another space, and report them as problems;
                 otherwise they go to the space that they name.
             progress: Called while messages are stored.
 
         Raises:
-            UnreadableFile: The file cannot be read as what it claims to be.
+            UnreadableFile: The file is damaged or does not have the format.
             InvalidInput: The format or the timezone is not known.
         """
         return self._write(

@@ -1,4 +1,4 @@
-"""The tools of the companion. Each returns text for the model; a usage error asks it to try again."""
+"""The tools of the companion. Each returns text for the model; a usage error asks the model to retry."""
 
 import tomllib
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,7 +18,7 @@ P = ParamSpec("P")
 MAX_RESULTS = 10
 MAX_RECENT = 20
 SETTLED_SCORE = 0.35
-"""Cosine above which a limitation or a request is named as one that a capability may settle."""
+"""Least cosine of a limitation or a request that a new capability may settle."""
 SETTLED_LIMIT = 5
 
 
@@ -141,7 +141,7 @@ NAMES = frozenset(tool.__name__ for tool in TOOLS)
 
 @cache
 def descriptions(language: str) -> dict[str, str]:
-    """What each tool is for, as the model reads it."""
+    """The descriptions of the tools, as the model reads them."""
     path = files("hippocampe.companion") / "prompts" / language / "tools.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -189,7 +189,7 @@ def _asks_again(
 
 
 def note_result(turn: Turn, name: str, result: object) -> None:
-    """Keep what a tool of the host returned; what memory returned is not news."""
+    """Record the result of a tool of the host; results of memory's own tools are not news."""
     if name not in NAMES and (text := result if isinstance(result, str) else str(result)):
         turn.results.append(text)
 

@@ -1,1 +1,1 @@
-"""What a person does to memories by hand: look up, edit, associate, forget, erase."""
+"""Changes to memories by hand: look up, edit, associate, forget, erase."""

@@ -1,1 +1,1 @@
-"""Talk to memories, in the background, with or without a language model."""
+"""Distillation of talk into memories, in the background, with or without a language model."""

@@ -1,7 +1,7 @@
-"""The keys that open the server: made, listed, revoked and recognised.
+"""The API keys of the server: create, list, revoke and verify them.
 
-A key is shown once, when it is made. The store keeps its SHA-256, which is enough for a random text of
-256 bits: it cannot be guessed, so a slow hash would protect nothing more.
+A key is shown once, when it is made. The store has its SHA-256, which is enough for a random text of 256 bits:
+it cannot be guessed, so a slow hash would add no protection.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from hippocampe.types import MAX_LABEL_CHARACTERS, ApiKey, NewKey, Role, Scope
 from hippocampe.validation import MAX_TOKEN_CHARACTERS, check_choice, check_id, clean_text
 
 PREFIX = "hippo_"
-"""Lets people and scanners of leaked secrets recognise a key."""
+"""Prefix by which people and scanners of leaked secrets recognise a key."""
 RANDOM_BYTES = 32
 
 
@@ -41,13 +41,13 @@ def create_key(context: Context, *, scope: Scope, role: Role, label: str | None)
 
 
 def keys(context: Context) -> list[ApiKey]:
-    """The keys of all spaces, newest first, also revoked ones."""
+    """The keys of all spaces, revoked ones included, newest first."""
     with context.store.read() as connection:
         return api_keys.everything(connection)
 
 
 def revoke_key(context: Context, id: str) -> ApiKey:
-    """Revoke a key: it opens nothing from the next request on.
+    """Revoke a key: it is refused from the next request on.
 
     Raises:
         NotFound: There is no such key, or it was revoked before.
@@ -63,7 +63,7 @@ def revoke_key(context: Context, id: str) -> ApiKey:
 
 
 def find_key(context: Context, secret: str) -> ApiKey | None:
-    """The key that a text is; None if it is none, or a revoked one.
+    """The key with a text; None if there is no such key, or it is revoked.
 
     Raises:
         InvalidInput: It is not text.
@@ -71,7 +71,7 @@ def find_key(context: Context, secret: str) -> ApiKey | None:
     digest = _digest(check_id(secret, name="secret", limit=MAX_TOKEN_CHARACTERS))
     with context.store.read() as connection:
         found = api_keys.by_digest(connection, digest)
-    # The index compares digests, whose timing says nothing about the key; this one says nothing at all.
+    # The database compares digests, whose timing reveals nothing about the key; this comparison takes constant time.
     if found is None or not hmac.compare_digest(found[1], digest):
         return None
     return found[0]

@@ -21,7 +21,7 @@ Operation = Literal["search_memory", "upsert_memory", "update_memory", "delete_m
 
 
 class Traced(NamedTuple):
-    """A verb that is traced: the operation in the words of the convention, and its own name."""
+    """A traced verb: its operation, as the convention names it, and its own name."""
 
     operation: Operation
     verb: str
@@ -56,7 +56,7 @@ class Tracer:
     def span(self, traced: Traced, *, space: str) -> "AbstractContextManager[Span | None]":
         """A span around one operation; None when tracing is off.
 
-        An error marks it as failed, with its class name only: messages may quote user text.
+        An error marks the span as failed, with the class name only: messages may quote user text.
 
         Args:
             traced: The operation and the verb.
@@ -81,7 +81,7 @@ def _recorded(
 
     with tracer.start_as_current_span(
         operation,
-        # The memory is in this process: no server is called.
+        # The memory is in this process: the span has no server address.
         kind=SpanKind.INTERNAL,
         attributes=attributes,
         record_exception=False,
@@ -96,7 +96,7 @@ def _recorded(
 
 
 def note_result(span: "Span | None", result: object) -> None:
-    """Record how many memories an operation touched, and the id if it was one."""
+    """Record the number of memories an operation touched, and the id if it was one."""
     if span is None:
         return
     id: str | None = None

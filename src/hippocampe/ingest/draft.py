@@ -27,7 +27,7 @@ from hippocampe.validation import (
 )
 
 MAX_EVENT_CHARACTERS = 500
-"""Of a statement, what is searched for the time of its event. Longer ones tell several things."""
+"""Characters of a statement in which the time of its event is searched. A longer one states several facts."""
 INHERITED_FIELDS = ("type", "importance", "subjects", "category", "collection")
 """Fields that an update copies from the superseded memory unless the caller gives them."""
 
@@ -137,7 +137,7 @@ def make_draft(
 
 
 def event_time(context: Context, content: str, scope: Scope, now: datetime) -> datetime | None:
-    """When what a statement tells happens, if it says so relative to now: "yesterday"."""
+    """Resolve the time of an event that a statement gives relative to now ("yesterday"); None without one."""
     zone = settings.read(context, scope=scope).timezone
     return parse_event(content[:MAX_EVENT_CHARACTERS], now=now, timezone=zone)
 

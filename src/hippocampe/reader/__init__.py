@@ -1,1 +1,1 @@
-"""The local reader: a small encoder that reads two statements together. An optional extra."""
+"""The local reader: a small cross-encoder for pairs of statements. An optional extra."""

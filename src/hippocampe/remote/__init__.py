@@ -1,4 +1,4 @@
-"""A memory that another process owns, over HTTP: with the verbs of `Hippocampe`."""
+"""Client of a memory that another process owns, with the verbs of `Hippocampe`."""
 
 from hippocampe.remote.door import RemoteHippocampe
 from hippocampe.remote.joining import connect, join, join_or_start

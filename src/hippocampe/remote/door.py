@@ -1,4 +1,4 @@
-"""The verbs of a memory, sent to the process that owns it."""
+"""Client of a memory: sends each verb to the process that owns the memory."""
 
 import os
 import time
@@ -116,12 +116,12 @@ RESULTS: Mapping[str, Any] = {
     "import_from": Imported,
     "flush": None,
 }
-"""Each verb that can be sent, with the type of its result."""
+"""The verbs that can be sent, each with the type of its result."""
 
 NAMED = ("after_turn", "observe")
-"""Verbs that store nothing twice under one external id. To repeat another verb changes nothing more."""
+"""Verbs made idempotent by `external_id`; all others are idempotent by themselves."""
 FILES = {"backup": "target", "export_to": "path", "import_from": "path"}
-"""Verbs on a file of this machine, and the argument that names it."""
+"""Verbs on a file of this machine, with the argument that names it."""
 RECONNECT_SECONDS = 30.0
 PAUSE_SECONDS = 0.1
 
@@ -129,7 +129,7 @@ PAUSE_SECONDS = 0.1
 class RemoteHippocampe:
     """The verbs of `Hippocampe`, with the same arguments, results and errors, executed by a server.
 
-    A call that broke off is sent again, which stores nothing twice.
+    A call whose connection broke is retried, which stores nothing twice.
 
     Args:
         connected: Connects to the server, or to the process that owns a folder of this machine; called again
@@ -161,7 +161,7 @@ class RemoteHippocampe:
         return self._connection.address
 
     def _greeted(self) -> str | None:
-        """The space that the key opens; None if it opens all."""
+        """The space of the key; None if it opens all."""
         told = self._connection.greet()
         if told["version"] != __version__:
             raise ServerUnavailable(
@@ -217,7 +217,7 @@ class RemoteHippocampe:
         }
 
     def leave(self) -> bool:
-        """Ask the owner to leave the folder, which one that was started by itself does.
+        """Ask the owner to release the folder; only a process that was started automatically does.
 
         Returns:
             Whether it does; a server at an address never does.
@@ -242,7 +242,7 @@ class RemoteHippocampe:
 
 
 def _fenced(result: Any) -> Any:
-    """The result of a verb; the text for a model is data, whatever the server made of it."""
+    """Fence the result of a verb: text for a model stays data, even from a hostile server."""
     if isinstance(result, Injection):
         return replace(result, text=fenced(result.text))
     return result

@@ -1,4 +1,4 @@
-"""What happened in a space, day by day."""
+"""The activity of a space, day by day."""
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
@@ -10,7 +10,7 @@ from hippocampe.validation import check_days
 
 
 def activity(context: Context, buffer: RetrievalBuffer, *, scope: Scope, days: int) -> list[Day]:
-    """The latest days of a space up to today, oldest first, also those on which nothing happened.
+    """The latest days of a space up to today, oldest first, days without activity included.
 
     Raises:
         InvalidInput: The number of days cannot be used.

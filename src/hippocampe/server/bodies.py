@@ -78,7 +78,7 @@ class Body(BaseModel):
         return few(given)
 
     def given(self) -> dict[str, Any]:
-        """The fields that the request has: one that it leaves out is left out of the call."""
+        """The fields present in the request; missing ones are omitted from the call."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
@@ -114,7 +114,7 @@ class MemoryChanges(Body):
 
 
 class Question(Body):
-    """What to recall; fields as in `Hippocampe.recall`."""
+    """The arguments of a recall; fields as in `Hippocampe.recall`."""
 
     query: str = Field(max_length=MAX_QUESTION_CHARACTERS, examples=["Que boit Paul ?"])
     limit: int = 10
@@ -141,7 +141,8 @@ class ComingTurn(Body):
     role: Label = "user"
     explain: bool = Field(default=False, description="Whether the trace has all candidates.")
     fresh: bool = Field(
-        default=False, description="Whether the model's context is new: all may be given again."
+        default=False,
+        description="Whether the model's context is new: any item may be injected again.",
     )
 
 
@@ -167,14 +168,14 @@ class LiveMessage(Body):
 
 
 class Topic(Body):
-    """What to forget."""
+    """A topic to forget."""
 
     topic: Reason = Field(examples=["le voilier d'Owen"])
     dry_run: bool = False
 
 
 class ToErase(Body):
-    """What to erase for ever: exactly one of `id`, `user`, `subject` and `whole_space`."""
+    """The data to erase permanently: exactly one of `id`, `user`, `subject` and `whole_space`."""
 
     id: Label | None = None
     user: Label | None = None
@@ -192,7 +193,7 @@ class NewAssociation(Body):
 
 
 class Settled(Body):
-    """A pair that a person has reviewed; `keep` is the one that supersedes the other."""
+    """A pair that a person has reviewed; `keep` supersedes the other memory."""
 
     id: Label = Field(examples=["0198a000-0000-7000-8000-000000000000"])
     other_id: Label = Field(examples=["0198a000-0000-7000-8000-000000000001"])
@@ -207,7 +208,7 @@ class KeyToMake(Body):
 
 
 class Said(Body):
-    """What a user says to the companion."""
+    """A message of a user to the companion."""
 
     message: MessageText = Field(examples=["Je bois quoi ce soir ?"])
 
@@ -227,6 +228,6 @@ _SettingsChanges = create_model("_SettingsChanges", __base__=Body, **_EACH)
 
 
 class SettingsChanges(_SettingsChanges):
-    """Settings to change; null resets one, and those left out stay."""
+    """Settings to change; null resets one, and omitted ones stay."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"recent_hours": 12, "language": None}})

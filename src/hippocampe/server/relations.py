@@ -1,4 +1,4 @@
-"""Endpoints on pairs of memories: associations, and the pairs that a person has to review."""
+"""Endpoints on pairs of memories: associations, and the review list."""
 
 from dataclasses import dataclass
 
@@ -39,6 +39,6 @@ async def list_reviews(hippo: Door, scope: Reader) -> list[Review]:
 
 @router.post("/reviews/settle", status_code=204)
 async def settle_review(hippo: Door, scope: Writer, body: Settled) -> Response:
-    """Take a pair off the list: keep both, or the one that supersedes the other."""
+    """Remove a pair from the review list: keep both, or the one that supersedes the other."""
     await hippo.settle(body.id, body.other_id, scope=scope, keep=body.keep)
     return Response(status_code=204)

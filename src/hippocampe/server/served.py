@@ -1,4 +1,4 @@
-"""The memory as the server calls it: in bounded threads, and counted."""
+"""The memory as the server calls it: in bounded thread pools, with metrics."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,28 +16,27 @@ from hippocampe.validation import check_scope
 
 T = TypeVar("T")
 LANES = {
-    # Turns wait inside, within their deadline, for one of the few places that run.
+    # Turns wait inside, within their deadline, for one of the few places.
     "turn": Lane(threads=64, waiting=64),
-    # More would only take the interpreter from the turns.
+    # More threads would only compete for the interpreter.
     "read": Lane(threads=4, waiting=28),
-    # A count of a large space occupies a core while it runs: the turns need the others.
+    # A count of a large space occupies a core while it runs: the turns need the other one.
     "count": Lane(threads=1, waiting=31),
     "write": Lane(threads=2, waiting=62),
     # They wait for models and child processes.
     "long": Lane(threads=4, waiting=12),
 }
 COUNTS = frozenset({"stats", "spaces", "users", "subjects", "activity"})
-"""Verbs that count a whole space, which takes long if it is large."""
+"""Verbs that count a whole space, which takes long for a large one."""
 RECOUNTED = frozenset({"erase", "digest"})
-"""Verbs after which no kept count is shown."""
+"""Verbs that invalidate the cached counts."""
 
 
 class ServedMemory(AsyncHippocampe):
-    """A memory whose calls are bounded by kind, whose counts are kept if they are expensive, and whose turns
-    are counted.
+    """A memory with bounded calls by kind, a cache of expensive counts, and metrics of turns.
 
     Args:
-        hippo: The open memory; who opened it closes it.
+        hippo: The open memory; the caller closes it.
     """
 
     def __init__(self, hippo: Hippocampe) -> None:
@@ -56,7 +55,7 @@ class ServedMemory(AsyncHippocampe):
             return done
         space = check_scope(kwargs["scope"]).space if "scope" in kwargs else None
         others = {name: value for name, value in kwargs.items() if name != "scope"}
-        # As text: arguments that no verb takes may have no hash, and True is not 1.
+        # As text: wrong arguments may have no hash, and True is not 1.
         name = (call.__name__, space, repr((args, sorted(others.items()))))
 
         def timed() -> tuple[T, float]:
@@ -83,5 +82,5 @@ class ServedMemory(AsyncHippocampe):
         return injection
 
     def release(self) -> None:
-        """Drop the calls that wait; the memory stays open."""
+        """Drop the waiting calls; the memory stays open."""
         self._workers.close()

@@ -1,4 +1,4 @@
-"""The verbs of the library for `hippocampe.remote`, whose calls look like local ones.
+"""Private RPC for the Python client of the same version. Other clients use REST.
 
 Programs in other languages use the other endpoints: this one follows the library from version to version.
 """
@@ -56,15 +56,15 @@ OF_A_ROLE: Mapping[Role, frozenset[str]] = {
         }
     ),
 }
-"""The verbs of one space, by the role that a key needs."""
+"""The verbs on one space, by the role that a key needs."""
 OF_ALL_SPACES = frozenset(
     {"spaces", "create_key", "keys", "revoke_key", "verify", "reindex", "flush", "vitals"}
 )
-"""Verbs on the whole store: a key opens one space, so they need a request without one."""
+"""Verbs on the whole store. A key opens one space, so they need a request without one."""
 ON_FILES = frozenset({"backup", "export_to", "import_from"})
-"""Verbs on files of the server's machine: for programs of its user, through the socket of the data folder."""
+"""Verbs on files of the server's machine: only for programs of its user, through the socket of the data folder."""
 CHANGING: Mapping[str, str] = {"notes": "refresh"}
-"""Verbs that read, each with the argument that makes it change something, which needs the role write."""
+"""Verbs that read, each with the argument that makes it write, which needs the role `write`."""
 
 
 @router.get("")
@@ -82,7 +82,7 @@ async def call(
     arguments: Annotated[list[Any], Body()],
     named: Annotated[dict[str, Any], Body()],
 ) -> Response:
-    """Execute a verb: `{"result": …}`, or line by line if the client wants to see progress."""
+    """Execute a verb: `{"result": …}`, or line by line with progress."""
     key: ApiKey | None = request.state.key
     role = _needed(verb, key)
     decoded = decode_arguments(Hippocampe, verb, arguments, named)
@@ -93,7 +93,7 @@ async def call(
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and takes_progress(Hippocampe, verb):
         return StreamingResponse(_told(step), media_type=LINES)
-    # Encoding looks at lazy parts of the result, which takes a moment.
+    # Encoding evaluates lazy parts of the result, which takes a moment.
     return JSONResponse({"result": await asyncio.to_thread(encode, await step())})
 
 
@@ -101,7 +101,7 @@ def _needed(verb: str, key: ApiKey | None) -> Role:
     """The role that a verb needs.
 
     Raises:
-        HTTPException: There is no such verb, or a key opens it in no role.
+        HTTPException: There is no such verb, or no role of a key allows it.
     """
     if verb in ON_FILES:
         raise HTTPException(
@@ -122,7 +122,7 @@ def _needed(verb: str, key: ApiKey | None) -> Role:
 
 
 async def _told(step: Callable[..., Any]) -> AsyncGenerator[str]:
-    """Lines of JSON: progress while it works, then the result or the problem."""
+    """Stream lines of JSON: progress while the verb works, then the result or the problem."""
     lines = asyncio.Queue[dict[str, Any]]()
     loop = asyncio.get_running_loop()
 
@@ -140,5 +140,5 @@ async def _told(step: Callable[..., Any]) -> AsyncGenerator[str]:
     working.add_done_callback(lambda task: lines.put_nowait({}))
     while line := await lines.get():
         yield json.dumps(line) + "\n"
-    # An error that is no `HippocampeError` ends the stream without a result, and is logged.
+    # An error that is not a `HippocampeError` ends the stream without a result, and is logged.
     await working

@@ -1,1 +1,1 @@
-"""The truth: one SQLite database, described by an SQLAlchemy Core schema."""
+"""The store, the source of truth: one SQLite database, described by an SQLAlchemy Core schema."""

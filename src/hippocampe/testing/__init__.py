@@ -1,6 +1,6 @@
-"""What tests of a companion need: contracts, a clock moved by hand, a scripted model server.
+"""Tools for testing a companion: contracts, a manual clock, a scripted model server.
 
-Contracts are pytest classes; pytest is imported when one of them is first asked for.
+Contracts are pytest classes; pytest is imported when one of them is first used.
 """
 
 from importlib import import_module

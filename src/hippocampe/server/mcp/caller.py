@@ -1,4 +1,4 @@
-"""Who calls a tool: with which memory, scope and rights."""
+"""The caller of a tool: its memory, scope and rights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,10 +76,10 @@ class Caller:
     """One client.
 
     Attributes:
-        memory: What its calls read and write.
-        scope: The space, and who speaks where.
+        memory: The memory of its calls.
+        scope: The space, the speaker and the channel.
         tools: The tools that it sees.
-        role: What it may do; `read` sees only tools that read.
+        role: Its rights; `read` sees only tools that read.
     """
 
     memory: Verbs
@@ -94,5 +94,5 @@ class Caller:
 
     @property
     def everywhere(self) -> Scope:
-        """The scope of searches that no channel bounds."""
+        """The scope of searches in all channels."""
         return Scope(space=self.scope.space, user=self.scope.user)

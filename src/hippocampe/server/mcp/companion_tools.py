@@ -21,7 +21,7 @@ from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS
 MAX_RESULTS = 10
 MAX_RECENT = 20
 SETTLED_SCORE = 0.35
-"""Cosine above which a limitation or a request is named as one that a capability may settle."""
+"""Least cosine of a limitation or a request that a new capability may settle."""
 SETTLED_LIMIT = 5
 SOURCE = "mcp"
 

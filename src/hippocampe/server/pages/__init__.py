@@ -1,1 +1,1 @@
-"""The dashboard: pages that are rendered here and that HTMX updates in place."""
+"""The dashboard: server-rendered pages that HTMX updates in place."""

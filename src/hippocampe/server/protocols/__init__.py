@@ -1,4 +1,4 @@
-"""The protocols in which the proxy has a memory."""
+"""The protocols for which the proxy adds memory."""
 
 from hippocampe.server.protocols.chat_completions import ChatCompletions
 from hippocampe.server.protocols.conversation import Conversation, Json, parsed
