@@ -1,7 +1,4 @@
-"""Private RPC for the Python client of the same version. Other clients use REST.
-
-Programs in other languages use the other endpoints: this one follows the library from version to version.
-"""
+"""Private RPC for `hippocampe.remote`, the Python client of the same version. Other clients use REST."""
 
 import asyncio
 import functools
