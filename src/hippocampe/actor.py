@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 ACTOR: ContextVar[str] = ContextVar("hippocampe_actor", default="library")
-"""Who makes the changes of this thread or task: `library`, `command line`, `local`, or `key` and its id."""
+"""The author of the changes of this thread or task: `library`, `command line`, `local`, or `key` and its id."""
 
 
 @contextmanager

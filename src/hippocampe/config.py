@@ -29,7 +29,7 @@ _UPSTREAM_KEYS = {"upstream_key": UPSTREAM_KEY, "upstream_anthropic_key": UPSTRE
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How one `Hippocampe` is set up.
+    """The configuration of one `Hippocampe`.
 
     Args:
         folder: The data folder: database, index, backups, lock file.
@@ -40,9 +40,9 @@ class Config:
         embedder_timeout: Seconds before a remote embedding call is given up.
         graph_threshold: Points in one kind of the index before an HNSW graph is built; under it a
             scan is exact and fast enough (20,000 x 512 dimensions scan in about 4 ms).
-        flush_seconds: How often the index is made durable, which halts the process for 20 to
+        flush_seconds: Interval at which the index is made durable, which halts the process for 20 to
             300 ms; the store is durable at once, so a crash in between only means a replay.
-        timezone: In which "yesterday" and "last March" are read, in spaces that set no other.
+        timezone: The timezone of "yesterday" and "last March", in spaces that set no other.
         refuse_secrets: Refuse to remember text that holds a secret, instead of masking the secret.
         background: Whether maintenance (flush, graph building), jobs, the embedding of talk and the
             reading of notes run in background threads. Without, talk is embedded before the call
@@ -53,13 +53,13 @@ class Config:
         notes_folder: An Obsidian vault, as a folder; it is only read.
         notes_ignored: Folders of the vault to leave out, by name or by path inside it.
         notes_space: The space that the notes belong to.
-        notes_seconds: How often the notes are looked at for changes.
+        notes_seconds: Poll interval of the notes.
         obsidian_url: Instead of a folder, a running Obsidian: the base URL of its Local REST API,
             such as `https://127.0.0.1:27124`.
         obsidian_key: The key of that API. Default: the environment variable
             `HIPPOCAMPE_OBSIDIAN_KEY`.
         obsidian_certificate: The certificate to trust: the path of its file (PEM), or `sha256:` and
-            its fingerprint. Default: what the system trusts, which the plugin's own is not.
+            its fingerprint. Default: the certificates of the system, which do not include the plugin's own.
         obsidian_insecure: Take any certificate, or none at all (`http://`).
         model: The language model of the companion, as Pydantic AI names it: `openai:gpt-5-mini`,
             `anthropic:…`, `ollama:…`. Keys and base URLs come from the provider's own environment
@@ -76,8 +76,8 @@ class Config:
             `https://api.anthropic.com/v1`. Default: `HIPPOCAMPE_UPSTREAM_ANTHROPIC_URL`; without any,
             `upstream_url` serves them too.
         upstream_anthropic_key: The key of that server. Default: `HIPPOCAMPE_UPSTREAM_ANTHROPIC_KEY`.
-        request_rate: Requests a second that a key of the server may send for long.
-        request_burst: Requests that it may send at once.
+        request_rate: Sustained requests per second of one key of the server.
+        request_burst: Requests that a key may send at once.
 
     Raises:
         InvalidInput: `database_url` is given, or the settings of notes, of language models or of the
@@ -195,7 +195,7 @@ def _checked_upstream(name: str, url: str | None) -> str | None:
 
 
 def _address(url: str) -> SplitResult | None:
-    """The parts of a URL of HTTP; None if it is none, or has a user, a query or a fragment."""
+    """Parse an HTTP URL; None if it is not one, or has a user, a query or a fragment."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and _plain(parts)
@@ -219,7 +219,7 @@ def _check_url(url: str, insecure: bool) -> None:
 
 
 def _plain(parts: SplitResult) -> bool:
-    # Reading the port checks it.
+    # Accessing the port checks it.
     more = parts.username or parts.password or parts.query or parts.fragment
     return parts.port != 0 and not more
 
@@ -230,7 +230,7 @@ def _sendable(key: str) -> bool:
 
 def _checked_key(key: str | None) -> str:
     key = (key or "").strip()
-    # What is wrong with it is not said by showing it.
+    # The message does not quote the value, which may be secret.
     if not _sendable(key):
         raise InvalidInput(
             "obsidian_url needs a key, in ASCII and without spaces: copy it from the plugin's settings "

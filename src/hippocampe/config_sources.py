@@ -103,7 +103,7 @@ def parse(name: str, text: str, place: str) -> Any:
     """A value of a field from text; lists are separated by commas.
 
     Raises:
-        InvalidInput: It is none. The message names the place, and not the text, which may be secret.
+        InvalidInput: The text has no such value. The message names the place, not the text, which may be secret.
     """
     kind = _kind(name)
     try:
@@ -117,7 +117,7 @@ def parse(name: str, text: str, place: str) -> Any:
 
 
 def _path(given: Path | None, environment: Mapping[str, str]) -> Path | None:
-    """The file to read; None if none is named and the usual one does not exist."""
+    """The path of the file to read; None if none is named and the default one does not exist."""
     named = given or (Path(text) if (text := environment.get(FILE_VARIABLE, "").strip()) else None)
     if named is not None:
         return named.expanduser()
@@ -146,7 +146,7 @@ def _known(name: str, place: str) -> str:
 
 
 def _of_toml(name: str, value: Any, path: Path | None) -> Any:
-    """A value of the file, checked; relative paths begin at the file."""
+    """A checked value of the file; relative paths begin at the file."""
     kind = _kind(name)
     if kind is tuple and isinstance(value, list):
         if all(isinstance(each, str) for each in cast("list[Any]", value)):

@@ -78,7 +78,7 @@ class _Clock:
 
 
 class _RunningClock:
-    """A clock that goes on from a time."""
+    """A clock that runs on from a given time."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start

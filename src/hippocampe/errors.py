@@ -34,11 +34,11 @@ _SHORT.maxlevel = 2
 
 
 def shown(value: object) -> str:
-    """The representation of a value for a message, short whatever its size."""
+    """Represent a value in a message, short whatever its size."""
     try:
         return _SHORT.repr(value)
     except ValueError:
-        # Python does not write integers of more than 4,300 digits.
+        # Python refuses to write integers of more than 4,300 digits.
         return f"a large {type(value).__name__}"
 
 
@@ -123,7 +123,7 @@ class ModelUnavailable(ModelError):
 
 
 class InvalidAnswer(ModelError):
-    """The language model answered, but not in the requested form, or refused this one request."""
+    """The language model's answer does not have the requested form, or it refused this one request."""
 
 
 class BudgetSpent(ModelError):
@@ -131,4 +131,4 @@ class BudgetSpent(ModelError):
 
 
 class Overloaded(HippocampeError):
-    """The server has as much to do as it can; the same request can succeed in a moment."""
+    """The server is overloaded; the same request can succeed in a moment."""

@@ -63,7 +63,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 When = datetime | str | None
 UNSCOPED = Scope()
-"""The scope of verbs that take none."""
+"""The scope of verbs without one."""
 
 
 def _utc_now() -> datetime:
@@ -308,7 +308,7 @@ class Verbs:
         role: str = "user",
         at: When = None,
     ) -> Injection:
-        """What `before_turn` would inject, while nothing changes: nothing is counted or logged, and the
+        """Preview an injection of `before_turn`, while nothing changes: nothing is counted or logged, and the
         channel may still be given the same.
 
         It waits for late sources instead of leaving them out.
@@ -709,7 +709,7 @@ class Hippocampe(Verbs, Here):
             EmbedderMismatch: The data was made with another embedder.
             EmbedderUnavailable: The embedder cannot be used.
             NotesUnavailable: Notes are configured and a required package is missing.
-            InvalidInput: `where` is no path, or tracing is on without OpenTelemetry installed.
+            InvalidInput: `where` is not a path, or tracing is on without OpenTelemetry installed.
         """
         config = Config.of(where)
         if read_only:
@@ -729,27 +729,27 @@ class Hippocampe(Verbs, Here):
 
     @property
     def owns(self) -> bool:
-        """Whether this process has the folder open itself, instead of using the process that owns it."""
+        """True if this process has the folder open itself, instead of using the process that owns it."""
         return True
 
     @property
     def read_only(self) -> bool:
-        """Whether it was opened read-only."""
+        """True if it was opened read-only."""
         return self._follow is not None
 
     @property
     def channels(self) -> ChannelHistories:
-        """What each channel was given, for hosts whose messages do not keep their injections."""
+        """The histories of injections per channel, for hosts whose messages do not contain their injections."""
         return self._turns.channels
 
     @property
     def replies(self) -> Replies:
-        """What the server replied to writes, for clients that send one again."""
+        """The stored replies to the server's idempotent writes."""
         return Replies(lambda: self._context)
 
     @property
     def host(self) -> Host | None:
-        """The side that serves other programs of this user; None if it serves none."""
+        """The server of other programs of this user; None without one."""
         return self._opened.host
 
     @property

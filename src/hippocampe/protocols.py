@@ -28,7 +28,7 @@ _POINT_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def is_point_id(id: str) -> bool:
-    """Whether an id can be indexed: a UUID in lower case, the form in which engines return it."""
+    """Return whether an id can be indexed: a UUID in lower case, the form in which engines return it."""
     return _POINT_ID.fullmatch(id) is not None
 
 
@@ -52,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which points a search may return. An empty `space` or `collections` matches nothing.
+    """A restriction of the points that a search may return. An empty `space` or `collections` matches nothing.
 
     `types` and `subjects` match any of the given values; `category`, `user` and `channel` match
     exactly; `since` (inclusive) and `until` (exclusive) are seconds since the epoch. Points whose
@@ -73,7 +73,7 @@ class Filter:
 
     @property
     def narrowed(self) -> bool:
-        """Whether it restricts more than space, collections and expiry."""
+        """Return whether the filter restricts more than space, collections and expiry."""
         others = (self.types, self.subjects, self.category, self.user, self.channel)
         return any(each is not None for each in (*others, self.since, self.until, self.ids))
 
@@ -169,11 +169,11 @@ class Index(Protocol):
         ...
 
     def is_unused(self, kind: str) -> bool:
-        """Whether the kind has no files to rebuild, because it never had a point."""
+        """Return whether the kind has no files to rebuild, because it never had a point."""
         ...
 
     def ungraphed(self, kind: str) -> int:
-        """Count the points that a new graph would cover and no graph covers now."""
+        """Count the points that a new graph would add to those in a graph."""
         ...
 
     def start_generation(self, kind: str) -> Path:
@@ -198,7 +198,7 @@ class Index(Protocol):
                 minutes and may block the process: use `build_generation` in a child process.
 
         Returns:
-            How many points were read.
+            The number of points read.
         """
         ...
 
@@ -218,7 +218,7 @@ class Index(Protocol):
         ...
 
     def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
-        """Compare stored points with what the index answers; yield the ids that differ.
+        """Compare stored points with the index's answers; yield the ids that differ.
 
         Vectors are equal within half precision. A point that is not indexed differs; one whose id
         `is_point_id` rejects is skipped.
@@ -226,9 +226,9 @@ class Index(Protocol):
         ...
 
     def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
-        """Yield the names of files that are not as they were written, until `stop` returns true.
+        """Yield the names of damaged files, until `stop` returns true.
 
-        Only files whose damage `differing` would not show; none if there are no such files.
+        Only files whose damage `differing` would not reveal.
         """
         ...
 
@@ -237,7 +237,7 @@ class Index(Protocol):
         ...
 
     def flush(self) -> None:
-        """Make everything applied so far durable."""
+        """Make all applied changes durable."""
         ...
 
     def close(self) -> None:
@@ -246,7 +246,7 @@ class Index(Protocol):
 
 
 class NoteSource(Protocol):
-    """Where notes are read from. Used by one thread at a time."""
+    """A source of notes. Used by one thread at a time."""
 
     @property
     def name(self) -> str:
@@ -284,7 +284,7 @@ class Answer(Generic[T]):
     """A structured answer of a language model, with its cost.
 
     `value` is None if no attempt had the requested form; `model` is the one that answered; `price` is
-    in US dollars, None if it is not known.
+    in US dollars, None if unknown.
     """
 
     value: T | None
@@ -305,11 +305,11 @@ class LanguageModel(Protocol):
     def answer(self, instructions: str, prompt: str, output: type[T]) -> Answer[T]:
         """Answer once, with retries and the fallback model.
 
-        An answer without the requested form costs as much, so it is returned too, without a value.
+        An answer without the requested form has the same cost, so it is returned too, without a value.
 
         Args:
-            instructions: What to do, in the language of the space.
-            prompt: The text to work on.
+            instructions: The system prompt, in the language of the space.
+            prompt: The user prompt.
             output: A dataclass whose fields form the answer.
 
         Raises:
@@ -319,5 +319,5 @@ class LanguageModel(Protocol):
         ...
 
     def close(self) -> None:
-        """End the calls under way and release all resources. Idempotent."""
+        """Cancel the calls under way and release all resources. Idempotent."""
         ...

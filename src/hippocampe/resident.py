@@ -15,13 +15,13 @@ IN_USE = 5
 
 
 def main(folder: str, idle_seconds: float, embedder: str | None = None) -> int:
-    """Own a folder until SIGTERM, until a program asks for it, or until it was not used for a while.
+    """Own a folder until SIGTERM, until a program asks for the folder, or until idle for a while.
 
     Returns:
         The exit code: 0, `IN_USE` if another process holds the folder, 1 if it cannot be opened.
     """
     if embedder in (None, "local"):
-        # Somebody waits: load the model while the other modules are loaded.
+        # A caller is waiting: load the model while the other modules are loaded.
         threading.Thread(target=_load_model, daemon=True).start()
     leaving = threading.Event()
     for each in (signal.SIGTERM, signal.SIGINT):

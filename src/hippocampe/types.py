@@ -19,7 +19,7 @@ Order = Literal["newest", "oldest", "importance"]
 MetadataValue = str | int | float | bool | None
 Metadata = Mapping[str, MetadataValue]
 JobState = Literal["waiting", "running", "done", "failed", "parked"]
-"""Of a job run: `failed` waits for its next attempt; `parked` waits for `retry_job`."""
+"""State of a job run: `failed` waits for its next attempt; `parked` waits for `retry_job`."""
 
 
 HostMessage = str | Mapping[str, Any]
@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the current work, the number done and the total."""
 
 Role = Literal["read", "write", "admin"]
-"""Of a key of the server: each role may do what the one before may, and more."""
+"""Role of a key of the server: each role has the rights of the one before, and more."""
 
 KEY_PREFIX = "hippo_"
 """Begins each key of the server: people and scanners of leaked secrets recognise it."""
@@ -74,15 +74,15 @@ MAX_METADATA_BYTES = 4_096
 
 
 def normal_label(value: str) -> str:
-    """The one form of a label that is stored and compared: NFC, without white space around it.
+    """Normalise a label for storage and comparison: NFC, without surrounding white space.
 
-    The same name typed on two keyboards, or with a space behind it, would be two spaces otherwise.
+    Otherwise the same name typed on two keyboards, or with a trailing space, would be two spaces.
     """
     return unicodedata.normalize("NFC", value).strip()
 
 
 def check_label(name: str, value: str) -> str:
-    """The normal form of a label.
+    """Check and normalise a label.
 
     Raises:
         InvalidInput: It is empty, too long or not printable.
@@ -98,14 +98,14 @@ def check_label(name: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a call happens: the isolation boundary, who speaks, and on which channel.
+    """The scope of a call: the isolation boundary, the speaker and the channel.
 
-    Labels are kept in their normal form: NFC, without white space around them.
+    Labels are normalised: NFC, without surrounding white space.
 
     Args:
         space: The isolation boundary. Nothing crosses it.
-        user: Who speaks.
-        channel: Where they speak.
+        user: The speaker.
+        channel: The channel of the conversation.
 
     Raises:
         InvalidInput: A label is empty, too long or not printable.
@@ -131,8 +131,8 @@ class Memory:
 
     `occurred_at` is when it happened, `created_at` when it was learnt. `superseded_by` is the id of
     the memory that replaced it, `superseded_at` the time it stopped being true. A `former` memory was
-    superseded but says something that its successor does not: recall still finds it, below the
-    successor. `metadata` belongs to the caller: a small JSON object without nesting.
+    superseded but states a fact that its successor lacks: recall still finds it, below
+    the successor. `metadata` belongs to the caller: a small JSON object without nesting.
     """
 
     id: str
@@ -163,7 +163,7 @@ class Memory:
 
     @property
     def current(self) -> bool:
-        """Whether it is neither forgotten nor superseded."""
+        """True if the memory is neither forgotten nor superseded."""
         return self.forgotten_at is None and self.superseded_by is None
 
 
@@ -230,11 +230,11 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note of the user, as last read.
+    """A note of the user, as of the last refresh.
 
-    `path` is relative to the vault, with slashes; `text` is Markdown without the frontmatter; `tags`
-    come without `#`; `links` are the targets of its wikilinks; `digest` changes with title and text;
-    `problem` describes an error in its frontmatter.
+    `path` is relative to the vault, with slashes; `text` is Markdown without the frontmatter; `tags` come
+    without `#`; `links` are the targets of its wikilinks; `digest` changes with title and text; `problem`
+    describes an error in its frontmatter.
     """
 
     path: str
@@ -270,7 +270,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """A typed edge from one memory to another, with the reason it was made."""
+    """A typed edge from one memory to another, with its reason."""
 
     source_id: str
     target_id: str
@@ -294,9 +294,9 @@ class ReceiptItem:
     Attributes:
         id: Its id.
         kind: Its collection, `turn`, `live`, `message` or `note`.
-        content: What it says; of a piece of a note, after its path and heading.
-        at: When it was said or learnt; of a note, when it was written.
-        matched: Why it is in the receipt. For `forget`: `meaning`, `words`, `key`. For `erase`: `id`,
+        content: Its text; of a piece of a note, after its path and heading.
+        at: The time it was said or learnt; of a note, its modification time.
+        matched: The reason why it is in the receipt. For `forget`: `meaning`, `words`, `key`. For `erase`: `id`,
             `user`, `space`; `tag`, `alias`, `key`, `source`, `metadata`, `path`, `heading`, `name` (in the
             text); `version` (of a memory that matched), `turn` (a message of a turn that matched),
             `message` (a turn or a summary with a message that matched). For `expire`: `expired`.
@@ -337,14 +337,14 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """Numbers of a whole data folder, for those who run it.
+    """Numbers of a whole data folder, for operators.
 
     Attributes:
-        pending: Changes that the index does not hold durably yet.
+        pending: Changes that are not durable in the index yet.
         indexed: Points of the index, by kind.
         jobs: Runs of background jobs, by state.
         bytes: The size of its files: `database`, `index`, `backups`.
-        outages: How often each part that can be done without was lost since the data was opened.
+        outages: The number of outages of each optional part since the data was opened.
         disk_free: Free bytes of the disk; None if unknown. Below `disk_reserve` new writes are refused.
         disk_reserve: Bytes that new writes leave free.
     """
@@ -386,10 +386,11 @@ class Verification:
 class Reindexed:
     """The result of `reindex`.
 
-    `embedder` is the model of the vectors. `without_graph` names the kinds that should have a graph
-    but have none, because its process failed. They are scanned until background maintenance builds
-    the graph. `mended` counts damaged vectors that were made again from their texts, `damaged` those
-    that were not, because the embedder is down.
+    `embedder` is the model of the vectors. `without_graph` names the kinds whose graph is missing, because its
+    process failed. They are scanned until background maintenance builds
+    the graph. `mended` counts damaged vectors that were repaired from their texts, `damaged` those that were
+    not, because
+    the embedder is down.
     """
 
     embedder: str
@@ -405,9 +406,9 @@ class Stats:
     `memories` counts current memories by collection, `categories` those of `self` and `goal` by
     `collection/category`, `jobs` runs of background jobs by state; `indexed` counts points by kind over
     all spaces. Since the data was opened:
-    `outages` counts how often each part that can be done without was lost, `retrievals_dropped` the
-    injections that were not logged because too many waited. `disk_full` says that the disk has too
-    little free space, so that new writes are refused.
+    `outages` counts the outages of each optional part, `retrievals_dropped` the injections that were not
+    logged because too many waited. With `disk_full`, the disk has too little free space, so that new writes
+    are refused.
     """
 
     memories: Mapping[str, int]
@@ -435,12 +436,12 @@ class ModelUsage:
 
     Attributes:
         id: Its id.
-        space: The space that it was made for.
+        space: The space that pays.
         model: The model that answered, as the provider names it.
         purpose: `chat`, `deep_recall`, `extract`, `digest`, `compact`, `settle`, or the host's own word.
         input_tokens: Tokens of the request.
         output_tokens: Tokens of the answer.
-        injected_tokens: Of the input tokens, those that injections added.
+        injected_tokens: The part of the input tokens that injections added.
         price: In US dollars; None if the price of the model is not known.
         created_at: When it was made.
     """
@@ -458,17 +459,17 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the calls of one model for one purpose cost on one day.
+    """The cost of one model for one purpose on one day.
 
     Attributes:
         date: The day, in the timezone of the space.
         purpose: As in `ModelUsage`.
         model: As in `ModelUsage`.
-        calls: How many were made.
+        calls: The number of calls.
         input_tokens: Tokens of the requests.
         output_tokens: Tokens of the answers.
-        injected_tokens: Of the input tokens, those that injections added.
-        price: In US dollars, of the calls whose price is known; None if none is.
+        injected_tokens: The part of the input tokens that injections added.
+        price: In US dollars, of the calls with a known price; None without any.
     """
 
     date: Date
@@ -483,13 +484,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What happened in a space on one day.
+    """The activity of a space on one day.
 
     Attributes:
         date: The day, in the timezone of the space.
-        memories: Memories learnt, also those that became history since.
-        messages: Messages said.
-        injections: Turns that were given something.
+        memories: Memories learnt, including those that became history since.
+        messages: Number of messages.
+        injections: Turns with a non-empty injection.
         tokens: Tokens of the injections.
         took_ms_p50: Median milliseconds of the turns that were served; None without any.
         took_ms_p95: 95th percentile of the same.
@@ -550,10 +551,10 @@ class ApiKey:
 
     Attributes:
         id: Its id.
-        space: The only space that it opens.
+        space: The only space it opens.
         role: `read`; `write`, which also stores and hides; `admin`, which also changes settings and
             runs digests.
-        label: What it is for.
+        label: Its purpose.
         created_at: When it was made.
         revoked_at: When it was revoked, if it was.
     """
@@ -573,15 +574,15 @@ AuditAction = Literal[
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A change that the audit log keeps.
+    """An entry of the audit log.
 
     Attributes:
         id: Its id.
-        space: The space that it was made in.
-        action: What was done.
-        actor: Who did it: `library`, `command line`, `local` (a program without a key), or `key` and its id.
+        space: The space of the change.
+        action: The name of the action.
+        actor: The actor: `library`, `command line`, `local` (a program without a key), or `key` and its id.
         detail: Ids, names of settings and counts; never content.
-        at: When.
+        at: The time.
     """
 
     id: str
@@ -607,15 +608,15 @@ class JobRun:
     Attributes:
         id: Its id.
         job: The job: `extract`, `digest`, `compact`, `settle`, `expire`, `decay`, `prune`.
-        space: The space that it works on.
+        space: Its space.
         state: See `JobState`.
-        payload: What it works on: ids, never content.
-        attempts: How often it was started; attempts that found no language model do not count.
+        payload: Its input: ids, never content.
+        attempts: The number of attempts; those without a reachable language model do not count.
         due_at: When it may start.
         started_at: When it last started.
         ended_at: When it was done or parked.
-        outcome: What it did: counts, never content.
-        error: Why the last attempt failed.
+        outcome: Its result: counts, never content.
+        error: The error of the last attempt.
     """
 
     id: str
@@ -636,8 +637,8 @@ class Distilled:
     """The memories that a digest or an extraction made of talk.
 
     Attributes:
-        messages: Number of messages that were read.
-        remembered: What was stored, in order.
+        messages: Number of messages read.
+        remembered: The stored memories, in order.
         turns: Turns that live messages became, because no language model is configured.
     """
 
@@ -666,13 +667,13 @@ class Imported:
 
 
 Route = Literal["identity", "important", "recent", "search", "context"]
-"""How a candidate was selected for a turn: as an identity, by importance, by age, by search, or as a
-note named in the settings."""
+"""The route of a candidate of a turn: selected as an identity, by importance, by age, by search, or as a note
+named in the settings."""
 
 Outcome = Literal[
     "injected", "below_threshold", "already_known", "too_similar", "too_many", "no_room"
 ]
-"""Why a candidate was injected or left out."""
+"""The outcome of a candidate: injected, or the reason why not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -686,13 +687,13 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How the items of an injection were selected.
+    """The trace of an injection's selection.
 
     Attributes:
         considered: All candidates, most useful first; computed lazily.
         stages: Milliseconds by stage.
         missing: Sources that were late or down.
-        skipped: Why no search was made, if none was.
+        skipped: The reason why no search was made, if so.
     """
 
     considered: Sequence[Considered] = ()
@@ -763,10 +764,10 @@ class Settings:
         recent_hours: Memories newer than this are candidates of every turn; 0: none.
         channel_scope: Whether a turn only gets results from its own channel.
         semantic_threshold: The cosine above which two texts count as duplicates.
-        max_semantic_buffer: Texts already given to a channel that are checked for duplicates.
+        max_semantic_buffer: Texts already injected into a channel that are checked for duplicates.
         max_injection_count: Maximum number of items per turn, over all routes.
         important_threshold: Minimum importance of memories that are candidates of every turn.
-        context_window_depth: Turns after which an item may be given to a channel again.
+        context_window_depth: Turns after which an item may be injected into a channel again.
         injection_token_budget: Maximum tokens of an injection.
         hook_timeout_ms: Milliseconds after which late sources are dropped from a turn.
         coalesce_ms: Milliseconds a turn waits for more messages of a burst; 0: none.
@@ -781,8 +782,8 @@ class Settings:
         obsidian_context_tag: Tag of notes that are always used.
         recent_messages: Messages kept verbatim; beyond twice as many, the oldest are summarised.
         session_timeout_minutes: Minutes without a message that end a session; items may then be
-            given to the channel again.
-        retrieval_days: Days that the retrieval log is kept.
+            injected into the channel again.
+        retrieval_days: Retention of the retrieval log in days.
         companion_mode: How the companion uses memory: `agentic` (tools), `systematic` (injection, one
             turn, memories in the answer) or `hybrid` (injection and tools).
         daily_budget: US dollars for language models per day, in the timezone; 0: no limit.

@@ -1,4 +1,4 @@
-"""Validate and clean the arguments of callers, before anything is changed."""
+"""Validate and clean the arguments of callers, before any change."""
 
 import json
 import math
@@ -24,35 +24,35 @@ from hippocampe.types import (
 )
 
 MAX_LIMIT = 1_000
-"""Results of one call: larger lists are read page by page."""
+"""Most results of one call: larger lists are read page by page."""
 MAX_DAYS = 366
 MAX_SUBJECTS = 100
-"""Subjects of one memory or of one filter: each is a row that every search by subject reads."""
+"""Most subjects of one memory or of one filter: each is a row that every search by subject reads."""
 MAX_REPLACES = 100
-"""Memories that one statement supersedes: each is read and written again in its transaction."""
+"""Most memories that one statement supersedes: each is read and rewritten in its transaction."""
 MAX_EVIDENCE = 10_000
-"""Messages that support one memory, and messages read by id: more than years of repetitions, and below the
-variables of one statement of SQLite (32,766)."""
+"""Most messages that support one memory, and most messages read by id: more than years of repetitions, and
+below the limit of variables in one statement of SQLite (32,766)."""
 MAX_CHOICES = 32
-"""Names chosen from a fixed list (collections, types, states), which is shorter."""
+"""Most names chosen from a fixed list (collections, types, states); the list is shorter."""
 MAX_TOOL_RESULTS = 100
-"""Tool results of one exchange: more than an agent calls tools for one answer."""
+"""Most tool results of one exchange: an agent calls fewer tools for one answer."""
 MAX_TOOL_CHARACTERS = 4_000_000
-"""Characters of all tool results of one exchange, which are stored and searched word for word."""
+"""Most characters of all tool results of one exchange, which are stored and searched word for word."""
 MAX_ABSENT = 100
-"""Texts that one `verify` looks for in every file."""
+"""Most texts that one `verify` searches in every file."""
 MAX_MANY = 10_000
-"""Items of one `remember_many`, which holds and checks all of them before the first is stored."""
+"""Most items of one `remember_many`, which checks all of them in memory before storing the first."""
 MAX_BURST = 100
-"""Messages of one burst: the latest are read."""
+"""Most messages of one burst: the latest are read."""
 MAX_QUESTION_CHARACTERS = 400_000
-"""Characters of a question. Only its beginning is searched for: long ones are pasted texts."""
+"""Longest question. Only its beginning is searched: long questions are pasted texts."""
 MAX_REASON_CHARACTERS = 1_000
-"""Characters of a reason, of what is to be forgotten, and of a text that `verify` looks for: a sentence or two."""
+"""Longest reason, topic to forget, or text that `verify` searches: a sentence or two."""
 MAX_TOKEN_CHARACTERS = 1_000
-"""Characters of cursors, addresses and secrets, which are made by programs."""
+"""Longest cursor, address or secret, which programs generate."""
 MAX_PATH_CHARACTERS = 4_096
-"""Characters of a path (`PATH_MAX` of Linux)."""
+"""Longest path (`PATH_MAX` of Linux)."""
 
 
 def clean_text(content: str, *, what: str = "content", limit: int = MAX_CONTENT_CHARACTERS) -> str:
@@ -121,7 +121,7 @@ def strip_injection(content: str, *, what: str = "content") -> str:
         what: Name of the argument, for error messages.
 
     Raises:
-        InvalidInput: Nothing else remains.
+        InvalidInput: Nothing remains.
     """
     kept = without_injection(content).strip()
     if not kept:

@@ -737,7 +737,7 @@ class TestUpkeep:
         assert found.code == 4
         assert "1 memory with a damaged vector" in found.out
         assert "`hippocampe reindex` rebuilds the index" in found.out
-        assert "1 damaged vector made again from the texts" in run("reindex").out
+        assert "1 damaged vector repaired from the texts" in run("reindex").out
         assert run("verify").code == 0
 
     def test_reindex(self, run: Run) -> None:
@@ -808,7 +808,7 @@ class TestDoctor:
             ]
             return check["ok"], check["seen"]
 
-        assert seen() == (True, "none set, which only the companion needs: set HIPPOCAMPE_MODEL")
+        assert seen() == (True, "none set; only the companion needs one: set HIPPOCAMPE_MODEL")
         monkeypatch.setenv("HIPPOCAMPE_MODEL", "openai:gpt-5-mini")
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         missing = "model: the model 'openai:gpt-5-mini' has no key: set OPENAI_API_KEY, the key of its provider."
@@ -830,7 +830,7 @@ class TestDoctor:
 
         monkeypatch.setattr("hippocampe.updates.cross_encoder.base.installed", lambda: None)
         assert seen()[0]
-        assert seen()[1].startswith("none, which nothing needs")
+        assert seen()[1].startswith("not installed (optional)")
         file = tmp_path / "e5-small-q4.bin"
         file.write_bytes(b"damaged")
         monkeypatch.setattr("hippocampe.updates.cross_encoder.base.installed", lambda: file)

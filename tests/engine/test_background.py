@@ -2,7 +2,8 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -13,6 +14,7 @@ from hippocampe.engine.outages import Outages
 from hippocampe.errors import EmbedderMismatch
 from hippocampe.folder.maintenance import Maintenance
 from hippocampe.notes.sync import NoteSync
+from hippocampe.protocols import Vectors
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.types import Note
 
@@ -136,3 +138,29 @@ def test_a_turn_stored_while_closing_is_indexed_at_the_next_open(
     hippo.close()
     again = open_hippo(embedder="hashed:32")
     assert [each.id for each in again.recall("tuba", scope=scope, collections=["turn"])] == [id]
+
+
+def test_a_turn_erased_while_it_is_embedded_leaves_no_word(
+    open_hippo: Opener, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hippo = open_hippo(embedder="hashed:32", background=True)
+    context = parts_of(hippo)
+    embed, embedding = context.embedder.embed, threading.Event()
+
+    def until_erased(texts: Sequence[str]) -> Vectors:
+        if any("tuba" in text for text in texts):
+            embedding.set()
+            end = time.monotonic() + 30
+            while hippo.search_text("tuba", scope=scope) and time.monotonic() < end:
+                time.sleep(0.01)
+        return embed(texts)
+
+    monkeypatch.setattr(context.embedder, "embed", until_erased)
+    hippo.after_turn("Zoé joue du tuba", "bravo", scope=scope)
+    kept = hippo.after_turn("il pleut", "encore", scope=scope)
+    assert embedding.wait(30)
+    hippo.erase(subject="Zoé", scope=scope)
+    assert hippo.verify(absent=["tuba", "Zoé", "bravo"]).present == {}
+    assert [each.id for each in hippo.recall("il pleut", scope=scope, collections=["turn"])] == [
+        kept
+    ]

@@ -190,7 +190,7 @@ def test_opening_repairs_a_sample_that_is_damaged(
     with caplog.at_level(logging.WARNING, "hippocampe"):
         hippo._opened.wait()
     assert [record.message for record in caplog.records] == [
-        "2 of 2 damaged vectors were made again from their texts"
+        "2 of 2 damaged vectors were repaired from their texts"
     ]
     everything(hippo, scope)
 

@@ -1,4 +1,4 @@
-"""What a companion asks a model, and what a scripted model answers: the same for each protocol."""
+"""Requests to a model, and the answers of a scripted model, independent of the protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Call:
 
     Attributes:
         name: Name of the tool, known or not.
-        arguments: Values by name; or text that is sent as it is, to send what is not JSON.
+        arguments: Values by name; or text that is sent unchanged, to send invalid JSON.
         id: Id of the call; "" in an answer means that the server makes one.
     """
 
@@ -25,7 +25,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model answers.
+    """An answer of the model.
 
     Attributes:
         text: Text, before the calls.
@@ -36,7 +36,7 @@ class Answer:
         truncated: The answer ended at the limit of tokens.
         status: HTTP status; from 400 on, `text` is the message of the error.
         retry_after: Seconds for the header `retry-after`, with an error.
-        fault: `cut` closes the connection in the middle; `garbled` sends what is not JSON.
+        fault: `cut` closes the connection in the middle; `garbled` sends invalid JSON.
     """
 
     text: str = ""
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class CallResult:
-    """What a tool returned for the call `id`."""
+    """The result of the tool for the call `id`."""
 
     id: str
     text: str
@@ -79,7 +79,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """What a client asked.
+    """A request of a client.
 
     Attributes:
         protocol: The protocol it used.
@@ -90,7 +90,7 @@ class ModelRequest:
         tool_choice: `auto`, `none`, `required` or the name of a tool; None if not given.
         stream: The answer is streamed.
         max_tokens: Limit of the answer in tokens.
-        body: JSON body as it was sent.
+        body: JSON body as sent.
     """
 
     protocol: Protocol
@@ -110,5 +110,5 @@ class ModelRequest:
 
     @property
     def results(self) -> tuple[CallResult, ...]:
-        """What the tools just returned; empty unless the last message holds results."""
+        """The results of the last tool calls; empty unless the last message holds results."""
         return self.messages[-1].results if self.messages else ()

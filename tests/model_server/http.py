@@ -1,4 +1,4 @@
-"""HTTP of the model server: bodies, streams, broken ones, and a stop that leaves nothing open."""
+"""HTTP of the model server: bodies, streams, broken connections, and a clean stop."""
 
 import socket
 import threading
@@ -15,13 +15,13 @@ from model_server.exchange import Answer, ModelRequest
 from model_server.wires import WIRES, BadRequest, Body, Event, Wire, dumped
 
 POLL_SECONDS = 0.02
-"""How often the server looks whether it is told to stop."""
+"""Poll interval for the stop signal."""
 STOP_SECONDS = 5.0
-"""How long a stopped server waits for its threads. Only a brain that never returns takes so long."""
+"""Grace period of the threads of a stopped server. Only a brain that never returns takes so long."""
 NOT_JSON = '{"id": "answer", "content": ['
 """The body or the event of a garbled answer."""
 NO_RETRY = {"x-should-retry": "false"}
-"""Tells the clients of both providers that another try is no use: the test itself is wrong."""
+"""Tells the clients of both providers not to retry: the test itself is wrong."""
 MODEL = "scripted"
 """The one model listed. Any other name is accepted too."""
 
@@ -41,7 +41,7 @@ class ModelHTTPServer(ThreadingHTTPServer):
     Args:
         reply: Makes the reply to a body of a protocol. Raises `BadRequest` for a 400; any other
             error is a 500.
-        record: Told of each error.
+        record: Called with each error.
         chunk_size: Characters in a piece of a stream.
         pause: Seconds between two events of a stream.
     """
@@ -69,7 +69,7 @@ class ModelHTTPServer(ThreadingHTTPServer):
         self._acceptor.start()
 
     def stop(self) -> None:
-        """Close all connections, whatever they wait for, and wait for the threads."""
+        """Close all connections, also waiting ones, and wait for the threads."""
         self.stopped.set()
         self.shutdown()
         self._acceptor.join()
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         return cast(ModelHTTPServer, self.server)
 
     def handle(self) -> None:
-        with suppress(ConnectionError):  # the client went away, as it may
+        with suppress(ConnectionError):  # The client disconnected, as it may.
             super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:

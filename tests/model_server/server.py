@@ -29,7 +29,7 @@ BROKEN_ARGUMENTS = '{"content": "une phra'
 
 
 class ModelServer:
-    """A server on 127.0.0.1 that answers what a test queued, in order, whatever the protocol.
+    """A server on 127.0.0.1 that returns queued answers in order, in any protocol.
 
     It speaks chat completions (`openai-chat:NAME` in Pydantic AI and most compatible servers),
     responses (`openai:NAME`) and messages (`anthropic:NAME`), streamed or not. Any model name and
@@ -38,7 +38,7 @@ class ModelServer:
     get a 400. All methods are thread-safe. A client that retries takes the next answer.
 
     Args:
-        brain: Asked for an answer when the queue is empty. An attribute too.
+        brain: Makes the answer when the queue is empty. An attribute too.
         chunk_size: Characters in a piece of streamed text or arguments. Texts of more than a
             thousand pieces are sent in a thousand larger ones.
         pause: Seconds between two events of a stream.
@@ -120,7 +120,7 @@ class ModelServer:
         self.add(Answer(text, fault="cut"))
 
     def garble(self, tool: str | None = None) -> None:
-        """Queue what is not JSON.
+        """Queue invalid JSON.
 
         Args:
             tool: Name of a tool that is called with broken arguments. Without it, the whole body
@@ -134,7 +134,7 @@ class ModelServer:
 
     @property
     def queued(self) -> int:
-        """How many answers are queued and not asked for yet."""
+        """The number of queued answers."""
         with self._lock:
             return len(self._queue)
 
@@ -146,7 +146,7 @@ class ModelServer:
 
     @property
     def errors(self) -> list[Exception]:
-        """What went wrong: an empty queue, an error of the brain, a request that is refused."""
+        """The errors: an empty queue, an error of the brain, a refused request."""
         with self._lock:
             return list(self._errors)
 
@@ -178,7 +178,7 @@ class ModelServer:
 
 
 def _completed(answer: Answer, body: bytes, number: int) -> Answer:
-    """An answer with the ids and tokens it leaves open."""
+    """Complete an answer with the ids and tokens it leaves open."""
     written = len(answer.text) + sum(len(arguments_text(call)) for call in answer.calls)
     return replace(
         answer,

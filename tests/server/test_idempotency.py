@@ -107,7 +107,7 @@ def test_a_crash_after_the_write_is_said(
         patched.setattr(Replies, "keep", lambda *given: None)
         ok(client.post("/api/after_turn", json=TURN, headers=named("a")), 201)
     again = client.post("/api/after_turn", json=TURN, headers=named("a"))
-    assert "look at what is stored" in problem(again, 409)
+    assert "check what is stored" in problem(again, 409)
     assert len(memory.messages(scope=SPACE)) == 2
 
 

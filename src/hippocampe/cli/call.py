@@ -1,4 +1,4 @@
-"""What all commands share: the options that locate the data, output, errors and exit codes."""
+"""Shared parts of all commands: the options that locate the data, output, errors and exit codes."""
 
 import inspect
 import json
@@ -63,17 +63,17 @@ class Call:
 
     @property
     def config(self) -> Config:
-        # The process ends after one command: background work and reading notes would not pay.
+        # The process ends after one command, so background work and reading notes would not pay off.
         return replace(self.loaded.config, background=False, notes_folder=None, obsidian_url=None)
 
     @property
     def lasting_config(self) -> Config:
-        """The configuration of a command that runs until it is stopped."""
+        """The configuration of a long-running command."""
         return replace(self.loaded.config, background=True)
 
     @property
     def loaded(self) -> config_sources.Loaded:
-        """The configuration, and where its values come from.
+        """The configuration and the origin of each value.
 
         Raises:
             InvalidInput: A value of it cannot be used.
@@ -136,7 +136,7 @@ class Call:
             yield hippo
 
     def check_where(self) -> None:
-        """Check that commands know which memory to use.
+        """Refuse a folder and a server chosen together.
 
         Raises:
             InvalidInput: Both a folder and a server are chosen.
@@ -283,7 +283,7 @@ _SHARED: dict[str, tuple[Any, object]] = {
     "chosen": (_CHOSEN, None),
 }
 _OF_CONFIGURATION = ("config_file", "chosen")
-"""Every command with a folder takes them."""
+"""The shared options of every command with a folder."""
 OF_A_SPACE = tuple(name for name in _SHARED if name not in _OF_CONFIGURATION)
 OF_A_FOLDER = ("folder", "embedder", "json")
 

@@ -1,4 +1,4 @@
-"""The terminal chat: a message is answered as it is written, a line that begins with / is a command."""
+"""The terminal chat: answers are streamed; a line that begins with is a command."""
 
 import asyncio
 import sys
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LISTED = 10
 """Memories that `/memories` shows."""
 LISTED_SCORE = 0.1
-"""Relevance that a memory needs for it. Lower than for an injection: a person chooses."""
+"""Least relevance of a listed memory. Lower than for an injection, because a person chooses."""
 
 
 class Chat:
@@ -70,7 +70,7 @@ class Chat:
             try:
                 self._converse()
             finally:
-                # Not awaited by the runner if Ctrl-C ended an answer.
+                # The runner does not await it if Ctrl-C ended an answer.
                 self._runner.run(self._companion.close())
 
     def _converse(self) -> None:

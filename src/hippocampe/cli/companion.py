@@ -77,7 +77,7 @@ def worker(call: Call) -> None:
 
 
 def _config(call: Call) -> Config:
-    """The configuration of a process that stays: with jobs in the background."""
+    """The configuration of a long-running process: with background jobs."""
     return call.lasting_config
 
 
@@ -123,7 +123,7 @@ def load(
         Path, typer.Argument(metavar="FILE", help="A TOML file with [[self]] and [[goal]].")
     ],
 ) -> None:
-    """Plant the first statements of self and goal. A space is seeded once."""
+    """Plant the first statements of self and goal. A space can be seeded once."""
     from hippocampe.companion import seed
 
     with call.open() as hippo:

@@ -108,7 +108,7 @@ def _reader() -> tuple[bool, str]:
     from hippocampe.updates.cross_encoder.judge import load_learnt
 
     if installed() is None:
-        return True, "none, which nothing needs: the extra reader settles pairs for review"
+        return True, "not installed (optional): the extra reader settles pairs for review"
     try:
         Base.open()
         load_learnt()
@@ -129,9 +129,9 @@ def _full_text() -> tuple[bool, str]:
 
 
 def _language_model(config: Config) -> tuple[bool, str]:
-    """Whether the packages and keys of the models are there; nothing is sent to them."""
+    """Check that the packages and keys of the models are present, without sending a request."""
     if not any(getattr(config, name) for name in MODELS):
-        return True, f"none set, which only the companion needs: set {MODELS['model']}"
+        return True, f"none set; only the companion needs one: set {MODELS['model']}"
     from hippocampe.model.connection import connect
 
     named: list[str] = []

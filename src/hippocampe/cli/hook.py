@@ -1,4 +1,4 @@
-"""The command hook, for coding agents. The entry point answers it without loading this module."""
+"""The command `hook`, for coding agents. The entry point runs it without loading this module."""
 
 import os
 
@@ -24,7 +24,7 @@ def prompt_submit(call: Call) -> None:
 
 @command(hook_app, "session-start", shared=SHARED)
 def session_start(call: Call) -> None:
-    """Give the agent who you are, what matters and what is recent; start a server if none runs."""
+    """Give the agent the user's identity, what is important and what is recent; start a server if none runs."""
     _answer("session-start", call)
 
 

@@ -1,4 +1,4 @@
-"""The command mcp: the memory for a client of the Model Context Protocol."""
+"""The command `mcp`: the memory for a client of the Model Context Protocol."""
 
 import logging
 import sys
@@ -38,7 +38,7 @@ def mcp(
             f"mcp needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
         ) from exc
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    # The SDK logs messages that it cannot read, with what they hold.
+    # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     with call.join() as hippo:
         stdio.serve(hippo, call.scope, tools)

@@ -1,4 +1,4 @@
-"""What a configuration names, and whether it answers: the server, the embedder, the upstream, the notes."""
+"""Checks of the services that a configuration names: server, embedder, upstream and notes."""
 
 import json
 import os
@@ -18,14 +18,14 @@ from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.notes.sync import open_source
 
 TIMEOUT = 3.0
-"""Seconds that a server has to answer."""
+"""Timeout of a check in seconds."""
 ANTHROPIC_VERSION = "2023-06-01"
-"""Of the API of Anthropic; the list of models is the same in later ones."""
+"""Version of Anthropic's API; the list of models is the same in later versions."""
 MASKED = "•••"
 
 
 def configuration(loaded: Loaded) -> tuple[bool, str]:
-    """Every value that is set, with its place; secrets are masked."""
+    """List every value that is set, with its origin; secrets are masked."""
     file = f"file {loaded.file}" if loaded.file else "no file"
     said = [file]
     for name in FIELDS:
@@ -38,7 +38,7 @@ def configuration(loaded: Loaded) -> tuple[bool, str]:
 
 
 def server(config: Config) -> tuple[bool, str]:
-    """Whether the server that commands use answers: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
+    """Check the server of the commands: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
     if url := remote_url():
         return _remote(url, os.environ.get(KEY, "").strip() or None)
     try:
@@ -54,7 +54,7 @@ def server(config: Config) -> tuple[bool, str]:
 
 
 def remote_url() -> str | None:
-    """The server whose client every command is; None if they use the folder."""
+    """The address of the server that commands use; None if they use the folder."""
     return os.environ.get(URL, "").strip() or None
 
 
@@ -94,7 +94,7 @@ def _ready(address: str) -> tuple[bool, str]:
 
 
 def _field(answer: str, name: str) -> str | None:
-    """A field of an object of JSON; None if the answer has none."""
+    """A field of a JSON object; None if the answer lacks it."""
     try:
         return str(json.loads(answer)[name])
     except (ValueError, TypeError, LookupError):
@@ -102,7 +102,7 @@ def _field(answer: str, name: str) -> str | None:
 
 
 def embedder(config: Config) -> tuple[bool, str]:
-    """Whether the embedder embeds a word, if it is a service."""
+    """Check a remote embedder by embedding one word."""
     name = config.embedder or "local"
     if not is_remote(name):
         return True, f"{name}, in this process"
@@ -115,14 +115,14 @@ def embedder(config: Config) -> tuple[bool, str]:
 
 
 def upstream(url: str | None, key: str | None) -> tuple[bool, str]:
-    """Whether the proxy's upstream answers."""
+    """Check the proxy's upstream."""
     if url is None:
-        return True, f"none set, which only the proxy needs: set {UPSTREAM_URL}"
+        return True, f"none set; only the proxy needs one: set {UPSTREAM_URL}"
     return _upstream(url, {"Authorization": f"Bearer {key}"} if key else {}, UPSTREAM_KEY)
 
 
 def anthropic_upstream(url: str | None, key: str | None) -> tuple[bool, str]:
-    """Whether the upstream of Anthropic's clients answers, if they have one of their own."""
+    """Check the upstream of Anthropic's clients, if they have one of their own."""
     if url is None:
         return True, "none set: the other upstream serves Anthropic's clients too"
     headers = {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
@@ -139,7 +139,7 @@ def _upstream(url: str, headers: Mapping[str, str], variable: str) -> tuple[bool
 
 
 def notes(config: Config) -> tuple[bool, str]:
-    """Whether the notes can be listed."""
+    """Check that the notes can be listed."""
     try:
         source = open_source(config)
         if source is None:
@@ -152,7 +152,7 @@ def notes(config: Config) -> tuple[bool, str]:
 
 
 def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None, str]:
-    """Status and text of an answer; None and the reason if there is none."""
+    """The status and text of an answer; None and the reason if there is none."""
     request = urllib.request.Request(url, headers=dict(headers or {}))
     try:
         with _opener().open(request, timeout=TIMEOUT) as answer:
@@ -164,7 +164,7 @@ def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None
 
 
 class _Nowhere(urllib.request.HTTPRedirectHandler):
-    """A key is sent to the address that it was set for, and to no other."""
+    """Refuses redirects: a key is sent to no address but the one that it was set for."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
         return None

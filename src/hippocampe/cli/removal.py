@@ -21,7 +21,7 @@ def _must_not_ask(call: Call, yes: bool, dry_run: bool) -> None:
 
 
 def _answer(call: Call, receipt: "Receipt", verb: str, *, listed: bool = True) -> None:
-    """Show a receipt. Items that were listed for confirmation are not listed again."""
+    """Show a receipt. Items that were listed for confirmation are not listed twice."""
     zone = call.config.timezone
     call.answer(receipt, lambda: show.receipt(receipt, verb, timezone=zone, listed=listed))
 
@@ -96,7 +96,7 @@ def erase(
 
 
 def _confirm_erasure(count: int) -> None:
-    """Ask for the number of items: a habitual yes must not erase."""
+    """Ask for the number of items, so that a habitual yes erases nothing."""
     items = f"{count:,} {'item' if count == 1 else 'items'}"
     asked = f"This cannot be undone. Type {count} to erase {items} permanently"
     if typer.prompt(asked, err=True).strip() != str(count):

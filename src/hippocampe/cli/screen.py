@@ -1,4 +1,4 @@
-"""Writing a conversation: piece by piece on a terminal, whole answers elsewhere."""
+"""Write a conversation: streamed on a terminal, whole answers elsewhere."""
 
 import sys
 from collections.abc import Callable, Generator
@@ -23,7 +23,7 @@ class Screen:
         self._speaking = False
 
     def ask(self, prompt: str) -> str:
-        """Read a line; the prompt is only shown to a person.
+        """Read a line; the prompt is shown on a terminal only.
 
         Raises:
             EOFError: The input has ended.
@@ -31,7 +31,7 @@ class Screen:
         return input(prompt if sys.stdin.isatty() else "")
 
     def print(self, shown: "RenderableType") -> None:
-        """Print below what is there."""
+        """Print below the present output."""
         self._console.print(shown)
 
     def dim(self, line: str) -> None:
@@ -40,7 +40,7 @@ class Screen:
 
     @contextmanager
     def waiting(self, notice: str) -> Generator[Callable[[], None]]:
-        """Show that something is under way, until the function it gives is called."""
+        """Show a spinner until the returned function is called."""
         if not self.live:
             yield lambda: None
             return
@@ -51,19 +51,19 @@ class Screen:
             Spinner("dots", notice, style="dim"),
             console=self._console,
             transient=True,
-            # Redirected, standard output would forget its encoding.
+            # Restores the encoding of standard output, which redirection resets.
             redirect_stdout=False,
             redirect_stderr=False,
         ) as live:
             yield live.stop
 
     def above(self, line: "Text") -> None:
-        """Print one line while an answer is awaited, cut at the width of the terminal."""
+        """Print one line while waiting for an answer, cut at the width of the terminal."""
         self.end()
         self._console.print(line, no_wrap=True, overflow="ellipsis")
 
     def stream(self, speaker: str, text: str, restart: bool) -> None:
-        """Write the next piece of an answer. Does nothing but on a terminal."""
+        """Write the next piece of an answer. Does nothing unless on a terminal."""
         if not self.live:
             return
         if restart:

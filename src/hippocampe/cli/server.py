@@ -1,4 +1,4 @@
-"""Commands of the server: serve, and its keys."""
+"""Commands of the server: `serve` and its keys."""
 
 from typing import Annotated, cast, get_args
 
@@ -52,7 +52,7 @@ def serve(
         str,
         typer.Option(
             "--log-level",
-            help=f"{', '.join(LEVELS)}; info logs each request, without its words.",
+            help=f"{', '.join(LEVELS)}; info logs each request, without its content.",
             autocompletion=lambda: list(LEVELS),
         ),
     ] = "warning",
@@ -98,7 +98,7 @@ def create_key(
     ] = "read",
     label: Annotated[str | None, typer.Option("--label", help="What it is for.")] = None,
 ) -> None:
-    """Make a key that opens the space of --space, and print it. It is shown this once."""
+    """Make a key that opens the space of --space, and print it. It cannot be shown again."""
     with call.open() as hippo:
         made = hippo.create_key(scope=call.scope, role=cast("Role", role), label=label)
     call.answer(made, lambda: show.made(made))
@@ -109,7 +109,7 @@ def revoke_key(
     call: Call,
     id: Annotated[str, typer.Argument(metavar="ID", help="The id of a key, as list prints it.")],
 ) -> None:
-    """Revoke a key: it opens nothing any more."""
+    """Revoke a key: it is refused from now on."""
     with call.open() as hippo:
         revoked = hippo.revoke_key(id)
     call.answer(revoked, lambda: show.keys([revoked], call.config.timezone))

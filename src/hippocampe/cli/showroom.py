@@ -1,4 +1,4 @@
-"""The dashboard on the demonstration: until Ctrl-C, or without a terminal until it has answered."""
+"""The dashboard on the demonstration: until Ctrl-C, or without a terminal until its self-check passes."""
 
 import signal
 import sys
@@ -14,7 +14,7 @@ from hippocampe.hippocampe import Hippocampe
 HOST = "127.0.0.1"
 PORT = 8765
 PATHS = ("/healthz", "/")
-"""What must answer: the server, and its dashboard."""
+"""Paths of the self-check: the server and its dashboard."""
 ANSWER_SECONDS = 30.0
 
 

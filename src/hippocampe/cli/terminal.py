@@ -79,7 +79,7 @@ def as_json(value: object) -> None:
 
 @contextmanager
 def progress() -> "Generator[Callable[[str, int, int], None]]":
-    """Progress bars on stderr, one per task; none if stderr is not a terminal."""
+    """Progress bars on stderr, one per task; silent if stderr is not a terminal."""
     stderr = console(stderr=True)
     if not stderr.is_terminal or stderr.is_dumb_terminal:
         yield lambda what, done, total: None

@@ -49,7 +49,7 @@ def before_turn(
     """Show what would be injected into the prompt for a message."""
     with call.read() as hippo:
         turn = hippo.before_turn(text, scope=call.scope, role=role)
-        # The explanation is computed lazily and needs the open data.
+        # The explanation is computed lazily, from the open data.
         call.answer(_as_json(turn, explain), lambda: show.injection(turn, explain=explain))
 
 
@@ -84,7 +84,7 @@ def after_turn(
         typer.Option(
             "--tool-result",
             metavar="TEXT",
-            help="What a tool returned to the assistant; repeatable.",
+            help="A result of the assistant's tools; repeatable.",
         ),
     ] = None,
     external_id: Annotated[
@@ -128,7 +128,7 @@ def _read_exchange() -> tuple[str, str | None]:
     """Parse a message and a reply from a JSON object on standard input.
 
     Raises:
-        InvalidInput: Standard input is no such object.
+        InvalidInput: Standard input is not such an object.
     """
     found = _parsed(read_content("-"))
     if isinstance(found, dict):

@@ -46,7 +46,7 @@ def verify(
     absent: Annotated[
         list[str] | None,
         typer.Option(
-            "--absent", metavar="TEXT", help="A text that must be in no file; repeatable."
+            "--absent", metavar="TEXT", help="A text that no file may contain; repeatable."
         ),
     ] = None,
 ) -> None:
@@ -94,7 +94,8 @@ def backup(
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
 def doctor(call: Call) -> None:
-    """Check Python, packages, configuration, disk, data, and what else is named. Exit code 1 on a problem."""
+    """Check the installation: Python, packages, configuration, disk, data and configured services. Exit code 1
+    on a problem."""
     from hippocampe.cli import doctor
 
     call.check_where()
@@ -133,7 +134,7 @@ def demo(
     with ExitStack() as stack:
         kept = folder
         if serve and folder is None:
-            # Removed with the server, not with the demonstration.
+            # Removed when the server stops, not at the end of the demonstration.
             folder = (
                 Path(stack.enter_context(TemporaryDirectory(prefix="hippocampe-demo-"))) / "data"
             )

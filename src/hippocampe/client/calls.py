@@ -1,4 +1,4 @@
-"""The call of a verb as JSON: its arguments by name, checked against its signature."""
+"""RPC of a verb: its arguments as JSON by name, checked against its signature."""
 
 import functools
 import inspect
@@ -24,7 +24,7 @@ def decode_arguments(
     """Decode the arguments of a verb, by name.
 
     Args:
-        kind: The class that has the verb.
+        kind: The class of the verb.
         verb: Its name.
         arguments: Positional arguments as JSON.
         named: Named arguments as JSON.
@@ -36,7 +36,7 @@ def decode_arguments(
     try:
         bound = signature.bind(*arguments, **named).arguments
         decoded = {name: decode(hints.get(name, Any), each) for name, each in bound.items()}
-        # Arguments of any name, of `update_settings`.
+        # Arguments by any name, as in `update_settings`.
         decoded |= decoded.pop("changes", {})
     except (TypeError, ValueError) as exc:
         raise InvalidInput(
@@ -53,5 +53,5 @@ def results_of(kind: type) -> dict[str, Any]:
 
 
 def takes_progress(kind: type, verb: str) -> bool:
-    """Whether a verb of a class tells how far it is."""
+    """Return whether a verb of a class reports progress."""
     return "progress" in signature_of(kind, verb)[0].parameters

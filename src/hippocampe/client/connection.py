@@ -1,4 +1,4 @@
-"""Requests to one server, over connections that are kept open: one per thread."""
+"""HTTP requests to one server, over one keep-alive connection per thread."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ from hippocampe.types import Progress
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 900.0
-"""A digest with a slow model takes minutes."""
+"""Timeout of an answer: a digest with a slow model takes minutes."""
 LINES = "application/x-ndjson"
 VERBS = "/api/verbs"
 
@@ -31,7 +31,7 @@ class Connection:
 
     Args:
         address: Its base URL.
-        secret: The key that opens it; None on loopback.
+        secret: Its key; None on loopback.
 
     Raises:
         InvalidInput: The address cannot be used.
@@ -49,7 +49,7 @@ class Connection:
         self._opening = threading.Lock()
 
     def greet(self) -> dict[str, Any]:
-        """The server's version, and the space that the key opens. Raises as `call`."""
+        """Return the server's version, and the space of the key. Raises as `call`."""
         with self._sent("GET", VERBS, None, {}) as response:
             return json.loads(response.read())
 
@@ -67,10 +67,10 @@ class Connection:
             verb: Its name.
             arguments: Positional arguments as JSON.
             named: Named arguments as JSON.
-            progress: Called while the server works; it then answers line by line.
+            progress: Called while the server works; the answer is then streamed line by line.
 
         Raises:
-            Unreached: See there; the request may have been executed.
+            Unreached: The request may have been executed.
             HippocampeError: The one that the server raised.
         """
         more = {"Content-Type": "application/json"}
@@ -117,7 +117,7 @@ class Connection:
             own.close()
             raise Unreached(f"{self.address}: {type(exc).__name__}") from exc
         except BaseException:
-            # What is left of the answer would be taken for the next one.
+            # Unread bytes of this answer would be taken for the next one.
             own.close()
             raise
 
@@ -143,7 +143,7 @@ class Connection:
 def _checked(address: str) -> SplitResult:
     with suppress(ValueError):
         parts = urlsplit(address)
-        # Reading the port checks it.
+        # Accessing the port checks it.
         plain = parts.port != 0 and not (parts.username or parts.query or parts.fragment)
         if parts.scheme in ("http", "https") and parts.hostname and plain:
             return parts
@@ -157,7 +157,7 @@ def _last_line(response: http.client.HTTPResponse, progress: Progress) -> Any:
     for line in response:
         told = json.loads(line)
         if "result" in told:
-            # The end of the answer, before the next request.
+            # Read to the end before the next request.
             response.read()
             return told["result"]
         if "problem" in told:

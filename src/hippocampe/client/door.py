@@ -1,4 +1,4 @@
-"""The verbs of a memory, sent to the process that owns it."""
+"""Client of a memory: sends each verb to the process that owns the memory."""
 
 import os
 import time
@@ -28,7 +28,7 @@ PAUSE_SECONDS = 0.1
 class RemoteHippocampe:
     """The verbs of `Hippocampe`, with the same arguments, results and errors, executed by a server.
 
-    A call that broke off is sent again, which stores nothing twice.
+    A call whose connection broke is retried, which stores nothing twice.
 
     Args:
         connected: Connects to the server, or to the process that owns a folder of this machine; called again
@@ -119,7 +119,7 @@ class RemoteHippocampe:
         }
 
     def leave(self) -> bool:
-        """Ask the owner to leave the folder, which one that was started by itself does.
+        """Ask the owner to release the folder; only a process that was started automatically does.
 
         Returns:
             Whether it does; a server at an address never does.
@@ -144,7 +144,7 @@ class RemoteHippocampe:
 
 
 def _fenced(result: Any) -> Any:
-    """The result of a verb; the text for a model is data, whatever the server made of it."""
+    """Fence the result of a verb: text for a model stays data, even from a hostile server."""
     if isinstance(result, Injection):
         return replace(result, text=fenced(result.text))
     return result

@@ -1,9 +1,9 @@
 """Serve the verbs of a memory to other programs of the same user, from threads of the process that owns it.
 
 A request is a line of JSON: `{"verb", "arguments", "named", "progress", "field"}`; `field` asks for one attribute
-of the result. The answer is a line with `result` or `problem`. Before it come lines with `progress`, if they
-were asked for, and an empty line several times a second, so that a client distinguishes an owner that works
-from one that is frozen.
+of the result. The answer is a line with `result` or `problem`. Lines with `progress`, if requested, come before
+it, and an
+empty line as a heartbeat several times a second, so that a client recognises a frozen owner.
 """
 
 import json
@@ -32,12 +32,12 @@ MAX_REQUEST_BYTES = 64 * 2**20
 MAX_CONNECTIONS = 256
 WORKERS = 32
 STOP_SECONDS = 10.0
-"""Time that calls under way have to finish when the owner closes."""
+"""Grace period of calls under way when the owner closes."""
 log = logging.getLogger("hippocampe")
 
 
 class Host:
-    """The serving side of a data folder.
+    """The server of a data folder for other programs of its user.
 
     It accepts connections from the moment the folder is held; calls wait until `serve` gives it the memory.
 
@@ -65,11 +65,11 @@ class Host:
         self._thread.start()
 
     def serve(self, memory: object, acting: Callable[[], AbstractContextManager[None]]) -> None:
-        """Begin to execute calls.
+        """Start executing calls.
 
         Args:
-            memory: Has the verbs.
-            acting: Names the caller in the audit log while a call runs.
+            memory: The memory with the verbs.
+            acting: Sets the actor of the audit log while a call runs.
         """
         self._acting = acting
         self._memory.set_result(memory)
@@ -79,10 +79,10 @@ class Host:
         self._address = address
 
     def leave_when_asked(self, leave: Callable[[], None]) -> None:
-        """Let a program that needs the folder itself end this process, which then releases the folder.
+        """Let a program that needs the folder itself end this process.
 
         Args:
-            leave: Called once it is asked for; returns at once.
+            leave: Called on such a request; returns at once.
         """
         self._leave = leave
 
@@ -93,7 +93,8 @@ class Host:
             return 0.0 if self._under_way else time.monotonic() - self._last_use
 
     def close(self) -> None:
-        """Stop accepting, wait a while for the calls under way, and close the connections. Idempotent."""
+        """Stop accepting, wait for the calls under way, up to `STOP_SECONDS`, and close the connections.
+        Idempotent."""
         with self._changing:
             if self._closing:
                 return
@@ -125,7 +126,7 @@ class Host:
         try:
             connection, _ = listener.accept()
         except OSError:
-            # The client has gone away, or this process has no descriptor left.
+            # The client has disconnected, or this process is out of descriptors.
             time.sleep(BEAT_SECONDS / 4)
             return
         with self._changing:
@@ -144,7 +145,7 @@ class Host:
                 while (line := requests.readline(MAX_REQUEST_BYTES)).endswith(b"\n"):
                     self._answer(connection, line)
         except OSError:
-            # The client has gone away, or is not one of this user.
+            # The client has disconnected, or belongs to another user.
             pass
         finally:
             with self._changing:
@@ -160,7 +161,7 @@ class Host:
                 connection.sendall(content + b"\n")
 
         def progress(what: str, done: int, total: int) -> None:
-            # The verb goes on when its client has gone away.
+            # The verb goes on when its client has disconnected.
             with suppress(OSError):
                 send({"progress": [what, done, total]})
 
@@ -181,7 +182,7 @@ class Host:
             failed = {"problem": as_problem(HippocampeError("the owner failed: see its log."))}
             send(working.result() if error is None else failed)
         except CancelledError as exc:
-            # The owner closes before it began the call.
+            # The owner closes before it started the call.
             raise ConnectionAbortedError from exc
         finally:
             with self._changing:

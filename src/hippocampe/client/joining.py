@@ -1,4 +1,4 @@
-"""Use a data folder that another process owns, and start a process for a folder that none owns."""
+"""Use a data folder through the process that owns it, and start such a process for a free folder."""
 
 import atexit
 import subprocess
@@ -19,17 +19,17 @@ from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.system import private
 
 IDLE_SECONDS = 900.0
-"""After the last request, a process that was started by itself stops: turns of one sitting share it."""
+"""Idle timeout of an owner that was started automatically: turns of one session share it."""
 START_SECONDS = 60.0
-"""For opening a large folder on a slow disk, while the process that does it gives signs of life."""
+"""Time limit for opening a large folder on a slow disk, as long as the process sends heartbeats."""
 HELD_SECONDS = 1.5
-"""How long a process may hold the folder without sharing it, such as one that is closing."""
+"""Grace period for a process that holds the folder without sharing it, such as one that is closing."""
 POLL_SECONDS = 0.02
 DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
 """For Windows, where there are no sessions."""
 LOG = "server.log"
 IN_USE = 5
-"""The exit code of a process that finds the folder held by another one."""
+"""The exit code of a process that finds the folder in use."""
 T = TypeVar("T")
 _children: list[subprocess.Popen[bytes]] = []
 """Processes that this one started and that may still run."""
@@ -37,7 +37,7 @@ _starting = threading.Lock()
 
 
 def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
-    """The memory that a server at an address has.
+    """Connect to the memory of a server at an address.
 
     Raises:
         InvalidInput: The address cannot be used.
@@ -54,7 +54,7 @@ def connect(address: str, key: str | None, config: Config) -> RemoteHippocampe:
 
 
 def join(config: Config) -> RemoteHippocampe | None:
-    """The memory of a folder, through the process that owns it; None if none shares it.
+    """The memory of a folder, through the process that owns it; None if no process shares it.
 
     When that process ends, another one is started for the next call.
 
@@ -72,7 +72,7 @@ def join(config: Config) -> RemoteHippocampe | None:
 def join_or_start(config: Config) -> RemoteHippocampe:
     """The memory of a folder, through the process that owns it, which is started if there is none.
 
-    The started process serves programs of this user only, and stops when it was not used for `IDLE_SECONDS`.
+    The started process serves programs of this user only, and stops after `IDLE_SECONDS` without use.
 
     Raises:
         FolderInUse: A process owns the folder, and does not share it or does not answer.
@@ -106,7 +106,7 @@ def own_or_join(config: Config, own: Callable[[], T], joined: Callable[[RemoteHi
 
 
 def take_over(folder: Path, own: Callable[[], T]) -> T:
-    """Open a folder in this process; a process that was started by itself leaves it.
+    """Open a folder in this process; a process that was started automatically releases it first.
 
     Args:
         folder: The data folder.
@@ -157,7 +157,7 @@ def ensure(config: Config) -> LocalConnection:
                     f"cannot use {folder}: another process holds it and does not share it. Close it, or "
                     "serve the folder with hippocampe serve."
                 )
-            # A process that is closing holds the folder, or another one was faster.
+            # A closing process holds the folder, or another one was faster.
             child = None
         time.sleep(POLL_SECONDS)
     raise ServerUnavailable(
@@ -166,7 +166,7 @@ def ensure(config: Config) -> LocalConnection:
 
 
 def start(config: Config) -> subprocess.Popen[bytes]:
-    """Start a process that owns a folder and outlives this one; does not wait for it.
+    """Start a process that owns a folder and outlives this one; do not wait for it.
 
     Raises:
         ServerUnavailable: The process or its log cannot be created.
@@ -188,7 +188,7 @@ def start(config: Config) -> subprocess.Popen[bytes]:
         raise ServerUnavailable(
             f"cannot start a server for {config.folder}: {exc.strerror}. Check the permissions of the folder."
         ) from exc
-    # Those that ended are reaped, so that a program that stays keeps no zombies.
+    # Reap ended ones, so that a long-running program keeps no zombies.
     with _starting:
         _children[:] = [child, *(each for each in _children if each.poll() is None)]
     return child
@@ -205,7 +205,7 @@ def _release_children() -> None:
 def _joined(folder: Path) -> LocalConnection:
     """A connection to the process that owns a folder.
 
-    A process that was started by itself with another version leaves.
+    A process that was started automatically by another version releases the folder.
 
     Raises:
         Unreached: No process shares the folder.

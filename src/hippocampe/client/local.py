@@ -1,4 +1,4 @@
-"""Calls of verbs over the socket of a data folder: one connection per thread, kept open."""
+"""Client of the socket of a data folder: one keep-alive connection per thread."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class LocalConnection:
         self._opening = threading.Lock()
 
     def greet(self) -> dict[str, Any]:
-        """The owner's version, process id, HTTP address if it has one, and whether it leaves when asked.
+        """Return the owner's version, process id, HTTP address if any, and whether it leaves when asked.
 
         Raises: as `call`.
         """
@@ -140,7 +140,7 @@ def _last(answers: BinaryIO, progress: Progress | None) -> dict[str, Any]:
 
 
 def _shut(connection: _Open) -> None:
-    # A thread may be waiting for an answer: shutting down wakes it, closing does not.
+    # A thread may be waiting for an answer: shutting down wakes it up, closing does not.
     with suppress(OSError):
         connection.socket.shutdown(socket.SHUT_RDWR)
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The errors of the library as problems (RFC 9457), as one process tells them another."""
+"""Convert the errors of the library to problems (RFC 9457) and back, between processes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ KIND = "urn:hippocampe:"
 
 
 def as_problem(error: HippocampeError) -> dict[str, str]:
-    """Convert an error to a problem, which `error_of` converts back."""
+    """Convert an error to a problem; `error_of` is the inverse."""
     return {"type": f"{KIND}{type(error).__name__}", "detail": str(error)}
 
 
 def error_of(problem: Mapping[str, Any]) -> HippocampeError:
-    """Convert a problem to the error that it was made of.
+    """Convert a problem back to its error.
 
     Raises:
         KeyError: It has no type or no detail.

@@ -1,4 +1,4 @@
-"""Import and export through a server on another machine: the file is here, so it is sent or received."""
+"""Import and export through a server on another machine: upload or download the file."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ def import_from(
     timezone: str = "Europe/Paris",
     progress: Any = None,
 ) -> Imported:
-    """`Hippocampe.import_from` of a file of this machine; the progress of the server is not shown."""
+    """Call `Hippocampe.import_from` on a file of this machine; the server's progress is not shown."""
     query = _query(scope, space, format=format, timezone=timezone)
     with _reached():
         try:
@@ -42,16 +42,16 @@ def export_to(
     overwrite: bool = False,
     progress: Any = None,
 ) -> int:
-    """`Hippocampe.export_to` to a file of this machine."""
+    """Call `Hippocampe.export_to` to a file of this machine."""
     target = _path(path)
-    # There is no data folder here whose files could be overwritten.
+    # There is no data folder here whose files it could overwrite.
     with (
         _reached(),
         whole_file(target, folder=target.parent / ".hippocampe", overwrite=overwrite) as part,
     ):
         connection.download(f"/api/export?{_query(scope, space)}", part)
         with part.open("rb") as lines:
-            # Without the first line, which describes the file.
+            # Without the first line, the header of the file.
             return sum(1 for _ in lines) - 1
 
 

@@ -25,7 +25,7 @@ def encode(value: Any) -> Any:
         return {each.name: encode(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         items = cast("Mapping[str, Any]", value)
-        # What is left out of a call is left out of its form.
+        # An omitted argument is absent from the JSON.
         return {key: encode(item) for key, item in items.items() if not isinstance(item, Unset)}
     if isinstance(value, date):
         return value.isoformat()
@@ -41,7 +41,7 @@ def encode(value: Any) -> Any:
 def decode(kind: Any, data: Any) -> Any:
     """Convert JSON types back to a value of a type, as `encode` wrote it.
 
-    What does not fit is returned as it is: the verb that takes it refuses it with a message.
+    A value that does not fit is returned unchanged; the verb refuses it with a message.
     """
     origin = get_origin(kind)
     if origin in (Union, UnionType):
@@ -90,10 +90,10 @@ def _text(kind: Any, data: str) -> Any:
 
 
 def _one_of(kinds: Sequence[Any], data: Any) -> Any:
-    """Decode to the first type of a union that has the form of the data."""
+    """Decode to the first type of a union that fits the data."""
     if data is None and NoneType in kinds:
         return None
-    # Text stays text where both would do: a verb reads times itself.
+    # Text stays text where both would fit: a verb parses times itself.
     fitting = sorted(
         (kind for kind in kinds if _fits(kind, data)), key=lambda kind: kind is not str
     )

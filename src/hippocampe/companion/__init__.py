@@ -35,7 +35,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what loads Pydantic AI when it is first asked for."""
+    """Import the names that load Pydantic AI when they are first used."""
     if name in _LATE:
         return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -84,7 +84,7 @@ class RespondAndRemember:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended.
+    """The outcome of a run.
 
     `complete` is False for the best answer so far.
     """
@@ -96,7 +96,7 @@ class Outcome:
 
 
 def instructions(mode: str, language: str) -> str:
-    """The prompt of a mode: the format, the tools and the rules, nothing of who the companion is."""
+    """The prompt of a mode: format, tools and rules, but no persona; the persona is learnt in `self`."""
     return "\n\n".join(prompt("hippocampe.companion", name, language) for name in _SECTIONS[mode])
 
 
@@ -211,7 +211,7 @@ def put_before_message(messages: Sequence[ModelMessage], reminder: str) -> list[
 
 
 class _Written:
-    """The arguments of `respond` as they arrive."""
+    """Parses the arguments of `respond` as they stream in."""
 
     def __init__(self) -> None:
         self._arguments = ""

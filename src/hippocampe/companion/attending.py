@@ -1,4 +1,4 @@
-"""Hooks that every agent with memory has: note what happens in a turn, offer the tools that are left."""
+"""Shared hooks of every agent with memory: record the events of a turn, offer the tools still available."""
 
 from abc import abstractmethod
 from typing import Any
@@ -14,7 +14,7 @@ from hippocampe.companion.turn import Turn
 
 
 class Attend(AbstractCapability[Any]):
-    """Notes the answers of the model and the results of the host's tools in the turn."""
+    """Records the answers of the model and the results of the host's tools in the turn."""
 
     @abstractmethod
     def turn_of(self, ctx: RunContext[Any]) -> Turn:
@@ -30,7 +30,7 @@ class Attend(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        """Note the answer, for the cost of the run."""
+        """Record the answer, for the cost of the run."""
         self.turn_of(ctx).responses.append(response)
         return response
 
@@ -43,6 +43,6 @@ class Attend(AbstractCapability[Any]):
         args: dict[str, Any],
         result: Any,
     ) -> Any:
-        """Note what a tool of the host returned: facts are extracted from it."""
+        """Record the result of a tool of the host, from which facts are extracted."""
         note_result(self.turn_of(ctx), call.tool_name, result)
         return result

@@ -27,7 +27,7 @@ from hippocampe.language.prompts import prompt
 from hippocampe.types import Scope, Settings
 
 MAX_REMINDERS = 1_000
-"""Earlier reminders that are kept, so that the model still sees them in the history of the host."""
+"""Earlier reminders that stay available, so that the model still sees them in the host's history."""
 
 
 class LongTermMemory(AbstractCapability[Any]):
@@ -86,7 +86,7 @@ class _Run(Attend):
         return self._turn
 
     def get_instructions(self) -> str:
-        """How to read reminders and when to use the tools."""
+        """The instructions on reading reminders and using the tools."""
         return instructions(self._turn.settings, tools=self._tools)
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
@@ -139,7 +139,7 @@ class _Run(Attend):
 
 
 class _OfTurn(WrapperToolset[Any]):
-    """Runs the tools for a turn, whatever the dependencies of the host's agent are."""
+    """Runs the tools for a turn, with any dependencies of the host's agent."""
 
     def __init__(self, wrapped: AbstractToolset[Any], turn: Turn) -> None:
         super().__init__(wrapped)
@@ -152,7 +152,7 @@ class _OfTurn(WrapperToolset[Any]):
 
 
 def instructions(settings: Settings, *, tools: bool) -> str:
-    """What an agent with memory is told."""
+    """The instructions of an agent with memory."""
     names = ("memory", "tools") if tools else ("memory",)
     return "\n\n".join(prompt("hippocampe.companion", name, settings.language) for name in names)
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Question:
-    """A message that waits for its answer."""
+    """A message waiting for its answer."""
 
     message: str
     scope: Scope
@@ -85,8 +85,8 @@ class AsyncCompanion:
 
         Args:
             message: What the user says.
-            user: Who speaks.
-            channel: Where.
+            user: The speaker.
+            channel: The channel.
             space: The isolation boundary.
 
         Raises:
@@ -112,10 +112,10 @@ class AsyncCompanion:
         channel: str | None = None,
         space: str = "default",
     ) -> AsyncGenerator[Event]:
-        """Answer a message, and yield what happens on the way: tools, pieces of text, then the `Reply`.
+        """Answer a message, and yield events: tools, pieces of text, then the `Reply`.
 
         The arguments and errors are those of `ask`. The exchange is stored before the `Reply` is
-        yielded; an answer that the caller stops reading is not stored, the message is.
+        yielded; if the caller stops reading, the message is stored without the answer.
         """
         scope = Scope(space=space, user=user, channel=channel)
         message = clean_text(message, what="message", limit=MAX_MESSAGE_CHARACTERS)
@@ -132,7 +132,7 @@ class AsyncCompanion:
                 await asyncio.shield(self._keep(question))
 
     async def _keep(self, question: "_Question") -> None:
-        """Store a message that got no answer."""
+        """Store a message that was not answered."""
         try:
             await self.hippo.after_turn(question.message, None, scope=question.scope)
         except HippocampeError as exc:
@@ -179,7 +179,7 @@ class AsyncCompanion:
         """Store the exchange, the facts of a systematic answer, and the cost."""
         from hippocampe.companion.costs import record_run
 
-        # Before it is: the thread that writes goes on when this task is cancelled.
+        # Mark it before writing: the writing thread goes on when this task is cancelled.
         question.stored = True
         await self.hippo.after_turn(
             question.message, outcome.message, scope=turn.scope, tool_results=turn.results
@@ -218,9 +218,9 @@ class AsyncCompanion:
         Nothing is stored. It takes seconds; `recall` takes milliseconds.
 
         Args:
-            question: What is wanted.
+            question: The question.
             user: Who asks.
-            channel: Where.
+            channel: The channel.
             space: The isolation boundary.
 
         Raises:
@@ -337,7 +337,7 @@ class Companion:
                 except StopAsyncIteration:
                     return
         finally:
-            # A companion that was closed meanwhile has ended the answer.
+            # The companion was closed meanwhile, which ended the answer.
             with suppress(ModelUnavailable):
                 self._loop.run(events.aclose)
 

@@ -1,4 +1,4 @@
-"""Deep recall: a model searches memory in several steps and keeps what answers, with reasons."""
+"""Deep recall: a model searches memory in several steps and selects the results that answer, with reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ _COLLECTIONS: dict[Where, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """A result of a deep recall, with the reason why it was kept."""
+    """A selected result of a deep recall, with the reason for it."""
 
     recollection: Recollection
     reason: str
@@ -57,7 +57,7 @@ class DeepRecall:
 
 @dataclass
 class Kept:
-    """One result to keep: its short id, and why."""
+    """One selected result: its short id and the reason."""
 
     id: str
     reason: str
@@ -81,7 +81,7 @@ class _Branch:
     searches: list[str] = field(default_factory=list[str])
 
     async def show(self, found: Sequence[Recollection]) -> str:
-        """List results under short ids, which models copy without mistakes."""
+        """List results under short ids, which models copy without errors."""
         now = await self.hippo.now()
         lines: list[str] = []
         for each in found:
@@ -116,7 +116,7 @@ async def search(context: RunContext[_Branch], query: str, where: Where = "facts
 
 
 async def search_words(context: RunContext[_Branch], words: str) -> str:
-    """Find messages that hold all of these words, newest first. Quotes mean a phrase.
+    """Find messages that contain all of these words, newest first. Quotes mean a phrase.
 
     Args:
         words: One or more exact words.
@@ -133,7 +133,7 @@ async def search_words(context: RunContext[_Branch], words: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """How a deep recall ended, with its cost."""
+    """The outcome of a deep recall, with its cost."""
 
     result: DeepRecall
     responses: tuple[ModelResponse, ...]
@@ -147,7 +147,7 @@ async def recall_deeply(
     Args:
         model: The model.
         hippo: The memory.
-        question: What is wanted.
+        question: The question.
         scope: The space, and the user who asks.
         timeout: Seconds for one attempt at a request.
 

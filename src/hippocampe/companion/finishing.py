@@ -1,4 +1,4 @@
-"""Make a model end in an answer within a number of requests."""
+"""Limit a run of a model to a number of requests."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from pydantic_ai.tools import ToolDefinition
 
 
 class Finish(AbstractCapability[Any]):
-    """Leaves only the final answer to the last request.
+    """Offers only the final answer in the last request.
 
     Args:
-        requests: How many requests a run may make.
+        requests: Most requests of a run.
     """
 
     def __init__(self, requests: int) -> None:
@@ -21,5 +21,5 @@ class Finish(AbstractCapability[Any]):
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
     ) -> list[ToolDefinition]:
-        """Offer no function tool on the last request."""
+        """Offer no function tool in the last request."""
         return [] if ctx.run_step >= self._requests else tool_defs

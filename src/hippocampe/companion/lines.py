@@ -1,8 +1,8 @@
-"""Lines of standard input and output for an event loop, on every system.
+"""Asynchronous line I/O on standard input and output, on every system.
 
-The operating system is asked in threads, because files, pipes and consoles cannot all be waited for
-in one loop. The threads are daemons on bare file descriptors: a host that neither writes nor reads
-does not keep the process from ending.
+Blocking reads and writes run in threads, because files, pipes and consoles cannot all be polled in one loop.
+The threads are daemons on bare file descriptors: a host that neither writes nor reads does not keep the process
+from ending.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import suppress
 
 MAX_WAITING_LINES = 1_000
-"""Lines between a thread and the loop; a side that is ahead of the other waits."""
+"""Lines buffered between a thread and the loop; the side that is ahead then waits."""
 _CHUNK_BYTES = 2**16
 
 
 class LineReader:
-    """The lines of a file descriptor, without their ends; blank lines are left out.
+    """Reads lines from a file descriptor, without their ends; skips blank lines.
 
-    A line that is too long is None: the rest of it is dropped as it is read.
+    A line that is too long is None; the rest of it is discarded.
 
     Args:
         source: The file descriptor.
@@ -105,7 +105,7 @@ class LineWriter:
 
 
 def split(read: Callable[[], bytes], limit: int) -> Iterator[bytes | None]:
-    """Cut what `read` gives, until it gives nothing, into lines; None is one over `limit` bytes."""
+    """Split the chunks of `read` into lines, until it returns nothing; None is a line over `limit` bytes."""
     begun, too_long = bytearray(), False
     while chunk := read():
         *ends, rest = chunk.split(b"\n")

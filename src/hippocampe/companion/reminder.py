@@ -1,4 +1,4 @@
-"""What the companion is reminded of before it answers, by mode."""
+"""Select the reminder of the companion before it answers, by mode."""
 
 from collections.abc import Collection
 
@@ -21,7 +21,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
 
     Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
     a limitation recalls it, and goals of connection with the speaker are recalled. In `systematic`
-    mode, where the model cannot search, it is told who it is.
+    mode, where the model cannot search, the reminder includes the persona.
 
     Args:
         turn: The turn.
@@ -56,7 +56,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
 
 
 async def _self(turn: Turn, message: str) -> list[Recollection]:
-    """Who the companion is, and what else it knows of itself that answers the message."""
+    """The persona, and other statements about itself that answer the message."""
     page = await turn.hippo.memories(
         scope=turn.own_scope,
         collection="self",
@@ -76,7 +76,7 @@ async def _self(turn: Turn, message: str) -> list[Recollection]:
 
 
 async def _limitations(turn: Turn, message: str) -> list[Recollection]:
-    """Limitations that a request meets."""
+    """The limitations that a request meets."""
     return await turn.hippo.recall(
         message,
         scope=turn.own_scope,
@@ -89,7 +89,7 @@ async def _limitations(turn: Turn, message: str) -> list[Recollection]:
 
 
 async def _connections(turn: Turn) -> list[Recollection]:
-    """Goals of connection with the person who speaks, newest first."""
+    """Goals of connection with the speaker, newest first."""
     user = turn.scope.user
     if user is None:
         return []

@@ -1,4 +1,4 @@
-"""What the companion gives back: events while it works, then a reply."""
+"""The output of the companion: events while it works, then a reply."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,13 +32,13 @@ class TextStreamed:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer cost.
+    """The cost of an answer.
 
     Attributes:
         turns: Requests to the model.
         input_tokens: Tokens of all requests.
         output_tokens: Tokens of all answers.
-        injected_tokens: Of the input tokens, those that the injection added.
+        injected_tokens: The part of the input tokens that the injection added.
         price: In US dollars; None if the price of the model is not known.
     """
 
@@ -55,12 +55,12 @@ class Reply:
 
     Attributes:
         expression: One word for the face of the companion: `happy`.
-        message: What it says.
+        message: The text of the answer.
         memories: The memories that it stored or deleted, in order.
-        injected: What it was reminded of before it answered, in order.
-        usage: What it cost.
+        injected: The reminders before the answer, in order.
+        usage: Its cost.
         complete: False if the model did not finish in time and this is its best answer so far.
-        injection: What `before_turn` gave for the message; its trace says why.
+        injection: The injection of `before_turn` for the message; its trace has the reasons.
     """
 
     expression: str
@@ -73,4 +73,4 @@ class Reply:
 
 
 Event = ToolCalled | ToolReturned | TextStreamed | Reply
-"""Of one answer: any number of the first three, then one `Reply`."""
+"""An event of one answer: any number of the first three, then one `Reply`."""

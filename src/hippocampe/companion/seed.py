@@ -26,7 +26,7 @@ class Seeded:
 
     Attributes:
         planted: The statements that were stored; none if the space was seeded before.
-        before: When it was seeded before.
+        before: The time of an earlier seeding.
     """
 
     planted: tuple[Memory, ...] = ()

@@ -1,4 +1,4 @@
-"""What the companion states of itself and its goals: by category, and over time."""
+"""The companion's statements about itself and its goals: by category, and over time."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -45,7 +45,7 @@ def own_statements(
 
 
 def by_category(memories: Iterable[Memory]) -> dict[Kind, list[Memory]]:
-    """Group statements; every category is there, in a fixed order."""
+    """Group statements by category; every category is present, in a fixed order."""
     groups: dict[Kind, list[Memory]] = {kind: [] for kind in KINDS}
     for memory in memories:
         if memory.category is not None:
@@ -56,7 +56,7 @@ def by_category(memories: Iterable[Memory]) -> dict[Kind, list[Memory]]:
 def counts_over_time(
     memories: Iterable[Memory], times: Sequence[datetime]
 ) -> dict[Kind, tuple[int, ...]]:
-    """How many statements of each category were current at each of some times.
+    """Count the current statements of each category at each of some times.
 
     Args:
         memories: Statements in all states.
@@ -78,7 +78,7 @@ def period_ends(now: datetime, timezone: str, unit: Unit, number: int) -> list[d
         now: The current time; aware.
         timezone: Days end at midnight there, weeks on Sunday at midnight.
         unit: `day` or `week`.
-        number: How many; 0 for none.
+        number: Number of periods; 0 for none.
     """
     if number < 1:
         return []

@@ -1,4 +1,4 @@
-"""Conversations under way: one per user, closed after some minutes without a message."""
+"""Conversations under way: one per user and channel, closed after some minutes without a message."""
 
 import asyncio
 from collections import OrderedDict
@@ -40,7 +40,7 @@ class Session:
     waiting: int = 0
 
     def add(self, exchange: Exchange, *, keep: int) -> None:
-        """Append an exchange; only the latest stay."""
+        """Append an exchange; drop the oldest ones."""
         self.exchanges = [*(self.exchanges or ()), exchange][-keep:]
 
 

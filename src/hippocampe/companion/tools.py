@@ -89,7 +89,7 @@ def _faults(error: ValidationError) -> str:
 
 
 def note_result(turn: Turn, name: str, result: object) -> None:
-    """Keep what a tool of the host returned; what memory returned is not news."""
+    """Record the result of a tool of the host; results of memory's own tools are not news."""
     if name not in NAMES and (text := result if isinstance(result, str) else str(result)):
         turn.results.append(text)
 

@@ -1,4 +1,4 @@
-"""One turn of the companion: who speaks, what it is reminded of, what it stores."""
+"""One turn of the companion: the speaker, the reminder, what is stored."""
 
 from dataclasses import dataclass, field
 
@@ -11,20 +11,20 @@ from hippocampe.types import Injection, Memory, Recollection, Scope, Settings
 
 @dataclass(slots=True)
 class Turn:
-    """What the tools and hooks of one run share.
+    """The state that the tools and hooks of one run share.
 
     Attributes:
         hippo: The memory.
-        scope: Who speaks, and where.
+        scope: The speaker and the channel.
         settings: The settings of the space.
         reminder: The text put in front of the message, in the request only.
         injected: The items of the reminder.
         injected_tokens: The tokens of the reminder.
-        injection: What `before_turn` gave, with its trace.
+        injection: The injection of `before_turn`, with its trace.
         touched: Memories that were stored or deleted.
-        responses: What the model answered, request by request.
-        results: What the tools of the host returned.
-        calls: The calls of memory's own tools: name, arguments, and how many memories were touched before.
+        responses: The model's answers, one per request.
+        results: The results of the host's tools.
+        calls: The calls of memory's own tools: name, arguments, and the number of memories touched before.
         withdrawn: Tools that the model may not call any more in this turn.
     """
 

@@ -28,7 +28,7 @@ MAX_LINE_BYTES = 2**20
 MAX_UNDER_WAY = 1_000
 """Requests that may run or wait at once; each holds its message in RAM."""
 GRACE_SECONDS = 5.0
-"""Time that the requests under way get after SIGTERM, and the host for reading the last lines."""
+"""Grace period after SIGTERM for the requests under way, and for the host to read the last lines."""
 _REQUIRED = ("user", "message")
 _OPTIONAL = ("space", "channel")
 
@@ -51,7 +51,7 @@ class Cancel:
 
 
 class Worker:
-    """Turns lines into requests, and what happens to them into lines.
+    """Turns lines into requests, and their events into lines.
 
     Args:
         companion: Answers the requests.
@@ -77,10 +77,10 @@ class Worker:
                 self._cancel(wanted.wanted)
             else:
                 self._start(id, wanted)
-                # Once it runs, its message is kept whatever happens.
+                # Once it runs, its message is stored in any case.
                 await asyncio.sleep(0)
         except (InvalidInput, NotFound) as exc:
-            # An error with the id of a request under way would end that one for the host.
+            # An error with the id of a request under way would look like its end to the host.
             await self._write(_error(None if id in self._under_way else id, str(exc)))
 
     async def finished(self) -> None:
@@ -139,7 +139,7 @@ class Worker:
             await self._write(line)
 
     def _end(self, id: Id, task: asyncio.Task[None]) -> None:
-        """Answer for a request that failed with an unknown error."""
+        """Answer a request that failed with an unknown error."""
         self._running.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is None:
@@ -191,7 +191,7 @@ async def _receive_all(worker: Worker, lines: LineReader) -> None:
 async def _unless(
     stopped: asyncio.Task[Any], work: Coroutine[Any, Any, None], grace: float = 0.0
 ) -> None:
-    """Wait for work, but once stopped only `grace` seconds longer; then it is cancelled."""
+    """Wait for work; once stopped, wait only `grace` seconds longer, then cancel it."""
     task = asyncio.create_task(work)
     await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not task.done() and grace:
@@ -289,14 +289,14 @@ def _answered(id: Id, reply: Reply) -> bytes:
 
 
 def _error(id: Id | None, message: str) -> bytes:
-    """An error line. Messages of errors are a reason and, after a colon, what to do."""
+    """An error line. A message is a reason and, after a colon, a remedy."""
     error, colon, hint = message.partition(": ")
     return _line(id, "error", error=error if colon else message, hint=hint or message)
 
 
 def _line(id: Id | None, type: str, **fields: Any) -> bytes:
     text = json.dumps({"id": id, "type": type, **fields}, ensure_ascii=False, default=_time)
-    # Some readers, such as Node's, end a line at these too. In JSON they are only inside strings.
+    # Some readers, such as Node's, break lines at these too. In JSON they occur only inside strings.
     for character in "\x85\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     # A lone surrogate becomes its JSON escape.

@@ -97,8 +97,8 @@ def settle(
         id: One memory of the pair.
         other_id: The other one.
         scope: The space.
-        keep: The memory that supersedes the other one and takes over its key; None keeps both. An older
-            one still answers for what the newer one does not say.
+        keep: The memory that supersedes the other one and takes over its key; None keeps both. If it is the
+            newer one, recall still finds the older one for the facts that the newer one lacks.
 
     Raises:
         NotFound: The space lacks one of the memories, or `keep` is given and one is not current.
@@ -139,7 +139,7 @@ def replace_by(
         lost: The one that it supersedes.
         reason: Why.
         at: The present.
-        former: Whether the superseded one still answers for what the other does not say.
+        former: Whether recall still finds the superseded one, for the facts that the other one lacks.
     """
     supersede(change, lost, kept.id, at, former=former)
     edge = Association(kept.id, lost.id, "updates", reason, at)

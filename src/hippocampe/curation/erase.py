@@ -92,7 +92,7 @@ def marked_kinds(marked: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to erase: exactly one of `id`, `user`, `subject` and `whole_space`."""
+    """A request to erase: exactly one of `id`, `user`, `subject` and `whole_space`."""
 
     space: str
     id: str | None

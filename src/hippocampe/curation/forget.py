@@ -76,7 +76,7 @@ def _about(context: Context, topic: str, scope: Scope) -> list[ReceiptItem]:
 
 
 def _matches_most(item: Recollection) -> bool:
-    """Whether an item matches more than half of the topic by meaning.
+    """Return whether an item matches more than half of the topic by meaning.
 
     "dev = Mickael" is relevant to Mickael's illness but not about it.
     """
@@ -142,7 +142,7 @@ def _hide(context: Context, found: Collection[ReceiptItem], scope: Scope, reason
 def expire(context: Context, *, space: str | None = None, audited: bool = False) -> Receipt:
     """Hide expired memories of one space, or of all. (Recall already excludes them.)
 
-    With `audited`, the audit log of the space says so: somebody asked for it.
+    With `audited`, the audit log of the space records it, as an explicit request.
     """
     now = context.now()
     conditions = [memories.CURRENT, schema.memory.c.expires_at <= now]

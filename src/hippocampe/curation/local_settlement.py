@@ -1,9 +1,9 @@
 """Settle pairs that the learnt decision lists for review with the local reader, an optional extra.
 
-It reads both statements together, and is wrong on other pairs than the evidence of the decision is, so a
-second model weighs that evidence and what the reader says. What no probability may merge (a doubt, another
-owner) stays listed, and so does every pair that is not sure; it is not read again. What surely stays apart is
-taken off the list. `restore` undoes what the reader settled, and then a person decides.
+The reader, a cross-encoder, errs on other pairs than the evidence of the decision does, so a second model
+weighs both. A pair that must not merge at any probability (a doubt, another owner) stays listed, and so does
+every uncertain pair; neither is read again. A pair that is surely unrelated is removed from the list. `restore`
+undoes a settlement of the reader, and then a person decides.
 """
 
 from collections.abc import Sequence
@@ -34,18 +34,18 @@ from hippocampe.updates.learnt import Floats, model_for
 from hippocampe.updates.weighing import conclude
 
 BATCH = 16
-"""Pairs per transaction: some 0.6 s of reading, before it begins."""
+"""Pairs per transaction. The reader takes some 0.6 s for them, before the transaction begins."""
 MOST = 128
-"""Pairs read in one run; the others wait for the next one."""
+"""Pairs per run; the others wait for the next run."""
 
 
 def is_available(context: Context) -> bool:
-    """Whether the extra is installed, and the learnt decision knows the embedder."""
+    """Return whether the extra is installed, and the learnt decision knows the embedder."""
     return model_for(context.embedder.model) is not None and installed() is not None
 
 
 def is_due(context: Context, *, space: str) -> bool:
-    """Whether there are pairs that it has not read."""
+    """Return whether the reader has unread pairs."""
     return bool(_unread(context, space))
 
 
@@ -93,7 +93,7 @@ class _Settler:
     reader: Reader
 
     def settle(self, batch: Sequence[Pair]) -> int:
-        """Read some pairs, and apply what is sure of them; return how many were settled."""
+        """Read some pairs, and settle those it is sure of; return the number of settled pairs."""
         decided = self._decide(batch)
         done = 0
         with self.context.change() as change:
@@ -109,7 +109,7 @@ class _Settler:
         return done
 
     def _decide(self, batch: Sequence[Pair]) -> list[Decided | str]:
-        """What the reader and the evidence say together of each pair; why, if they leave it."""
+        """Weigh the reader's opinion and the evidence on each pair; the reason for each pair left listed."""
         opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
         both = [memory for pair in batch for memory in (pair.older, pair.newer)]
         prepared = self.context.prepare(

@@ -1,4 +1,4 @@
-"""Pairs of memories on the review list: which wait, and how a verdict on one is applied."""
+"""The pairs of memories on the review list: select the waiting ones, apply a verdict."""
 
 from dataclasses import dataclass
 
@@ -37,9 +37,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A checked verdict: `kept` replaces the other one, `merged` replaces both, or both stay.
+    """A checked verdict: `kept` replaces the other memory, `merged` replaces both, or both stay.
 
-    With `former`, the one that is replaced still answers for what the kept one does not say.
+    With `former`, recall still finds the replaced one, for the facts that the kept one lacks.
     """
 
     pair: Pair
@@ -50,7 +50,7 @@ class Decided:
 
 
 def pairs_waiting(context: Context, space: str) -> list[Pair]:
-    """The pairs to ask about, each once."""
+    """The pairs to settle, each once."""
     reviews = associate.reviews(context, scope=Scope(space))
     found: dict[frozenset[str], Pair] = {}
     with context.store.read() as connection:
@@ -68,7 +68,7 @@ def _pair(review: Review) -> Pair:
 
 
 def lasting(pair: Pair) -> Memory:
-    """Of two memories that say the same, the one that ends later; of equals the newer one."""
+    """Of two equivalent memories, the one that expires later; on a tie the newer one."""
     older, newer = pair.older.expires_at, pair.newer.expires_at
     if newer is not None and (older is None or older > newer):
         return pair.older
@@ -76,7 +76,7 @@ def lasting(pair: Pair) -> Memory:
 
 
 def still_waiting(change: UnitOfWork, pair: Pair) -> bool:
-    """Whether nobody settled or changed the pair while the model was asked."""
+    """Return whether the pair is unsettled and unchanged since the model was asked."""
     found = memories.get(change.connection, pair.older.space, pair.ids)
     for each in (pair.older, pair.newer):
         now = found.get(each.id)
@@ -100,7 +100,7 @@ def apply(
     pair, now = decided.pair, context.now()
     associations.explain(change.connection, pair.ids, decided.reason, review=False)
     if decided.kept is not None:
-        # As they are now: an earlier pair may have given one of them a key.
+        # Read again: an earlier pair may have given one of them a key.
         found = memories.get(change.connection, decided.kept.space, pair.ids)
         kept = found.pop(decided.kept.id)
         (lost,) = found.values()

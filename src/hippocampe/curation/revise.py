@@ -254,7 +254,7 @@ def _reconcile(
             if edge.source_id == successor.id and associations.is_for_a_person(edge)
         ]
         if undone:
-            # A model or a person had decided, and somebody disagrees: the two are listed again.
+            # A model or a person had decided, and the restore contradicts it: list the two again.
             kept = tuple(old for old in judgement.replaced if old.id != successor.id)
             judgement = replace(judgement, replaced=kept)
             edges = [edge for edge in edges if not _relates(edge, successor)]

@@ -1,9 +1,9 @@
-"""Decide whether a statement only says in other words what another one says.
+"""Decide whether a statement only rewords another one.
 
-Sentence vectors cannot tell: "Nina has a dog" and "Nina has a cat" are as close as two wordings of one
+Sentence vectors cannot decide it: "Nina has a dog" and "Nina has a cat" are as close as two wordings of one
 fact. So each word of the new statement must be in the old one or mean the same as one of its words, and
-names, numbers, dates and negations must be equal. In doubt the statement is new: losing one is worse
-than keeping a double.
+names, numbers, dates and negations must be equal. In doubt the statement is new: a lost statement is worse than
+a duplicate.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,12 +27,12 @@ With the local embedder that is a cosine of 0.71: "likes" and "enjoys" pass, "bu
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A statement as it is compared.
+    """A statement prepared for comparison.
 
     Attributes:
         statement: As parsed.
-        words: Its words with a meaning of their own, without the names of the speaker.
-        literal: Those that only equal themselves: names, numbers, times.
+        words: Its content words, without the names of the speaker.
+        literal: The words that match only themselves: names, numbers, times.
         order: The names, in order.
     """
 
@@ -72,7 +72,7 @@ class Rewordings:
         return Wording(statement, words, frozenset(literal.union(order)), tuple(order))
 
     def says_the_same(self, new: Wording, old: Wording) -> bool:
-        """Whether `new` says nothing that `old` does not say."""
+        """Return whether `new` says nothing beyond `old`."""
         ours, theirs = new.statement, old.statement
         if bool(ours.negations) != bool(theirs.negations) or ours.unclear != theirs.unclear:
             return False
@@ -83,7 +83,7 @@ class Rewordings:
         return self.adds_nothing(new, old)
 
     def adds_nothing(self, new: Wording, *olds: Wording) -> bool:
-        """Whether each word of `new` is in one of the others, or means the same as a word there."""
+        """Return whether each word of `new` is in one of the others, or means the same as a word there."""
         known = list(dict.fromkeys(word for old in olds for word in old.words))
         if not new.words or new.literal.difference(known):
             return False
@@ -91,7 +91,7 @@ class Rewordings:
         return not left or self._are_synonyms(left, known)
 
     def _are_synonyms(self, words: Sequence[str], others: Sequence[str]) -> bool:
-        """Whether each of `words` means the same as one of `others`."""
+        """Return whether each of `words` has a synonym in `others`."""
         if not others:
             return False
         cosines = self._embedded(words) @ self._embedded(others).T
@@ -110,5 +110,5 @@ def _is_number(norm: str) -> bool:
 
 @cache
 def _persons() -> frozenset[str]:
-    """Words for those who speak: they say no more than "I"."""
+    """Words for the speakers, which add nothing to "I"."""
     return words_of("persons") | words_of("speaker")

@@ -1,8 +1,8 @@
 """Settle pairs of memories that no rule could decide, with a language model.
 
-The model gives one verdict per pair; code checks it and applies it as a person's decision is applied,
-with the model and its reason in the history. What cannot be checked stays for a person. No pair is
-asked twice: after `restore` a person decides.
+The model gives one verdict per pair; code checks it and applies it like a person's decision, with the
+model and its reason in the history. A pair whose verdict fails the check is left to a person. No pair is sent
+twice: after `restore` a person decides.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ MAX_REASON = 200
 
 @dataclass
 class Verdict:
-    """What the model says of a pair."""
+    """The model's verdict on a pair."""
 
     pair: str
     verdict: str
@@ -96,7 +96,7 @@ def settle_reviews(
 
 
 def is_due(context: Context, *, space: str) -> bool:
-    """Whether there are pairs that no model has judged yet."""
+    """Return whether there are pairs that no model has judged yet."""
     return bool(pairs_waiting(context, space))
 
 
@@ -181,13 +181,13 @@ def _decide(
 
 
 def _kept(number: int, pair: Pair, id: str | None) -> Memory | None:
-    """The memory that the model keeps: the newer one if it names none, None if it names another."""
+    """The memory to keep: the newer one if the model names none, None if it names an unknown one."""
     named = (id or "").strip().strip("[]").lower() or f"p{number}b"
     return {f"p{number}a": pair.older, f"p{number}b": pair.newer}.get(named)
 
 
 def _merge(context: Context, pair: Pair, content: str, reason: str) -> Decided | None:
-    """A merged statement; None if it is empty or states what neither does."""
+    """A merged statement; None if it is empty or states a fact that neither does."""
     older, newer = pair.older, pair.newer
     rewordings = Rewordings(context, older.space, ())
     merged, *both = map(rewordings.read, (content, older.content, newer.content))

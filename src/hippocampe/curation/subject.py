@@ -1,4 +1,4 @@
-"""How an erasure recognises a subject in labels and texts. Pure."""
+"""Recognise the subject of an erasure in labels and texts. Pure."""
 
 from dataclasses import replace
 
@@ -17,17 +17,17 @@ class NamedSubject:
         self._in_label = replace(self._in_text, cased=False)
 
     def is_in_label(self, label: str) -> bool:
-        """Whether a tag or key contains it, in any case."""
+        """Return whether a tag or key contains the subject, in any case."""
         return self._in_label.is_in(label)
 
     def is_in_text(self, text: str) -> bool:
-        """Whether a text names it, with its capital."""
+        """Return whether a text names the subject, with its capital."""
         return self._in_text.is_in(text)
 
     def is_in_title(self, title: str) -> bool:
-        """Whether a source, heading, path or value is it, in any case, or names it."""
+        """Return whether a source, heading, path or value is the subject, in any case, or names it."""
         return self._in_text.is_whole(title) or self._in_text.is_in(title)
 
     def is_quoted_in(self, text: str) -> bool:
-        """Whether a text contains all its words, in any case and order."""
+        """Return whether a text contains all words of the subject, in any case and order."""
         return self.words <= set(words(text))

@@ -7,7 +7,7 @@ _REMOTE = ("openai", "voyageai")
 
 
 def is_remote(name: str) -> bool:
-    """Whether the embedder of this name is a network service."""
+    """Return whether the embedder of this name is a network service."""
     return name.partition(":")[0] in _REMOTE
 
 

@@ -1,6 +1,6 @@
 """HTTP client of an embedding service: requests, retries, errors.
 
-Two protocols are spoken, OpenAI's and Voyage's: one POST to `/embeddings`. Error messages of a
+It supports the protocols of OpenAI and Voyage: one POST to `/embeddings`. Error messages of a
 service may quote the key, so exceptions are not chained and their text is redacted.
 """
 
@@ -134,7 +134,7 @@ class Connection:
                 content = bytearray()
                 for chunk in response.iter_bytes():
                     content += chunk
-                    # The client's time-out is one of inactivity.
+                    # The client's timeout is one of inactivity.
                     if time.monotonic() > deadline:
                         raise self._httpx.ReadTimeout("")
         except self._httpx.TimeoutException:

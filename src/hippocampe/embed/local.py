@@ -58,7 +58,7 @@ FILES = {
 MAX_CACHED_WORDS = 32_768
 """Words whose tokens are cached: a few megabytes."""
 MAX_WORD_CHARACTERS = 32
-"""Longer words are not cached: they hardly recur."""
+"""Longest cached word: longer ones hardly recur."""
 
 
 class _Backend(Protocol):
@@ -103,7 +103,7 @@ class Tokenizer:
 
     def _cut(self, word: str) -> tuple[int, ...]:
         pieces = self._package.encode(word, add_bos=False, add_eos=False)
-        # Marks alone, such as a soft hyphen, have no token inside a text.
+        # A mark without letters, such as a soft hyphen, has no token inside a text.
         return () if pieces == [self._nothing] else tuple(pieces)
 
 
@@ -134,7 +134,7 @@ class LocalEmbedder:
     def embed_query(self, text: str, words: Sequence[str] = ()) -> tuple[Vector, Vectors]:
         """Embed a query from its first 1,000 characters, and words. See `Embedder.embed_query`.
 
-        All in one call: the time of a short text is spent on reading the weights from memory.
+        One call embeds all: for a short text, reading the weights from memory takes most of the time.
         """
         query = clean(text, MAX_QUERY_CHARACTERS)
         vectors = self._encode([query, *(clean(word, MAX_CHARACTERS) for word in words)])

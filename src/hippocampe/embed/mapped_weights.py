@@ -2,12 +2,13 @@
 
 The package ships its weights compressed and its vocabulary as a list of pieces. Unpacking both takes
 most of a second at each start and 76 MB per process. The file contains them ready to use; all
-processes map it and share its pages. Its checksum is verified at each start. If the file is missing,
-different or cannot be written, the package unpacks its own files.
+processes map it and share its pages. Its checksum is verified at each start. If the file is missing, damaged or
+cannot be written, the package unpacks its own files.
 
 Layout: header length (8 bytes), JSON header, arrays, each aligned to 64 bytes. In the header an array
-is its dtype, shape and offset. By hand, since safetensors copies arrays into NumPy instead of mapping
-them, and takes no nested values.
+is its dtype, shape and offset. The format is our own, since safetensors copies arrays into NumPy instead of
+mapping them, and takes no nested
+values.
 """
 
 import hashlib
@@ -41,7 +42,7 @@ _State = dict[str, Any]
 
 
 def path() -> Path:
-    """Where the file is or would be.
+    """The path of the file, present or not.
 
     Raises:
         RuntimeError: The user has no home.

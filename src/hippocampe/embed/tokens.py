@@ -12,6 +12,6 @@ def count(text: str) -> int:
     """The number of tokens of a text; words are cached.
 
     Raises:
-        EmbedderUnavailable: The embedder's package is missing or its files are not its own.
+        EmbedderUnavailable: The embedder's package is missing or its files were changed.
     """
     return len(tokenizer().pieces(text))

@@ -37,13 +37,13 @@ class WordSpace:
         return (centred / np.maximum(norms, 1e-9)).astype(np.float32)
 
     def digest(self) -> str:
-        """Identifies the space: only vectors placed in the same space are comparable."""
+        """Identify the space: only vectors placed in the same space are comparable."""
         held = self.mean if self.projection is None else np.vstack([self.mean, self.projection.T])
         return hashlib.blake2b(held.tobytes(), digest_size=8).hexdigest()
 
 
 def is_literal(word: str) -> bool:
-    """Whether a word only matches itself: the vectors of 2019 and 2020 are near."""
+    """Return whether a word only matches itself: the vectors of 2019 and 2020 are near."""
     return any(map(str.isdigit, word))
 
 

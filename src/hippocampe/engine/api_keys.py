@@ -1,7 +1,7 @@
-"""The keys that open the server: made, listed, revoked and recognised.
+"""The API keys of the server: create, list, revoke and verify them.
 
-A key is shown once, when it is made. The store keeps its SHA-256, which is enough for a random text of
-256 bits: it cannot be guessed, so a slow hash would protect nothing more.
+A key is shown once, when it is made. The store has its SHA-256, which is enough for a random text of 256 bits:
+it cannot be guessed, so a slow hash would add no protection.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ def find_key(context: Context, secret: str) -> ApiKey | None:
     digest = _digest(check_id(secret, name="secret", limit=MAX_TOKEN_CHARACTERS))
     with context.store.read() as connection:
         found = api_keys.by_digest(connection, digest)
-    # The index compares digests, whose timing says nothing about the key; this one says nothing at all.
+    # The database compares digests, whose timing reveals nothing about the key; this comparison takes constant time.
     if found is None or not hmac.compare_digest(found[1], digest):
         return None
     return found[0]

@@ -1,4 +1,4 @@
-"""The audit log: deletes, erasures, restores, changes of settings and keys, with who made them.
+"""The audit log: deletes, erasures, restores, changes of settings and keys, each with its actor.
 
 An entry is written in the transaction of its change. It has ids and counts, never content.
 """
@@ -18,7 +18,7 @@ from hippocampe.types import AuditAction, AuditEntry, Scope
 from hippocampe.validation import check_limit
 
 MAX_IDS = 100
-"""Ids of one entry; it counts the others."""
+"""Ids of one entry; further ones are only counted."""
 
 
 def record(
@@ -28,9 +28,9 @@ def record(
 
     Args:
         connection: The transaction.
-        context: Knows the time.
-        space: Whose log.
-        action: What was done.
+        context: The open memory.
+        space: The space of the log.
+        action: The name of the action.
         detail: Ids, names of settings and counts.
     """
     entry = AuditEntry(str(uuid7()), space, action, ACTOR.get(), detail, context.now())
@@ -38,7 +38,7 @@ def record(
 
 
 def ids(found: Sequence[str]) -> dict[str, Any]:
-    """The detail of a change of several rows."""
+    """The detail of an entry about several rows."""
     return {"count": len(found), "ids": list(found[:MAX_IDS])}
 
 

@@ -1,4 +1,4 @@
-"""Embed and index the stored rows that still wait for it."""
+"""Embed and index the pending rows of the store."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -16,7 +16,8 @@ from hippocampe.engine.documents import (
     turn_text,
 )
 from hippocampe.engine.projection import stored_points
-from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
+from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import EmbedderError, StoreError
 from hippocampe.store import conversations, embeddings, memories, meta, notes
 from hippocampe.store.schema import vector
@@ -25,13 +26,13 @@ from hippocampe.store.store import Store
 from hippocampe.types import Progress
 
 UNEMBEDDED = "unembedded"
-"""The `meta` entry of an import that was interrupted before its rows were embedded."""
+"""The `meta` entry of an import that stopped before its rows were embedded."""
 
 
 def unembedded(
     connection: Connection, kind: str, model: str, limit: int, ids: Sequence[str] | None = None
 ) -> list[Any]:
-    """Rows that belong in the index and have no vector by `model` yet, among all or some ids."""
+    """Rows that belong in the index but have no vector of `model` yet, among all or some ids."""
     table = TABLES[kind]
     joined = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table).select_from(joined).where(SHOWN[kind], vector.c.id.is_(None))
@@ -46,7 +47,7 @@ def embed_missing(
     """Embed every row without a vector; return their number.
 
     Args:
-        index: Index them too.
+        index: Whether to index them too.
     """
     done = 0
     for kind in TABLES:
@@ -116,7 +117,7 @@ def _tell_waiting(context: Context) -> None:
 
 def embed_or_wait(context: Context) -> None:
     """Embed and index pending rows; on failure they stay pending and the outage is noted."""
-    # Held until the outcome is noted, so that an old failure never overwrites a new success.
+    # Held until the outcome is recorded, so that an old failure never overwrites a new success.
     with context.pending.embedding:
         try:
             _embed_waiting(context)
@@ -154,7 +155,7 @@ def _embed_waiting(context: Context) -> None:
 
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """The texts to embed of rows of a kind, and the texts that give their words and traits."""
+    """The texts to embed of rows of a kind, and the texts from which their words and traits are taken."""
     if kind == "memory":
         items = [memories.of_row(row) for row in rows]
         return list(map(memory_embedding_text, items)), list(map(memory_text, items))
@@ -171,19 +172,43 @@ def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
 def _embed_rows(
     context: Context, kind: str, rows: list[Any], index: bool, *, from_reserve: bool = False
 ) -> None:
-    embedded_texts, contents = texts(kind, rows)
-    prepared = context.prepare(embedded_texts, contents)
-    with context.change(from_reserve=from_reserve) as change:
-        embedded = [change.embedded(each) for each in prepared]
-        pairs = list(zip(rows, embedded, strict=True))
-        model = context.embedder.model
-        new = [embeddings.vector_row(row.id, model, kind, row.space, each) for row, each in pairs]
-        embeddings.put_vectors(change.connection, new)
-        if index:
-            ids = [row.id for row in rows]
-            for point in stored_points(change.connection, kind, model, ids):
-                change.index(kind, point)
-            change.counted += [(row.space, each.words, 1) for row, each in pairs]
+    while rows:
+        prepared = context.prepare(*texts(kind, rows))
+        with context.change(from_reserve=from_reserve) as change:
+            unchanged = _unchanged(change.connection, kind, rows)
+            if len(unchanged) == len(rows):
+                _store_embeddings(context, change, kind, rows, prepared, index)
+                return
+        # The others were erased or edited meanwhile: not even their words may be stored.
+        rows = unchanged
+
+
+def _unchanged(connection: Connection, kind: str, rows: Sequence[Any]) -> list[Any]:
+    """The rows that still have the same text."""
+    now = {row.id: row for row in _select_rows(connection, kind, [row.id for row in rows])}
+    return [
+        row for row in rows if row.id in now and texts(kind, [now[row.id]]) == texts(kind, [row])
+    ]
+
+
+def _store_embeddings(
+    context: Context,
+    change: UnitOfWork,
+    kind: str,
+    rows: Sequence[Any],
+    prepared: Sequence[Prepared],
+    index: bool,
+) -> None:
+    embedded = [change.embedded(each) for each in prepared]
+    pairs = list(zip(rows, embedded, strict=True))
+    model = context.embedder.model
+    new = [embeddings.vector_row(row.id, model, kind, row.space, each) for row, each in pairs]
+    embeddings.put_vectors(change.connection, new)
+    if index:
+        ids = [row.id for row in rows]
+        for point in stored_points(change.connection, kind, model, ids):
+            change.index(kind, point)
+        change.counted += [(row.space, each.words, 1) for row, each in pairs]
 
 
 def embed_again(context: Context, kind: str, ids: Sequence[str]) -> None:

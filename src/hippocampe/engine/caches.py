@@ -1,4 +1,4 @@
-"""What a process keeps in memory of the store: settings, aliases, recall counts. Thread-safe."""
+"""In-memory caches of the store: settings, aliases, recall counts. Thread-safe."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ Aliases = Mapping[str, frozenset[str]]
 
 @dataclass(slots=True)
 class Revision:
-    """Counts the changes this process makes to memories, so that caches know when to reload."""
+    """Counts the changes of this process to memories, so that caches know when to reload."""
 
     number: int = 0
 
@@ -35,7 +35,7 @@ class AliasCache:
 
         Args:
             space: The space.
-            load: Reads them from the store.
+            load: Loads them from the store.
         """
         # Taken before loading: a change meanwhile makes the entry stale.
         revision = self.revision.number
@@ -66,7 +66,7 @@ class SettingsCache:
 
 
 class AccessCounts:
-    """Recalls per memory id that the store does not count yet."""
+    """Recalls per memory id that are not written to the store yet."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

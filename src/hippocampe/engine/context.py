@@ -1,9 +1,8 @@
-"""The context that every step shares, and the only way to change anything.
+"""The context that every step shares, with the unit of work, which makes every change.
 
-A unit of work is one store transaction that also writes outbox rows. The index is updated right after
-the commit, before the next writer of this process starts, so readers see their own writes and the
-index applies changes in the order of the store. If the index fails, the outbox rows stay and are
-replayed later.
+A unit of work is one store transaction that also writes outbox rows. The index is updated right after the
+commit, before the next writer of this process starts, so readers see their own writes and the index applies
+changes in the order of the store. If the index fails, the outbox rows stay and are replayed later.
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -52,11 +51,11 @@ class Context:
     settings: SettingsCache = field(default_factory=SettingsCache)
     alias_cache: AliasCache = field(init=False)
     retired: bool = False
-    """Whether another context has taken over, because the embedder was changed."""
+    """True if another context has taken over, because the embedder was changed."""
     outages: Outages = field(default_factory=Outages)
     tracer: Tracer = field(default_factory=lambda: Tracer(on=False))
     language_model: LanguageModel | None = None
-    """Of background work; None if none is configured."""
+    """The language model of background work; None if none is configured."""
     searching: Turnstile = field(default_factory=Turnstile)
     digesting: Lock = field(default_factory=Lock)
     compacting: Lock = field(default_factory=Lock)
@@ -87,7 +86,7 @@ class Context:
                     yield change
                     position = change.finish()
                     if change.later:
-                        # If this process dies before it indexes them, the next open does.
+                        # If this process dies before it indexes them, the next open indexes them.
                         meta.put(connection, WAITING, "1")
                     committing.enter_context(self.vocabulary.counting)
                 self.vocabulary.take(change.learnt)
@@ -109,7 +108,7 @@ class Context:
             self.outages.failed("indexing", exc)
             self.position.behind = True
         except BaseException:
-            # Ctrl-C: the index may have applied only part of it.
+            # Ctrl-C: the index may have applied a part of it.
             self.position.behind = True
             raise
         if not self.position.behind:
@@ -121,8 +120,8 @@ class Context:
         """Embed texts and the new words of their contents, outside any transaction.
 
         Args:
-            texts: What is embedded.
-            contents: What the words are taken from; default: `texts`.
+            texts: The texts to embed.
+            contents: The texts from which the words are taken; default: `texts`.
         """
         contents = contents or texts
         word_lists = [text_words(content) for content in contents]
@@ -138,7 +137,7 @@ class Context:
     def aliases(self, space: str, connection: Connection | None = None) -> Aliases:
         """The other names of each name of a space, as `statements.aliases` gives them.
 
-        Read again only once this process, which owns the database, has changed memories.
+        Reloaded only after this process, which owns the database, has changed memories.
 
         Args:
             space: The space.

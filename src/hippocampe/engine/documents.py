@@ -106,8 +106,8 @@ def piece_point(piece: Piece, dense: Vector) -> Point:
 def embedding_text(content: str, author: str | None = None, at: datetime | None = None) -> str:
     """The text to embed for `content`: "author (8 May 2023): content".
 
-    Author and date help a sentence embedder to distinguish turns. An author that `content` already
-    begins with ("Ana: hello") is not repeated.
+    Author and date help a sentence embedder to distinguish turns. An author at the beginning of `content`
+    ("Ana: hello") is not repeated.
     """
     if author and fold(content).startswith(fold(author) + ":"):
         content = content[len(author) + 1 :].lstrip()

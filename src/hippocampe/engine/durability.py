@@ -1,4 +1,4 @@
-"""What makes the writes of this process durable in the index, and counts recalls in the store."""
+"""Make the writes of this process durable in the index, and count recalls in the store."""
 
 import hashlib
 from pathlib import Path
@@ -16,12 +16,12 @@ def index_folder(folder: Path, model: str) -> Path:
 
 
 def acknowledged_mark(context: Context) -> Path:
-    """The file that says up to which outbox position the index is durable."""
+    """The file with the outbox position up to which the index is durable."""
     return index_folder(context.config.folder, context.embedder.model) / "acknowledged"
 
 
 def flush_index(context: Context) -> None:
-    """Make the index durable, then drop the outbox rows that this covers."""
+    """Make the index durable, then delete the outbox rows up to that position."""
     if context.pending.rows:
         backlog.embed_or_wait(context)
     if context.position.behind:
@@ -42,12 +42,12 @@ def flush_index(context: Context) -> None:
 
 
 def count_accesses(context: Context) -> None:
-    """Write the recalls counted in memory to the store."""
+    """Write the recall counts to the store."""
     counts = context.accesses.take()
     if not counts:
         return
     try:
-        # Not durable: they only waited in memory until now.
+        # Not durable: the counts were only in memory until now.
         with context.store.write(durable=False) as connection:
             memories.touch(connection, counts, context.now())
     except BaseException:

@@ -17,7 +17,7 @@ from hippocampe.validation import check_days, check_limit, clean_text
 T = TypeVar("T")
 
 BACKGROUND_SHARE = 0.8
-"""Share of the daily budget that background calls may use; conversations have the rest."""
+"""Share of the daily budget that background calls may use; the rest is for conversations."""
 MAX_PURPOSE_CHARACTERS = 40
 MAX_AMOUNT = 2**31
 
@@ -25,13 +25,13 @@ MAX_AMOUNT = 2**31
 def ask(
     context: Context, purpose: str, instructions: str, prompt: str, output: type[T], *, space: str
 ) -> T:
-    """Ask the background model once, and record the cost, also of an answer that cannot be used.
+    """Ask the background model once, and record the cost, also of an unusable answer.
 
     Args:
         context: The open memory.
-        purpose: Why, as recorded: `digest`.
-        instructions: What to do.
-        prompt: The text to work on.
+        purpose: The purpose, as recorded: `digest`.
+        instructions: The system prompt.
+        prompt: The user prompt.
         output: A dataclass whose fields form the answer.
         space: The space that pays.
 

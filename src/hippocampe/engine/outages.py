@@ -1,6 +1,6 @@
 """Outages: one log line when a part fails, one when it recovers, and a counter.
 
-Slow is not down: a late part counts as failed only after it has given no answer for a second.
+A late part counts as failed only after a second without any answer.
 Overload is logged the same way, once when it begins and once when it ends.
 """
 
@@ -14,14 +14,14 @@ from hippocampe.errors import HippocampeError
 log = logging.getLogger("hippocampe")
 
 SILENCE_SECONDS = 1.0
-"""Silence of a late part after which it counts as an outage."""
+"""Time without an answer after which a late part counts as down."""
 QUIET_SECONDS = 10.0
-"""Time without a refused turn after which an overload has ended: load comes in waves."""
+"""Time without a refused turn after which an overload has ended. Load comes in waves."""
 OVERLOAD = "overload"
 
 
 class Outages:
-    """The parts that are down, and how often each failed. Thread-safe.
+    """Tracks the parts that are down and the number of their outages. Thread-safe.
 
     Args:
         clock: Seconds, monotonic.
@@ -37,7 +37,7 @@ class Outages:
         self._lock = threading.Lock()
 
     def failed(self, name: str, error: object) -> None:
-        """Note that a part failed; logged and counted when it worked before.
+        """Record the failure of a part; logged and counted if it worked before.
 
         Args:
             name: The part, as logged: `index`.
@@ -51,14 +51,14 @@ class Outages:
         log.warning("%s failed, continuing without it until it recovers: %s", name, error)
 
     def late(self, name: str, error: object) -> None:
-        """Note a missed deadline; it becomes an outage after a second without any answer."""
+        """Record a missed deadline; it becomes an outage after a second without any answer."""
         with self._lock:
             since = self._silent_since.setdefault(name, self._clock())
         if self._clock() - since >= SILENCE_SECONDS:
             self.failed(name, error)
 
     def works(self, name: str) -> None:
-        """Note that a part answered; logged when it was down."""
+        """Record an answer of a part; logged if it was down."""
         if name not in self._down and name not in self._silent_since:
             return
         with self._lock:
@@ -75,15 +75,15 @@ class Outages:
         *,
         passing: tuple[type[Exception], ...] = (),
     ) -> Exception | None:
-        """Run one round of a background job; an error is noted as an outage and never ends the thread.
+        """Run one round of a background job; an error is recorded as an outage and never ends the thread.
 
         Args:
             name: The job, as logged.
             work: The round.
-            passing: Errors that are the caller's business: raised, not noted.
+            passing: Errors that the caller handles: raised, not recorded.
 
         Returns:
-            The error that was noted, or None.
+            The recorded error, or None.
         """
         try:
             work()
@@ -101,7 +101,7 @@ class Outages:
         return None
 
     def refused(self) -> None:
-        """Note a turn refused because of overload."""
+        """Record a turn refused because of overload."""
         with self._lock:
             begins = self._refused_at is None
             self._refused_at = self._clock()
@@ -112,7 +112,7 @@ class Outages:
             log.warning("overload: too many turns at once, some are answered without memory")
 
     def served(self) -> None:
-        """Note a turn that was served; an overload ends after a while without refusals."""
+        """Record a turn that was served; an overload ends after a while without refusals."""
         with self._lock:
             if self._refused_at is None:
                 return
@@ -124,11 +124,11 @@ class Outages:
         log.info("overload has ended: %d of %d turns were answered without memory", *counts)
 
     def is_down(self, name: str) -> bool:
-        """Whether a part is down now."""
+        """Return whether a part is down now."""
         return name in self._down
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each part went down."""
+        """The number of outages of each part."""
         with self._lock:
             return dict(self._counts)

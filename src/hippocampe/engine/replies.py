@@ -1,7 +1,7 @@
-"""Replies of the server to writes, so that a client that sends one again does not make it twice.
+"""Idempotency of the server's writes: stored replies, so that a repeated request does not write twice.
 
-The name that the client gave a write is stored in the first transaction of the write itself: a crash in
-between cannot leave the one without the other.
+The client's idempotency key is stored in the first transaction of the write itself, so a crash cannot separate
+the two.
 """
 
 from collections.abc import Callable, Generator
@@ -16,7 +16,7 @@ KEPT = timedelta(hours=24)
 
 
 class Replies:
-    """The replies of one open data folder.
+    """The stored replies of one open data folder.
 
     Args:
         context: Returns the context that serves now.
@@ -26,18 +26,18 @@ class Replies:
         self._context = context
 
     def find(self, space: str, key: str) -> Reply | None:
-        """What was replied to the write that a client calls `key`; None if it made none."""
+        """The reply to the write with the idempotency key `key`; None without such a write."""
         with self._context().store.read() as connection:
             return rows.find(connection, space, key)
 
     @contextmanager
     def claiming(self, space: str, key: str, request: str) -> Generator[Claim]:
-        """Write `key` with the first transaction of the block, also of the threads it waits for.
+        """Store `key` in the first transaction of the block, also of the threads it waits for.
 
         Args:
             space: The space.
-            key: The client's name of the write, which no reply has.
-            request: The digest of what was asked for.
+            key: The client's idempotency key, not used before.
+            request: The digest of the request.
         """
         context = self._context()
         claim = Claim(context.store.path, space, key, request, context.now())
@@ -48,7 +48,7 @@ class Replies:
             CLAIM.reset(token)
 
     def keep(self, claim: Claim, status: int, body: bytes) -> None:
-        """Store what was replied to a write that was made, unless its space was erased since."""
+        """Store the reply to a finished write, unless its space was erased since."""
         with self._context().store.write(durable=False, from_reserve=True) as connection:
             rows.answer(connection, claim, status, body)
 

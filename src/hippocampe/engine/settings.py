@@ -1,7 +1,7 @@
 """The settings of a space: cached, and validated before they are written.
 
-Only values that differ from the default are stored, so an improved default reaches every space that
-did not choose.
+Only values that differ from the default are stored, so that an improved default reaches every space without a
+value of its own.
 """
 
 import time
@@ -19,13 +19,13 @@ from hippocampe.store import settings as rows
 from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings, normal_label
 
 FRESH_SECONDS = 5.0
-"""Age after which cached values are read again: another process may have changed them."""
+"""Age after which cached values are reloaded: another process may have changed them."""
 MAX_NAMES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The values a setting accepts: in words, and as a check that returns the value to keep, or None."""
+    """The values a setting accepts: a description, and a check that returns the stored value, or None."""
 
     says: str
     check: Callable[[Any], Any]
@@ -188,7 +188,7 @@ def read(context: Context, *, scope: Scope) -> Settings:
 
 
 def fresh_ones(context: Context, space: str) -> Settings | None:
-    """The cached settings of a space, if they are fresh."""
+    """The cached settings of a space if fresh, else None."""
     known = context.settings.spaces.get(space)
     fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
     return known[1] if known is not None and fresh else None
@@ -202,7 +202,7 @@ def known_ones(context: Context, space: str) -> Settings | None:
 
 def refresh(context: Context, space: str) -> Settings:
     """Read the settings of a space from the store."""
-    # Held while reading, so that old values never replace newer ones.
+    # Held while loading, so that old values never replace newer ones.
     with context.settings.loading:
         with context.store.read() as connection:
             stored = rows.load(connection, space)
@@ -212,7 +212,7 @@ def refresh(context: Context, space: str) -> Settings:
 
 
 def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The stored values that this version accepts."""
+    """The stored values that this version still accepts."""
     checked = {
         name: ACCEPTED[name].check(value) for name, value in stored.items() if name in ACCEPTED
     }

@@ -46,7 +46,7 @@ class Tracer:
     def span(self, verb: Verb, *, space: str) -> "AbstractContextManager[Span | None]":
         """A span around the call of a verb; None when tracing is off, and for verbs without an operation.
 
-        An error marks it as failed, with its class name only: messages may quote user text.
+        An error marks the span as failed, with the class name only: messages may quote user text.
 
         Args:
             verb: The verb.
@@ -71,7 +71,7 @@ def _recorded(
 
     with tracer.start_as_current_span(
         operation,
-        # The memory is in this process: no server is called.
+        # The memory is in this process: the span has no server address.
         kind=SpanKind.INTERNAL,
         attributes=attributes,
         record_exception=False,
@@ -86,7 +86,7 @@ def _recorded(
 
 
 def note_result(span: "Span | None", result: object) -> None:
-    """Record how many memories an operation touched, and the id if it was one."""
+    """Record the number of memories an operation touched, and the id if it was one."""
     if span is None:
         return
     id: str | None = None

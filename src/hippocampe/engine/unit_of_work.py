@@ -108,7 +108,7 @@ class UnitOfWork:
         return outbox.position(self.connection) if queued else 0
 
     def may_touch_memories(self) -> bool:
-        """Whether memories may have changed; an import indexes them later."""
+        """Return whether memories may have changed; an import indexes them later."""
         return "memory" in self.kinds() or not (self.kinds() or self.later)
 
     def kinds(self) -> set[str]:

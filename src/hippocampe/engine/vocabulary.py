@@ -26,18 +26,18 @@ from hippocampe.store.store import Store
 MAX_WORDS_PER_TEXT = 2_000
 MAX_WORD_CHARACTERS = 60
 COUNTS_BYTES = 64 << 20
-"""Memory limit of all document frequencies; the least recently queried space is dropped first. A space
-takes four bytes per known word."""
+"""Memory limit of all document frequencies; the least recently queried space is evicted first. A space takes
+four bytes per known word."""
 COUNTED_AGAIN = 20_000
-"""Items of a space whose words are counted again, in 30 ms, when another process has written."""
+"""Items of a space up to which another process's writes cause a recount, which takes 30 ms."""
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
 def text_words(text: str) -> list[str]:
     """The first 2,000 folded words of a text, in order, with repeats.
 
-    Stop words are dropped unless there is nothing else. Words are cut at 60 characters: longer ones
-    are links or noise.
+    Stop words are dropped unless there is nothing else. Words are cut at 60 characters: longer ones are links
+    or noise.
     """
     spoken = words(text)
     kept = [word for word in spoken if word not in STOP_WORDS] or spoken
@@ -45,7 +45,7 @@ def text_words(text: str) -> list[str]:
 
 
 def spoken(texts: Iterable[str]) -> list[str]:
-    """The words that are embedded: those without a digit."""
+    """The words to embed: those without a digit."""
     return [word for word in texts if not is_literal(word)]
 
 
@@ -57,7 +57,7 @@ class NewWords(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The words that were known at one moment; an erasure that comes later leaves it as it is."""
+    """The words known at one moment; a later erasure does not change it."""
 
     ids: Mapping[str, int]
     vectors: WordVectors
@@ -102,7 +102,7 @@ class Vocabulary:
     sees both or neither. Taken before `_lock`."""
     _loading: threading.Lock = field(default_factory=threading.Lock)
     _meanwhile: tuple[str, list[tuple[NDArray[np.int32], int]]] | None = None
-    """The space whose counts are being read, and what was counted since the reading began."""
+    """The space whose counts are being loaded, and the counts added since the load began."""
 
     def __post_init__(self) -> None:
         sample = np.ones((1, self.embedder.dimensions), np.float32)
@@ -129,17 +129,16 @@ class Vocabulary:
                     self._take(new)
 
     def follow(self) -> None:
-        """Take in what another process has written to the store.
+        """Take over the writes of another process to the store.
 
-        The counts of spaces of more than `COUNTED_AGAIN` items are left a little old: they only weigh
-        words.
+        The counts of spaces of more than `COUNTED_AGAIN` items stay slightly stale: they only weigh words.
         """
         with self._lock:
             with self.store.read() as connection:
                 last = next(reversed(self._ids.items()), None)
                 erased = last is not None and not embeddings.is_word(connection, last[1], last[0])
             if erased:
-                # Its id may be another word's now.
+                # Its id may belong to another word now.
                 self.forget()
                 return
             large = {s: each for s, each in self._counts.items() if each.items > COUNTED_AGAIN}
@@ -151,7 +150,7 @@ class Vocabulary:
         return f"word_space {self.embedder.model}"
 
     def is_outdated(self) -> bool:
-        """Whether the stored vectors were placed in another word space."""
+        """Return whether the stored vectors were placed in another word space."""
         with self.store.read() as connection:
             stored = meta.get(connection, self._digest_name)
             return stored != self.space.digest() and embeddings.last_word(connection) > 0
@@ -204,7 +203,7 @@ class Vocabulary:
             self._vectors = WordVectors(steps, np.pad(self._vectors.scales, (0, more)))
 
     def known_ids(self, words: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Stored word ids, with 0, which is no word, for those that damage has made up."""
+        """Stored word ids; ids made up by damage become 0, which is no word."""
         if not len(words):
             return words
         if int(words.max()) > self._last:
@@ -291,7 +290,7 @@ class Vocabulary:
         return list(self._new(connection))
 
     def take(self, stored: Iterable[embeddings.Words]) -> None:
-        """Keep committed words in RAM."""
+        """Add committed words to RAM."""
         with self._lock:
             for words in stored:
                 self._take(words)
@@ -346,7 +345,7 @@ class Vocabulary:
             self._load(space)
 
     def is_counted(self, space: str) -> bool:
-        """Whether the document frequencies of a space are loaded."""
+        """Return whether the document frequencies of a space are loaded."""
         return space in self._counts
 
     def _load(self, space: str) -> None:
@@ -381,7 +380,7 @@ class Vocabulary:
         """Drop everything in RAM and reload it from the store."""
         with self._lock:
             self._ids = {}
-            # A new dict tells a running load that its counts are outdated.
+            # A new dict tells a running load that its counts are stale.
             self._counts = {}
             self._last = 0
             # Keep the size: concurrent readers still find a row for every id.

@@ -1,6 +1,6 @@
 """Compact a working history: its oldest messages become summaries, which are memories.
 
-The messages stay in the store, where full text and their turns find them.
+The messages stay in the store: full-text search finds them, and recall finds their turns.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ SOURCE = "compaction"
 
 @dataclass
 class Answer:
-    """What the model answers to a part."""
+    """The model's answer to a part."""
 
     summary: str
     people: list[str] | str | None = None
@@ -48,7 +48,7 @@ def compact(context: Context, *, space: str, channel: str, run_id: str | None = 
     """Summarise the working history of a channel beyond twice `recent_messages`.
 
     The newest `recent_messages` stay. Without a configured language model the summary consists of
-    the most telling sentences. A second call waits for the first.
+    the most informative sentences. A second call waits for the first.
 
     Args:
         context: The open memory.
@@ -95,7 +95,7 @@ def _compact_part(
         prepared = embed_drafts(context, drafts) if drafts else []
         with context.change() as change:
             if _still_working(change.connection, messages) != messages:
-                # Some were erased or forgotten meanwhile: no summary may quote them.
+                # Some were erased or forgotten meanwhile: a summary must not quote them.
                 continue
             for draft, embedded in zip(drafts, prepared, strict=True):
                 insert_memory(change, draft.memory, draft.names, embedded)
@@ -183,7 +183,7 @@ def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, 
     named = [
         name
         for name in read_subjects(answer.people)
-        # A model may add people of its own.
+        # A model may invent people.
         if mentions(said, [name])
     ]
     return body, named

@@ -1,4 +1,4 @@
-"""Digest live talk: what was overheard becomes memories, or turns without a language model.
+"""Digest live talk: turn overheard messages into memories, or into turns without a language model.
 
 Statements are stored and the messages they come from cease to be live in one transaction, so a
 message is digested once, also when the process is killed.
@@ -48,8 +48,8 @@ def digest(context: Context, *, space: str, run_id: str | None = None) -> Distil
         run_id: The run in the ledger, finished in the last transaction.
 
     Raises:
-        ModelUnavailable: The model cannot be reached. What was digested before stays digested, the
-            rest stays live; so with the other errors.
+        ModelUnavailable: The model cannot be reached. Parts digested before stay digested, the rest stays live;
+            the same holds for the other errors.
         InvalidAnswer: It did not answer a part in the requested form; the other parts are digested.
         BudgetSpent: The daily budget is spent.
         EmbedderError: Statements cannot be embedded.
@@ -95,7 +95,7 @@ class _Run:
             raise self.failures[0]
 
     def _put_aside(self, part: Part, failure: InvalidAnswer) -> None:
-        """Try the halves of a part: its answer may have been too long. They are not halved again.
+        """Retry a part in halves: its answer may have been too long. Halves are not split again.
 
         Raises:
             InvalidAnswer: Several parts failed: the model cannot do it.
@@ -120,7 +120,7 @@ class _Run:
             prepared = embed_drafts(self.context, drafts) if drafts else []
             with self.context.change() as change:
                 if self._still_live(change.connection, messages) != messages:
-                    # Some were erased or forgotten meanwhile: nothing may be stated from them.
+                    # Some were erased or forgotten meanwhile: a statement must not rest on them.
                     continue
                 if turns:
                     _store_turns(change, messages)
@@ -176,7 +176,7 @@ class _Run:
 
 
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
-    """Make each message a turn of its own, found by recall from now on."""
+    """Store each message as a turn of its own, which recall finds from now on."""
     turns = {message.id: make_turn([message]).turn for message in messages}
     conversations.add_turns(change.connection, turns.values())
     ids = {message_id: turn.id for message_id, turn in turns.items()}
@@ -206,7 +206,7 @@ def _known(context: Context, space: str, messages: Sequence[Message]) -> list[Me
                 for hit in hits:
                     cosines[hit.id] = max(hit.score, cosines.get(hit.id, -1.0))
         except IndexUnavailable as exc:
-            # The rules of storing still compare what is stated with what is known.
+            # The rules of storing still compare each statement with the known memories.
             context.outages.failed("index", exc)
         nearest = sorted(cosines, key=lambda id: -cosines[id])[:MAX_KNOWN]
         found = memories.get(connection, space, nearest)

@@ -1,4 +1,5 @@
-"""An exchange as extraction reads it: its messages, what is known on it, and the prompt that shows both."""
+"""The input of extraction: the messages of an exchange, the memories known on it, and the prompt that shows
+both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,13 +28,13 @@ MAX_TOOL_CHARACTERS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The messages of a turn, and what was known on their subjects when they were read.
+    """The messages of a turn, and the memories known on their subjects at the time of reading.
 
     Attributes:
         turn: The turn.
         messages: Its messages by short id, in order.
         known: The most related current memories by short id.
-        names: What the people of the exchange are called, folded.
+        names: The names of the people of the exchange, folded.
     """
 
     turn: Turn
@@ -43,12 +44,12 @@ class Exchange:
 
     @property
     def speaker(self) -> str | None:
-        """The user of the exchange; None if it names none."""
+        """The user of the exchange; None without one."""
         return next((each.author for each in self.messages.values() if each.role == "user"), None)
 
 
 def messages_of(context: Context, turn: Turn) -> list[Message]:
-    """The messages of a turn: what was said in order, then the tool results."""
+    """The messages of a turn: the spoken ones in order, then the tool results."""
     with context.store.read() as connection:
         return conversations.find_messages(
             connection,
@@ -58,19 +59,19 @@ def messages_of(context: Context, turn: Turn) -> list[Message]:
 
 
 def tells_something(messages: Iterable[Message], names: Sequence[str]) -> bool:
-    """Whether a user or a tool said more than small talk; the assistant alone tells nothing."""
+    """Return whether a user or a tool said more than small talk; the assistant alone does not count."""
     return any(supports(message, names) for message in messages)
 
 
 def supports(message: Message, names: Sequence[str]) -> bool:
-    """Whether a statement may rest on a message: the user or a tool said it, and it tells something."""
+    """Return whether a statement may rest on a message: of the user or a tool, and more than small talk."""
     if message.role == "assistant":
         return False
     return message.role == "tool" or not is_small_talk(message.content, names=names)
 
 
 def read_exchange(context: Context, turn: Turn, messages: Sequence[Message]) -> Exchange:
-    """Look up what is known on an exchange. The look-up does not count as an access."""
+    """Look up the memories known on an exchange. The look-up does not count as an access."""
     said = [each.content for each in messages if each.role != "tool"]
     people = {fold(each.author) for each in messages if each.author}
     aliases = context.aliases(turn.space)
@@ -91,7 +92,7 @@ def read_exchange(context: Context, turn: Turn, messages: Sequence[Message]) -> 
 
 
 def prompt_of(context: Context, exchange: Exchange, settings: Settings) -> str:
-    """The exchange, what is known and how much, as data between tags.
+    """The exchange, the known memories and their number, as data between tags.
 
     Each text is one sanitised line, so that none can end its tag or speak for the system.
     """

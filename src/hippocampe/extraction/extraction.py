@@ -1,7 +1,8 @@
 """Extract what is worth remembering from an exchange.
 
-A language model proposes statements in one call; code decides which are stored. A statement must rest
-on what the user or a tool said, be new, and be more than small talk, whatever the model answers. All
+A language model proposes statements in one call; code decides which are stored. A statement must rest on words
+of the user or a tool, be new, and be more than small talk,
+whatever the model answers. All
 statements of an exchange are stored in one transaction with the end of the job, so a crash neither
 loses nor repeats them.
 """
@@ -55,15 +56,15 @@ from hippocampe.updates.nomination import same_voice
 
 SOURCE = "extraction"
 MAX_STATEMENTS = 20
-"""Statements of one answer that are read: one exchange says less."""
+"""Statements of one answer that are read: an exchange contains fewer."""
 MAX_COMPARED = 5
 """Memories that a statement is compared with by meaning."""
 NOT_RUNNING: tuple[JobState, ...] = ("waiting", "failed", "parked")
 MAX_RUNS = 1_000
-"""Runs in which a call by hand looks for that of its turn, newest first."""
+"""Runs among which a call by hand looks for the waiting run of its turn, newest first."""
 FORGOTTEN_BEFORE = timedelta(hours=1)
-"""A memory forgotten this long before an exchange, or since, is not stored again from it: the exchange
-may be the one that asked to forget."""
+"""Age of forgotten memories that an exchange does not store again: those forgotten from this long before it on,
+since the exchange may be the one that asked to forget."""
 
 
 def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
@@ -116,7 +117,7 @@ def _find_turn(context: Context, turn_id: str, space: str) -> Turn | None:
 
 
 def _waiting_run(context: Context, turn: Turn) -> str | None:
-    """The run that waits to extract a turn, which a call by hand makes unnecessary."""
+    """The waiting run that extracts the same turn, which a call by hand makes unnecessary."""
     with context.store.read() as connection:
         waiting = job_runs.find(
             connection, turn.space, job="extract", states=NOT_RUNNING, limit=MAX_RUNS
@@ -142,7 +143,7 @@ def _store(
     """Store the statements and end the run, in one transaction."""
     turn, stored = exchange.turn, list[Remembered]()
     with context.change() as change:
-        # While the model was asked, the turn may have been erased, or another runner was faster.
+        # While the model answered, the turn may have been erased, or another runner may have stored it.
         now = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
         run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
         done = run is not None and run.state == "done"
@@ -159,13 +160,13 @@ def _store(
 def _store_one(
     context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared
 ) -> Remembered | None:
-    """Store a statement by the rules of `remember`; None if it is known or cannot be stored."""
+    """Store a statement by the rules of `remember`; None if it is a repetition or cannot be stored."""
     found = memories.get(change.connection, draft.memory.space, draft.replaces)
     current = tuple(id for id in draft.replaces if id in found and found[id].current)
     draft = replace(draft, replaces=current)
     duplicate = judge(context, change, draft, prepared).duplicate
-    # What is known is not reinforced: it may be a quotation of what was injected. A passing state
-    # that goes on is kept longer.
+    # A known statement is not reinforced: it may quote an injection. A restated temporary state
+    # has its expiry extended.
     if duplicate is not None and duplicate.expires_at is None:
         return None
     try:
@@ -177,7 +178,7 @@ def _store_one(
 def _drafts(
     context: Context, exchange: Exchange, proposed: ProposedStatements, names: Sequence[str]
 ) -> list[Draft]:
-    """The proposed statements that rest on what the user or a tool said, checked."""
+    """The proposed statements that rest on words of the user or a tool, checked."""
     found: list[Draft] = []
     for each in proposed.statements[:MAX_STATEMENTS]:
         evidence = [
@@ -207,7 +208,7 @@ def _draft(
 
 
 def _is_said_by_assistant_only(content: str, exchange: Exchange) -> bool:
-    """Whether a statement has a name that only the assistant said."""
+    """Return whether a statement has a name that only the assistant said."""
     told, known = set[str](), set[str]()
     for message in exchange.messages.values():
         (told if message.role == "assistant" else known).update(words(message.content))
@@ -240,7 +241,7 @@ def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> 
             if not any(rewordings.says_the_same(wording, rewordings.read(each)) for each in noted):
                 kept.append(draft)
         elif old.current and old.expires_at is not None:
-            # A passing state that goes on: in its own words, the later end wins.
+            # A temporary state restated: keep the wording, extend the expiry.
             kept.append(replace(draft, memory=replace(new, content=old.content)))
     return kept
 

@@ -1,7 +1,7 @@
-"""Summarise talk without a language model: choose its most telling sentences, in their order.
+"""Summarise talk without a language model: select its most informative sentences, in order.
 
-A sentence counts by its rare words and by its closeness to the others, less what the chosen ones
-already say (maximal marginal relevance: Carbonell and Goldstein, 1998).
+The score of a sentence is its rare words and its closeness to the others, minus its similarity to the selected
+ones (maximal marginal relevance: Carbonell and Goldstein, 1998).
 """
 
 import re
@@ -26,7 +26,7 @@ MIN_WORDS = 3
 # From the first space of several on only: otherwise a run of spaces takes quadratic time.
 _END = re.compile(r"(?<=[.!?…])\s+|(?<!\s)\s*\n\s*")
 REPETITION = 0.7
-"""Weight of what is already said; the rest is that of the sentence's own value."""
+"""Weight of the similarity to selected sentences; the rest is the weight of the sentence's own value."""
 
 
 class _Sentence(NamedTuple):
@@ -36,11 +36,11 @@ class _Sentence(NamedTuple):
 
 
 def extract_sentences(embedder: Embedder, messages: Sequence[Message]) -> str:
-    """The most telling sentences of messages, each with its author, in order.
+    """The most informative sentences of messages, each with its author, in order.
 
     Args:
-        embedder: Compares the sentences.
-        messages: Oldest first; at least one says something.
+        embedder: Embeds the sentences, to compare them.
+        messages: Oldest first; at least one is not empty.
 
     Raises:
         EmbedderUnavailable: The embedder cannot be used.

@@ -1,4 +1,4 @@
-"""Check what a language model proposes to keep of overheard talk."""
+"""Check the statements that a language model proposes from overheard talk."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class Overheard:
 
     Attributes:
         messages: The messages by short id, oldest first.
-        known: The memories that it was shown, by short id.
+        known: The memories shown to it, by short id.
         names: The names of the authors and of the companion.
     """
 
@@ -38,8 +38,8 @@ class Overheard:
     def drafts(self, context: Context, proposed: Sequence[ProposedStatement]) -> list[Draft]:
         """The statements that can be stored, by the time of their evidence.
 
-        A statement is left out without evidence, if it or all its evidence is small talk, if it is
-        over already, or if it cannot be stored. One that only rewords a memory counts as a
+        A statement is dropped if it lacks evidence, if it or all its evidence is small talk, if it has
+        expired already, or if it cannot be stored. One that only rewords a memory counts as a
         repetition of it.
         """
         rewordings = Rewordings(context, next(iter(self.messages.values())).space, ())

@@ -1,7 +1,7 @@
-"""The statements that a language model proposes to keep, and the drafts that are made of them.
+"""Parse the statements that a language model proposes, and make drafts of them.
 
-Small models write odd values. The types of the fields are wide, so that one of them does not cost the
-whole answer, and each is read for what the model meant.
+Small models write odd values. The types of the fields are wide, so that one odd value does not cost the whole
+answer; each field is parsed leniently.
 """
 
 import re
@@ -21,7 +21,7 @@ from hippocampe.updates.draft import Draft
 from hippocampe.updates.nomination import same_voice
 
 MAX_CHARACTERS = 1_000
-"""Characters of a statement; a longer one copies the talk."""
+"""Longest statement; a longer one copies the talk."""
 
 _DAYS: Final = {"h": 1 / 24, "d": 1, "j": 1, "w": 7, "sem": 7, "mo": 30, "y": 365, "an": 365}
 _LIFETIME: Final = re.compile(rf"(\d{{1,5}})\s*({'|'.join(_DAYS)})[a-zé]*")
@@ -45,7 +45,7 @@ class ProposedStatement:
 
 @dataclass
 class ProposedStatements:
-    """What the model proposes to keep; empty if nothing is worth it."""
+    """The proposed statements; empty if nothing is worth storing."""
 
     statements: list[ProposedStatement] = field(default_factory=list[ProposedStatement])
 
@@ -75,10 +75,10 @@ def read_importance(value: float | str | None) -> float | None:
 
 
 def read_lifetime(value: str | int | None) -> timedelta | None:
-    """The time to live that the model meant; None for ever.
+    """Parse a time to live; None means for ever.
 
     Raises:
-        InvalidInput: It cannot be read: a passing state must not be kept for ever.
+        InvalidInput: It cannot be parsed: a temporary state must not be stored for ever.
     """
     text = str(value if value is not None else "").strip().lower()
     if text in _FOR_EVER:
@@ -99,18 +99,18 @@ def draft_of(
 ) -> Draft | None:
     """A statement ready to be stored, with odd values repaired.
 
-    Its time is that of the last message it rests on, or what it says relative to that ("yesterday"); a
-    passing state began with the message.
+    Its time is that of the last message it rests on, or relative to that ("yesterday"); a temporary state
+    begins with the message.
 
     Args:
         context: The open memory.
-        proposed: What the model proposes.
+        proposed: The statement of the model.
         evidence: The messages that say it; at least one.
-        user: Who said it; None for several people.
+        user: The speaker; None for several people.
         source: Its origin.
 
     Returns:
-        The draft; None if it is too long, over already, or cannot be stored.
+        The draft; None if it is too long, has expired already, or cannot be stored.
     """
     if len(proposed.content) > MAX_CHARACTERS:
         return None
@@ -135,7 +135,7 @@ def draft_of(
 
 
 def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
-    """Whether a statement may replace a memory that the model names: not one about somebody else.
+    """Return whether a statement may replace a memory that the model names: not one about somebody else.
 
     Args:
         new: The statement.
@@ -154,7 +154,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _remaining(lifetime: timedelta | None, passed: timedelta) -> timedelta | None:
-    """What is left of a lifetime that began when the messages were said.
+    """The rest of a time to live that began with the messages.
 
     Raises:
         InvalidInput: Nothing is left, which `make_draft` refuses.

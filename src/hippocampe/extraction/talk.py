@@ -1,4 +1,4 @@
-"""Talk as a language model reads it: parts of one room each, one line per message."""
+"""Format talk for a language model: parts of one room each, one line per message."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -19,9 +19,9 @@ MAX_SUBJECTS = 30
 SPEAKER = "user"
 """The subject that rules give to "I"; the names of the speakers are counted instead."""
 PART_CHARACTERS = 12_000
-"""Characters of a part: about 4,000 tokens, which leaves room in the window of a small local model."""
+"""Characters of a part: about 4,000 tokens, which fit into the context of a small local model."""
 PART_MESSAGES = 120
-"""Messages of a part: more of them have more to state than one answer can hold."""
+"""Messages of a part: a longer one states more than one answer can list."""
 SHOWN_CHARACTERS = 4_000
 """Characters of one message that are shown."""
 
@@ -63,7 +63,7 @@ def by_short_id(letter: str, items: Sequence[T]) -> dict[str, T]:
 def lines(messages: Mapping[str, Message], timezone: str) -> list[str]:
     """Each message on one sanitised line: short id, author, local time, text.
 
-    None can end its tag or speak for another.
+    A message can neither end its tag nor pose as another author.
     """
     zone = as_zone(timezone)
     return [
@@ -75,7 +75,7 @@ def lines(messages: Mapping[str, Message], timezone: str) -> list[str]:
 
 
 def density(context: Context, space: str, subjects: Iterable[str]) -> list[str]:
-    """How many current memories there are on each of the first subjects, one line each."""
+    """Count the current memories on each of the first subjects, one line each."""
     names = [name for name in dict.fromkeys(fold_subjects(list(subjects))) if name != SPEAKER]
     with context.store.read() as connection:
         counts = statements.count_about(connection, space, "memory", names[:MAX_SUBJECTS])
@@ -83,7 +83,7 @@ def density(context: Context, space: str, subjects: Iterable[str]) -> list[str]:
 
 
 def tagged(sections: Mapping[str, Sequence[str]]) -> str:
-    """Lines between tags, as the prompts describe them."""
+    """Put lines between tags, as the prompts describe them."""
     return "\n".join(
         "\n".join((f"<{tag}>", *section, f"</{tag}>")) for tag, section in sections.items()
     )

@@ -1,1 +1,1 @@
-"""Open, lock, maintain, verify and close a data folder."""
+"""The life of a data folder: open, lock, maintain, verify and close it."""

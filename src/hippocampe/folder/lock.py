@@ -1,4 +1,5 @@
-"""One process owns a data folder: a lock that ends with the process, a file that names the owner, and a socket."""
+"""Ownership of a data folder by one process: a lock that ends with the process, a file with the owner's
+address, and a socket."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +18,11 @@ class FolderLock:
 
     Args:
         folder: The data folder; created if missing.
-        share: Whether other programs of this user are served. Their calls wait until the host is given the
+        share: Whether other programs of this user are served. Their calls wait until the host gets the
             memory.
 
     Attributes:
-        host: The side that serves them; None without `share`, or where no socket can be opened.
+        host: The server of the socket; None without `share`, or where no socket can be opened.
 
     Raises:
         FolderInUse: Another process, or another `Hippocampe` of this one, holds it.
@@ -55,7 +56,7 @@ class FolderLock:
             self.host.announce(address)
 
     def _publish(self, address: str | None) -> None:
-        # It informs people: on a full disk, memory can still be read.
+        # The file only informs people: on a full disk, memory can still be read.
         with suppress(OSError):
             publish(self._folder, address=address)
 

@@ -1,4 +1,4 @@
-"""Keep the index in step with the store: catch up at open, flush, reindex, build graphs, close."""
+"""Keep the index consistent with the store: catch up at open, flush, reindex, build graphs, close."""
 
 import threading
 import time
@@ -34,13 +34,13 @@ LOG_SECONDS = 5.0
 """Seconds between writes of the buffered retrieval log."""
 
 REDERIVING_SECONDS = 1.0
-"""Time budget per round to derive rows again; in the background, or at closing without one."""
+"""Time budget per round of rederivation; in the background, or at closing without a background thread."""
 
 
 def word_space(embedder: Embedder) -> WordSpace:
     """The shipped word space of an embedder, or one fitted on stop words.
 
-    Stop words are enough: only the direction common to all short texts is needed.
+    Stop words suffice to find the direction common to all short texts.
     """
     measured = shipped(embedder.model)
     return measured or fit(embedder.embed(sorted(STOP_WORDS)))
@@ -73,9 +73,9 @@ def flush(context: Context, buffer: RetrievalBuffer) -> None:
 def catch_up(context: Context, progress: Progress | None = None) -> None:
     """Bring the index up to date at open: replay the outbox, or rebuild.
 
-    Rebuilds when the index is damaged, or is not the one that the store last acknowledged: the
-    index was deleted, or the database was restored from a backup. On a full disk the data is opened
-    all the same, and a later round of maintenance goes on.
+    Rebuilds when the index is damaged, or is not the one that the store last acknowledged: the index was
+    deleted, or the database was restored from a backup. A full disk does not prevent opening;
+    a later round of maintenance continues.
     """
     position = context.position
     try:
@@ -112,11 +112,11 @@ def _catch_up(context: Context, progress: Progress | None) -> None:
 
 
 def _agree_in_number(context: Context) -> bool:
-    """Whether store and index have the same number of items per kind: some index damage is silent."""
+    """Return whether store and index have the same number of items per kind, since some index damage is silent."""
     with context.store.read(whole=True) as connection:
         return all(
             context.index.count(kind) == projection.count_shown(connection, kind)
-            # Slower, and only for data that holds ids which no index takes.
+            # Slower, and only for data with ids that no index takes.
             or context.index.count(kind)
             == sum(map(is_point_id, projection.shown_ids(connection, kind)))
             for kind in KINDS
@@ -151,10 +151,10 @@ def reindex(
 
 
 def grow_graphs(context: Context) -> None:
-    """Build a graph for each kind that has grown past what a scan searches fast."""
+    """Build a graph for each kind that is too large for fast scans."""
     for kind in KINDS:
         loose = context.index.ungraphed(kind)
-        # A rebuild costs minutes per 100,000 points, so it waits until a tenth is loose.
+        # A rebuild costs minutes per 100,000 points, so it waits until a tenth is outside the graph.
         if loose >= max(context.config.graph_threshold, context.index.count(kind) // 10):
             with context.builder.building:
                 if not context.retired:
@@ -171,7 +171,7 @@ def _grow_graph(context: Context, kind: str) -> None:
 
 
 class Maintenance:
-    """The background thread: log and flush often, trim the log and grow graphs now and then.
+    """The background thread: writes the log and flushes often, trims the log and grows graphs sometimes.
 
     Args:
         context: Returns the context that serves now.
@@ -227,21 +227,21 @@ class Maintenance:
                 replies.expire(context)
                 grow_graphs(context)
         except Retired:
-            # Others have taken over; the next round is theirs.
+            # Another context has taken over; it runs the next round.
             return
         except (HippocampeError, OSError):
             if not self._stop.is_set():
                 raise
 
     def stop(self) -> None:
-        """Stop after the work in hand, but for a graph, which is given up."""
+        """Stop after the current work, but abandon the build of a graph."""
         self._stop.set()
         self._context().builder.stop()
         self._thread.join()
 
 
 def close_index(context: Context) -> None:
-    """Close an index that serves no more."""
+    """Close an index that no longer serves."""
     with suppress(IndexUnavailable):
         context.index.close()
 

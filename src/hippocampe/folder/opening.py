@@ -59,7 +59,7 @@ class Opened:
 
     @property
     def host(self) -> Host | None:
-        """The side that serves other programs, if any."""
+        """The server of other programs, if any."""
         return None if self.owner is None else self.owner.host
 
     def close(
@@ -124,7 +124,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime], warm: Loading)
 class Following:
     """Keeps the caches of a read-only process in step with the store.
 
-    The index of such a process follows by itself.
+    The index of such a process follows the store by itself.
     """
 
     context: Context
@@ -182,7 +182,7 @@ def open_folder(
 
 
 def _make_private(folder: Path) -> None:
-    """Mend what an earlier version, or a copy of the folder, left readable by other users."""
+    """Remove the access of other users that an earlier version, or a copy of the folder, left."""
     mended, refused = private.mend(folder, {*OWN_FILES, BACKUPS})
     if mended:
         log.warning(
@@ -193,7 +193,7 @@ def _make_private(folder: Path) -> None:
     if refused:
         log.warning(
             "other users of this machine can read %d files and folders of %s, and this user cannot change "
-            "that: give them to this user, or take the permissions of others away",
+            "that: change their owner to this user, or remove the access of others",
             refused,
             folder,
         )
@@ -246,7 +246,7 @@ def _assemble(
 
 
 def _language_model(config: Config) -> LanguageModel | None:
-    """The model of background work; None if none is configured."""
+    """The language model of background work; None if none is configured."""
     name = config.background_model or config.model
     if name is None:
         return None

@@ -1,7 +1,7 @@
-"""Bring the labels of earlier versions to their normal form: they kept spaces and accents as they were typed.
+"""Normalise the labels of earlier versions, which stored spaces and accents as they were typed.
 
-A space is never merged into another: what was two spaces stays two. Names of users and channels that differ in
-their form only become one, inside their space.
+Two spaces are never merged. Names of users and channels that differ only in their form become one,
+inside their space.
 """
 
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from hippocampe.store.store import Store
 from hippocampe.types import MAX_LABEL_CHARACTERS, normal_label
 
 LABELS: Final = "labels"
-"""The `meta` entry that says how far the labels are: in normal form, or also in the index."""
+"""The `meta` entry with the state of the labels: normalised in the store, or also in the index."""
 STORED: Final = "in the store"
 DONE: Final = "everywhere"
 
@@ -35,9 +35,9 @@ _CHANNELS = (
 
 
 def relabel(store: Store) -> bool:
-    """Bring all labels to their normal form, once per folder; return whether the index has others.
+    """Normalise all labels, once per folder; return whether the index has old ones.
 
-    The database is copied before, to the backups.
+    The database is copied to the backups first.
     """
     with store.read() as connection:
         done = meta.get(connection, LABELS)
@@ -67,7 +67,7 @@ def relabel(store: Store) -> bool:
 
 
 def finish(store: Store) -> None:
-    """Record that the index has the labels of the store."""
+    """Record that the labels of the index are normalised too."""
     with store.write(from_reserve=True) as connection:
         meta.put(connection, LABELS, DONE)
 
@@ -94,7 +94,7 @@ def _spaces(connection: Connection) -> set[str]:
 
 
 def _unusual(connection: Connection, column: "Column[str]") -> list[str]:
-    """The labels in a column that are not in their normal form."""
+    """The labels of a column that are not in normal form."""
     found = connection.execute(select(column).distinct().where(column.is_not(None))).scalars()
     return sorted(label for label in found if label != _normal(label))
 
@@ -115,7 +115,7 @@ def _rename_spaces(connection: Connection) -> None:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name that no space has: the name itself, or with a number."""
+    """A free name of a space: the name itself, or with a number."""
     found, number = name, 1
     while found in taken:
         number += 1
@@ -135,7 +135,7 @@ def _rename_channels(connection: Connection) -> None:
             other.c.channel == name,
             other.c.external_id == message.c.external_id,
         )
-        # The one that keeps its id is enough to recognise the message in a later import.
+        # One row with the id suffices to recognise the message in a later import.
         connection.execute(
             update(message)
             .where(message.c.channel == label, message.c.external_id.is_not(None), twin.exists())

@@ -15,11 +15,11 @@ from hippocampe.language.text import fold
 from hippocampe.system import worker
 
 _EMPTY: Final = bytes(1 << 20)
-"""An empty block of a file, of the size that is read at once."""
+"""An empty block, of the size that is read at once."""
 
 
 def found_in_files(folder: Path, texts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """The texts found in files below a folder, each with the relative paths of these files.
+    """Search texts in the files below a folder; return each text found, with the relative paths of these files.
 
     Each text is searched in all its `spellings`.
 

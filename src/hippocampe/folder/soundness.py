@@ -1,7 +1,6 @@
-"""Find damage of stored vectors and of the index, and repair it: the texts are the truth.
+"""Find and repair damage of stored vectors and of the index, from the texts.
 
-Stored vectors, word lists, traits and word vectors have checksums. The index is compared with the
-store.
+Stored vectors, word lists, traits and word vectors have checksums. The index is compared with the store.
 """
 
 import time
@@ -25,18 +24,18 @@ from hippocampe.store.shown import TABLES, embedded_ids
 from hippocampe.types import Progress, Reindexed
 
 SAMPLE = 400
-"""Stored vectors checked at open, and as many words."""
+"""Stored vectors, and words, that are checked at open."""
 SAMPLE_SECONDS = 2.0
 """Time limit of the comparison with the index at open."""
 SLICE = 100
-"""Points compared at a time; writers wait meanwhile, about 15 ms."""
+"""Points compared at a time, while writers wait, about 15 ms."""
 BATCH = 16
 """Texts embedded at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDamage:
-    """What does not match its checksum: ids of vectors by kind; ids and texts of words."""
+    """Rows that do not match their checksum: ids of vectors by kind; ids and texts of words."""
 
     vectors: Mapping[str, Sequence[str]]
     words: Sequence[tuple[int, str]]
@@ -48,13 +47,13 @@ class StoredDamage:
 
     @property
     def ids(self) -> dict[str, tuple[str, ...]]:
-        """The ids by kind, those of words as `word`."""
+        """The ids by kind; those of words under `word`."""
         found = {kind: tuple(sorted(ids)) for kind, ids in self.vectors.items()}
         return found | ({"word": tuple(str(id) for id, _ in self.words)} if self.words else {})
 
 
 def stored_damage(context: Context) -> StoredDamage:
-    """Compare everything that has a checksum with it."""
+    """Verify the checksums of all rows that have one."""
     model = context.embedder.model
     with context.store.read(whole=True) as connection:
         checked = embeddings.check_vectors(connection, model)
@@ -65,7 +64,7 @@ def mend(context: Context) -> tuple[int, int]:
     """Embed the texts of damaged vectors again.
 
     Returns:
-        The number of vectors made again, and of those that stay damaged, because the embedder is down.
+        The number of repaired vectors, and of those that stay damaged, because the embedder is down.
     """
     damage, done = stored_damage(context), 0
     try:
@@ -81,14 +80,14 @@ def mend(context: Context) -> tuple[int, int]:
     except EmbedderError as exc:
         context.outages.failed("embedder", exc)
     if damage.count:
-        log.warning("%d of %d damaged vectors were made again from their texts", done, damage.count)
+        log.warning("%d of %d damaged vectors were repaired from their texts", done, damage.count)
     return done, damage.count - done
 
 
 def rebuild(context: Context, progress: Progress | None = None) -> Reindexed:
-    """Embed the texts of damaged vectors again, and build the whole index again.
+    """Embed the texts of damaged vectors again, and rebuild the whole index.
 
-    The indexes of the database too, if it is damaged.
+    Also the indexes of the database, if it is damaged.
     """
     if context.store.integrity() != "ok":
         context.store.rebuild_indexes()
@@ -100,11 +99,11 @@ def rebuild(context: Context, progress: Progress | None = None) -> Reindexed:
 def differing(
     context: Context, kind: str, ids: Sequence[str], stop: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
-    """Compare the stored points of some ids with what the index answers; yield those that differ."""
+    """Compare the stored points of some ids with the index's answers; yield the ids that differ."""
     for start in range(0, len(ids), SLICE):
         if stop():
             return
-        # Writes reach the index under this lock, so both sides are of one moment.
+        # Writes reach the index under this lock, so both sides show the same moment.
         with context.store.exclusive(), context.store.read() as connection:
             context.check_serving()
             some = ids[start : start + SLICE]
@@ -114,7 +113,7 @@ def differing(
 
 
 def all_differing(context: Context) -> dict[str, list[str]]:
-    """Compare everything with the index: the ids that differ, by kind."""
+    """Compare the whole store with the index: the ids that differ, by kind."""
     found: dict[str, list[str]] = {}
     for kind in TABLES:
         with context.store.read(whole=True) as connection:
@@ -164,7 +163,7 @@ def _index_damage(
 ) -> Iterator[str]:
     for kind, ids in checked.all.items():
         for id in differing(context, kind, ids, stop):
-            # A second look: the engine may have failed once, for want of memory.
+            # Check again: the engine may have failed once, for lack of memory.
             if list(differing(context, kind, [id])):
                 yield f"{kind}: answers differ from the store"
     for name in context.index.damaged_files(stop=stop):

@@ -54,7 +54,7 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
             with context.store.read() as connection:
                 shown = set(projection.shown_ids(connection, kind))
                 indexed = _indexed(context, connection, kind)
-                # Pending rows are no error.
+                # Pending rows are not an error.
                 shown -= _unembedded(context, connection, kind, shown - indexed)
             checked[kind] = len(shown)
             if shown - indexed:
@@ -65,7 +65,7 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
             pending = outbox.pending_count(connection)
         database = context.store.integrity()
         present = _places(context, absent)
-    # Not under the lock, which writers wait for.
+    # Not under the lock, which would block writers.
     damaged = soundness.stored_damage(context).ids
     differing = {
         kind: left
@@ -105,7 +105,7 @@ def _unembedded(context: Context, connection: Connection, kind: str, missing: se
 
 
 def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Where texts are found: in settings, which `erase` never changes, and in files."""
+    """Find texts in settings, which `erase` never changes, and in files."""
     in_files = found_in_files(context.config.folder, texts)
     with context.store.read() as connection:
         stored = settings_rows.everything(connection)
@@ -161,7 +161,7 @@ def vitals(context: Context) -> Vitals:
 
 
 def _size(files: Iterable[Path]) -> int:
-    """Bytes that files take on the disk; a file may be deleted meanwhile."""
+    """Bytes of files on the disk; a file may be deleted meanwhile."""
     total = 0
     for file in files:
         with suppress(OSError):

@@ -71,6 +71,6 @@ def _encoders() -> tuple[Bm25, ...]:
 
 
 def clear_caches() -> None:
-    """Drop the cached texts and words: erased ones must not stay in memory."""
+    """Drop the cached texts and words, so that erased ones do not stay in memory."""
     for cached in (sparse_query, terms_of):
         cached.cache_clear()

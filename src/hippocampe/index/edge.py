@@ -41,14 +41,14 @@ from hippocampe.system.free_space import FLOOR
 Answer = TypeVar("Answer")
 
 LOADING = "loading"
-"""The file that exists while a process loads the shards."""
+"""Marker file that exists while a process loads the shards."""
 REPLAN_AFTER_CHANGES = 1_000
-"""Changes after which search plans are chosen again: that takes 0.2 ms per space."""
+"""Changes after which search plans are recomputed, which takes 0.2 ms per space."""
 MAX_CACHED_PLANS = 10_000
 """Spaces whose plan is cached, per kind."""
 CATCH_UP_ROUNDS = 20
-"""Rounds of copying recorded changes to a new generation without the writers' lock. If writes come
-faster than they are copied, the rest is copied under the lock."""
+"""Rounds of copying recorded changes to a new generation without the writers' lock. If writes are faster than
+copying, the rest is copied under the lock."""
 
 
 @dataclass(slots=True)
@@ -68,8 +68,7 @@ class _Shard:
     changes: int = 0
     """Changes since `plan_cache` was cleared."""
     holds_only: dict[tuple[str, ...], bool] = field(default_factory=dict[tuple[str, ...], bool])
-    """By partitions: whether all points are in them and never expire, so that searching them needs
-    no filter."""
+    """Cache by partitions: whether they contain all points and none expires, so that a search needs no filter."""
 
     def invalidate(self, points: Sequence[Point], removed: int) -> None:
         """Invalidate the caches that these changes may affect."""
@@ -96,7 +95,7 @@ class EdgeIndex:
         self._shards = {kind: _Shard() for kind in KINDS}
         self._publishing = threading.Lock()
         self._closed = False
-        # Also at the end of a program that did not close it.
+        # Also at the exit of a program that did not close it.
         weakref.finalize(self, _free_with_room, folder, self._shards)
 
     @classmethod
@@ -155,7 +154,7 @@ class EdgeIndex:
                 if not points:
                     return
                 serving, created = self._create_shard(kind, shard), True
-            # Also before: no search may use a cached plan that this change invalidates.
+            # Also before the change: no search may use a cached plan that it invalidates.
             shard.invalidate(points, len(gone))
             for change in changes:
                 needed = shard.unflushed * shards.FLUSHED_BYTES
@@ -199,7 +198,7 @@ class EdgeIndex:
         return self._read(kind, lambda serving: serving.info().points_count) or 0
 
     def is_unused(self, kind: str) -> bool:
-        """Whether the kind has no files, because it never had a point."""
+        """Return whether the kind has no files, because it never had a point."""
         self._check_open()
         return self._shards[kind].serving is None
 
@@ -209,7 +208,7 @@ class EdgeIndex:
         return 0 if covered is None else max(0, self.count(kind) - covered)
 
     def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
-        """Compare stored points with what the engine answers; yield the ids that differ."""
+        """Compare stored points with the engine's answers; yield the ids that differ."""
         remaining = (point for point in points if is_point_id(point.id))
         while batch := list(islice(remaining, shards.SMALL_BATCH)):
             yield from self._differing(kind, batch)
@@ -221,21 +220,21 @@ class EdgeIndex:
             self._check_open()
             if len(points) == 1:
                 return [points[0].id]
-            # The engine answers nothing at all if one point cannot be read.
+            # The engine gives no answer at all if one point is unreadable.
             middle = len(points) // 2
             return self._differing(kind, points[:middle]) + self._differing(kind, points[middle:])
         return [point.id for point in points] if found is None else found
 
     def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
-        """Compare the files that never change with their checksums; yield the names of damaged ones."""
+        """Compare the immutable files with their checksums; yield the names of damaged ones."""
         for kind, name in self._manifest.generations.items():
             for damaged in shards.damaged_files(self._folder / kind / name, stop=stop):
-                # Else a new generation has replaced it, and its files are gone.
+                # Otherwise a new generation has replaced it, and its files are gone.
                 if self._manifest.generations.get(kind) == name:
                     yield f"{kind}/{name}/{damaged}"
 
     def flush(self) -> None:
-        """Make everything applied so far durable.
+        """Make all applied changes durable.
 
         The engine holds the GIL meanwhile (20 to 300 ms on a disk), so all threads wait: call it
         rarely, when idle.
@@ -255,7 +254,7 @@ class EdgeIndex:
                     shard.unflushed = 0
 
     def close(self) -> None:
-        """Make everything durable and close; later calls raise `IndexUnavailable`.
+        """Make all changes durable and close; later calls raise `IndexUnavailable`.
 
         On a full disk, nothing is made durable: the store replays its outbox at the next open.
         """
@@ -409,7 +408,7 @@ class EdgeIndex:
         return plan
 
     def _matches_all(self, kind: str, where: Filter) -> bool:
-        """Whether a filter matches all points of a kind, as in an index of one space.
+        """Return whether a filter matches all points of a kind, as in an index of one space.
 
         The search then needs no filter, and is a fifth faster.
         """
@@ -419,7 +418,7 @@ class EdgeIndex:
         known = shard.holds_only.get(partitions)
         if known is not None:
             return known
-        # Writers are held off while the points are counted, but no search waits for a writer.
+        # Writers are blocked while the points are counted, but no search waits for a writer.
         if shard.serving is None or not shard.writing.acquire(blocking=False):
             return False
         try:
@@ -479,7 +478,7 @@ class EdgeIndex:
             raise IndexUnavailable(
                 f"the index in {self._folder} is not loaded: the process that loaded it last died meanwhile."
             )
-        # Not on a full disk, where nothing can be rebuilt either.
+        # Not on a full disk either, where nothing can be rebuilt.
         with suppress(OSError):
             loading.touch()
         try:
@@ -527,7 +526,7 @@ class EdgeIndex:
 
 
 def _may_flush(folder: Path, shard: _Shard) -> bool:
-    """Whether the disk has room for what a flush writes, which closing and freeing a shard do."""
+    """Return whether the disk has room for a flush, which closing and freeing a shard cause."""
     return free_space.has_room(folder, shard.unflushed * shards.FLUSHED_BYTES, keep=FLOOR)
 
 

@@ -1,9 +1,9 @@
-"""How the engine is told to search: filters, and one search plan per space.
+"""Search parameters for the engine: filters, and one search plan per space.
 
 Thresholds, tuned for qdrant-edge 0.9.0 and vectors of 512 dimensions. `benchmarks/latency.py`
 measures the times (`--sizes`, `--spaces`); `test_graph_finds_what_a_scan_finds` guards the recall.
 
-| constant | what it decides | measured |
+| constant | meaning | measured |
 |---|---|---|
 | `SCAN_POINTS` | a filtered subset up to this size is scanned exactly | 2-4 ms |
 | `OWN_LINKS_SHARE` | a space this many times smaller than its index is searched by graph: the engine links the points of a rare keyword value among themselves | 1 ms |
@@ -35,7 +35,7 @@ SCAN_TEXTS_SHARE = 18
 SCAN_TEXTS = 5_000
 
 SearchPlan = Literal["graph", "acorn", "scan"]
-"""How a dense search goes through a subset of more than `SCAN_POINTS` points."""
+"""The algorithm of a dense search in a subset of more than `SCAN_POINTS` points."""
 DEFAULT_PLAN: SearchPlan = "acorn"
 
 # Space and collection share one field, since the engine checks each condition for each point it
@@ -48,7 +48,7 @@ _RESCORE = engine.QuantizationSearchParams(rescore=True)
 
 def choose_plan(shard: engine.EdgeShard, space: str) -> SearchPlan:
     """Choose the fastest plan with enough recall for all points of a space."""
-    # Estimates, from the index of the field.
+    # Estimates, from the index of the payload field.
     in_space = engine.FieldCondition("space", match=engine.MatchValue(space))
     inside = shard.count(engine.CountRequest(exact=False, filter=engine.Filter(must=[in_space])))
     total = shard.count(engine.CountRequest(exact=False))
@@ -70,7 +70,7 @@ def parameters(plan: SearchPlan, limit: int) -> engine.SearchParams:
 
 
 def holds_only(shard: engine.EdgeShard, partitions: Sequence[str]) -> bool:
-    """Whether every point is in one of these partitions and never expires."""
+    """Return whether every point is in one of these partitions and never expires."""
     lasting = _any_of(LASTING, partitions)
     # An estimate first: the exact count takes 2 ms per 100,000 points.
     estimate = engine.CountRequest(exact=False, filter=engine.Filter(must=[lasting]))
@@ -80,7 +80,7 @@ def holds_only(shard: engine.EdgeShard, partitions: Sequence[str]) -> bool:
     return shard.count(others) == 0
 
 
-@lru_cache(maxsize=16)  # recall searches each kind twice with the same filter
+@lru_cache(maxsize=16)  # Cached for recall, which searches each kind twice with the same filter.
 def condition(where: Filter) -> engine.Filter | None:
     """The engine's form of a filter; None when nothing can match."""
     if not where.space or not where.collections:

@@ -30,7 +30,7 @@ LARGE_BATCH = 1000
 # Readers wait for the batch being written: 100 points take 10-15 ms, 1000 take 200.
 SMALL_BATCH = 100
 FLUSHED_BYTES = 256
-"""Bytes per changed point that a flush may take on the disk: 180 were measured."""
+"""Disk space of a flush per changed point: 180 bytes were measured."""
 _UNSEARCHED = {"payload_storage", "vector_storage-bm25"}
 _NUMBERS = ("at", "expires_at")
 # Marks the points in the graph. The engine's `indexed_vectors_count` adds up dense and sparse
@@ -44,14 +44,14 @@ COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
 _CHECKSUMS = "checksums.json"
-# The engine writes these files once, when a generation is built. It writes the others in place, and a
-# search of their points shows what is in them.
+# The engine writes these files once, when a generation is built. It writes the others in place, and
+# a search of their points reveals damage.
 _WRITTEN_ONCE = (
     *("*.bin", "*.json", "*.info", "id_tracker.mappings"),
     *("matrix.dat", "quantized.data", "inverted_index.dat"),
 )
 _WRITTEN_AGAIN = {"edge_config.json", "segment.json", "deleted.bin"}
-# Damaged, they make the engine ask for so much memory that the system ends the process.
+# If damaged, they make the engine ask for so much memory that the system kills the process.
 _READ_AT_LOADING = (".json", ".info", ".mappings", "graph.bin")
 # Two roundings to half precision: of the stored vector, and of the engine's, which it normalises.
 _ROUNDED = 2.0**-9
@@ -176,7 +176,7 @@ def load(path: Path, dimensions: int, points: int = 0) -> engine.EdgeShard:
 
 
 def flush(shard: engine.EdgeShard, path: Path, changes: int) -> None:
-    """Make a shard durable, and private the files that this adds.
+    """Make a shard durable, and its new files private.
 
     Args:
         shard: The shard.
@@ -192,12 +192,12 @@ def flush(shard: engine.EdgeShard, path: Path, changes: int) -> None:
 
 
 def never_free(shard: engine.EdgeShard) -> None:
-    """Keep a shard until the process ends: freeing it flushes it, and kills it on a full disk."""
+    """Keep a shard until the process ends: freeing it flushes, which kills the process on a full disk."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(shard))
 
 
 def write_checksums(path: Path) -> None:
-    """Write the checksums of the files of a built generation that never change."""
+    """Write the checksums of the immutable files of a built generation."""
     files = {file for pattern in _WRITTEN_ONCE for file in path.rglob(pattern)}
     named = {
         file.relative_to(path).as_posix(): _checksum(file)
@@ -217,12 +217,12 @@ def damaged_files(
 
     Args:
         path: The folder of the generation.
-        loading: Only the small files that the engine reads when it loads them.
+        loading: Only the small files that the engine reads at loading.
         stop: Whether to end early.
     """
     checksums = path / _CHECKSUMS
     if not checksums.exists():
-        # Not built from the store at once, but filled by writes.
+        # Filled by writes instead of built from the store.
         return
     try:
         named: dict[str, int] = dict(json.loads(checksums.read_bytes()))
@@ -299,10 +299,9 @@ def _payload(point: Point) -> dict[str, Any]:
 
 
 def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
-    """The ids of the points that a shard answers otherwise than they are.
+    """The ids of the points for which a shard's answers differ.
 
-    Compared are the vectors, the terms and the payload that it returns, and which points its filters
-    find.
+    Compared are the vectors, the terms and the payload that it returns, and the points that its filters find.
     """
     ids: list[engine.PointId] = [point.id for point in points]
     records = {
@@ -332,7 +331,7 @@ def differing(shard: engine.EdgeShard, points: Sequence[Point]) -> list[str]:
 
 
 def _unordered(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A payload without the mark; its subjects are stored in any order."""
+    """A payload without the marker; its subjects are stored in any order."""
     fields = {name: value for name, value in payload.items() if name != _MARK}
     return fields | {"subjects": sorted(payload.get("subjects") or ())}
 
@@ -342,13 +341,13 @@ def _terms(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
 
 
 def _filtered(shard: engine.EdgeShard, points: Sequence[Point]) -> set[str]:
-    """The points that a filter by all their fields finds, asked for those of equal fields at once."""
+    """The points found by a filter on all their fields, one query for points with equal fields."""
     groups: dict[Filter, list[Point]] = {}
     for point in points:
         fields = Filter(
             space=point.space,
             collections=(point.collection,),
-            # Before every expiry.
+            # Before any expiry.
             now=0.0,
             types=None if point.type is None else (point.type,),
             category=point.category,

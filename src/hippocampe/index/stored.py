@@ -134,7 +134,7 @@ class _Postings:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The cached items of a kind and space, as of an outbox position."""
+    """The cached items of a kind and space, as of one outbox position."""
 
     position: int
     items: _Items
@@ -203,7 +203,7 @@ class StoredIndex:
             return shown.embedded_count(connection, kind, self._model)
 
     def is_unused(self, kind: str) -> bool:
-        """Whether there is nothing to search."""
+        """Return whether the kind has no items."""
         return self.count(kind) == 0
 
     def ungraphed(self, kind: str) -> int:
@@ -231,11 +231,11 @@ class StoredIndex:
         _refuse()
 
     def differing(self, kind: str, points: Iterable[Point]) -> Iterator[str]:
-        """Yield nothing: the answers are read from the store."""
+        """Yield nothing: searches read the store itself."""
         return iter(())
 
     def damaged_files(self, *, stop: Callable[[], bool]) -> Iterator[str]:
-        """Yield nothing: there are no files of its own."""
+        """Yield nothing: this index has no files."""
         return iter(())
 
     def abandon_generation(self, kind: str) -> None:
@@ -291,7 +291,7 @@ class StoredIndex:
         items = None
         if old is not None:
             changes = outbox.pending(connection, old.position)
-            # If the owner has acknowledged some rows, the changes are not all known: reload.
+            # If the owner has acknowledged rows, some changes are unknown: reload.
             if len(changes) == position - old.position:
                 ids = {each.item_id for each in changes if (each.kind, each.space) == (kind, space)}
                 if not ids:
@@ -322,7 +322,7 @@ class StoredIndex:
             columns[1].clear()
         id, _, words, collection, type, category, user, channel, at, expires_at = columns
         joined, lengths = embeddings.unpack_words(words)
-        # Larger ids are damaged: 0 is no word.
+        # Larger ids are damaged: 0 is not a word.
         joined = np.where((joined > 0) & (joined <= embeddings.last_word(connection)), joined, 0)
         ends = accumulate(lengths, initial=0)
         spoken = _objects([joined[start:end] for start, end in pairwise(ends)])

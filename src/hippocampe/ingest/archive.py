@@ -1,7 +1,7 @@
 """The archive of a space: every row that is not derived, as JSON Lines after a header line.
 
 Rows keep their ids and times, so a load restores everything and is idempotent. The file is
-untrusted: each row is checked like any other input, and invalid rows are reported and skipped. If
+untrusted: each row is validated like any other input; invalid rows are reported and skipped. If
 another space of the database has the ids, each row gets an id derived from the space and its old id.
 """
 
@@ -45,15 +45,15 @@ VERSION = 1
 BATCH = 1_000
 """Rows per read and per transaction."""
 BATCH_CHARACTERS = 8_000_000
-"""Characters after which a transaction ends before it has as many rows, so that memory is bounded."""
+"""Characters after which a transaction ends even with fewer rows, to bound the memory."""
 MAX_HEADER_CHARACTERS = 1_000
 MAX_LINE_BYTES = 16 * 2**20
-"""Bytes of a row: those of the longest message, with escapes."""
+"""Longest row in bytes: the longest message, with escapes."""
 _WITH_ID = frozenset({"memory", "turn", "message"})
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file starts with the header of an archive."""
+    """Return whether a file starts with the header of an archive."""
     try:
         with path.open(encoding="utf-8") as lines:
             first = json.loads(lines.readline(MAX_HEADER_CHARACTERS))
@@ -149,7 +149,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _renaming(context: Context, path: Path, space: str) -> Callable[[Row], Row]:
-    """How to set the ids of rows: unchanged, unless another space of the database has them."""
+    """Return the renaming of row ids: none, unless another space of the database has the ids."""
     taken = False
     with context.store.read() as connection:
         for _, line in _lines(path):
@@ -164,7 +164,7 @@ def _renaming(context: Context, path: Path, space: str) -> Callable[[Row], Row]:
     def rename(row: Row) -> Row:
         renamed = row | {name: _derived(row[name], space) for name in REFERENCES if row.get(name)}
         if "evidence" in row:
-            # An erasure follows it from the messages to what was made of them.
+            # An erasure follows this id from messages to their memories.
             renamed["evidence"] = [
                 _derived(each, space) if is_point_id(each) else each for each in row["evidence"]
             ]
@@ -192,7 +192,7 @@ class _RowImport:
     batch: list[tuple[int, str, Row]] = field(default_factory=list[tuple[int, str, Row]])
 
     def add(self, number: int, line: str) -> None:
-        """Add one line, or the problem with it."""
+        """Add one line, or its problem."""
         try:
             row = parse_row(line)
         except InvalidInput as exc:
@@ -224,7 +224,7 @@ class _RowImport:
         self.turns += added["turn"]
 
     def _store_table(self, change: UnitOfWork, name: str, rows: dict[int, Row]) -> int:
-        """Insert the new rows of one table; return how many there were."""
+        """Insert the new rows of one table; return their number."""
         table, connection = TABLES[name], change.connection
         for number, reason in find_conflicts(connection, name, rows, self.space).items():
             self._refuse(number, name, rows.pop(number), reason)

@@ -1,4 +1,4 @@
-"""Merge archived rows into a space: which rows are new, which conflict with stored ones."""
+"""Merge archived rows into a space: find the new rows, and the conflicts with stored ones."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -51,10 +51,10 @@ REFERENCES = (
 )
 """Columns that contain ids."""
 _MAX_TURN_CHARACTERS = 2 * MAX_MESSAGE_CHARACTERS + MAX_LABEL_CHARACTERS + 3
-"""A message, a line break, and a reply after its author, a colon and a space."""
+"""Longest turn: a message, a line break, and a reply after its author, a colon and a space."""
 _MAX_COUNT = 2**31
 _ROLES = (*ROLES, "tool")
-"""Roles of stored messages: an export also has what tools returned."""
+"""Roles of stored messages: an export also contains the results of tools."""
 
 Row = dict[str, Any]
 
@@ -93,7 +93,7 @@ def parse_row(line: str) -> Row:
 
 
 def _is_value(column: Column[Any], value: Any) -> bool:
-    """Whether a value has the type of a column."""
+    """Return whether a value has the type of a column."""
     if value is None:
         return bool(column.nullable)
     if isinstance(column.type, schema.Instant):
@@ -131,7 +131,7 @@ def check_row(record: str, row: Row, *, refuse: bool) -> Row:
             raise InvalidInput(f"{name} {shown(row[name])} is no UUID in lower case.")
     scope = Scope(user=row.get("user"), channel=row.get("channel") or None)
     checked = row | _CHECKS[record](row, refuse)
-    # Archives of an earlier version have labels as they were typed.
+    # Archives of earlier versions contain labels as they were typed.
     for name, label in (("user", scope.user), ("channel", scope.channel)):
         if label is not None:
             checked[name] = label

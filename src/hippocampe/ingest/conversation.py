@@ -158,12 +158,12 @@ def after_turn(
 
     Args:
         context: The open memory.
-        user_message: What the user of the scope wrote.
-        reply: What the assistant answered, if anything.
+        user_message: The message of the user of the scope.
+        reply: The answer of the assistant, if any.
         scope: The space, the user and the channel.
         assistant: Author of the reply.
         at: Time of the exchange; None is now.
-        tool_results: What tools returned to the assistant. Full text finds them; the turn that recall
+        tool_results: Results of the assistant's tools. Full-text search finds them; the turn that recall
             finds does not contain them.
         external_id: Its id in the host; it is stored once in the channel.
 
@@ -188,7 +188,7 @@ def after_turn(
             role=role,
             channel=scope.channel,
             at=when,
-            # One message has it: it is unique in a channel.
+            # Only one message has it, since it is unique in a channel.
             external_id=external_id if number == 0 else None,
             working=True,
         )
@@ -245,7 +245,7 @@ def _tool_results(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent: int) -> None:
-    """Queue the compaction of a channel whose working history is twice as long as it may stay."""
+    """Queue the compaction of a channel whose working history has twice its configured length."""
     if working_history.count(connection, turn.space, turn.channel) <= 2 * recent:
         return
     payload = {"channel": turn.channel}

@@ -98,7 +98,7 @@ def make_draft(
 
 
 def event_time(context: Context, content: str, scope: Scope, now: datetime) -> datetime | None:
-    """When what a statement tells happens, if it says so relative to now: "yesterday"."""
+    """Resolve the time of an event that a statement gives relative to now ("yesterday"); None without one."""
     zone = settings.read(context, scope=scope).timezone
     return parse_event(content[:MAX_EVENT_CHARACTERS], now=now, timezone=zone)
 

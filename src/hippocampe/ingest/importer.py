@@ -18,9 +18,9 @@ from hippocampe.validation import check_flag, check_path, check_text
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
 BATCH_CHARACTERS = 4_000_000
-"""Characters after which a transaction ends before it has as many messages, so that memory is bounded."""
+"""Characters after which a transaction ends even with fewer messages, to bound the memory."""
 MAX_OPEN = 1_000
-"""Channels whose last message waits for its reply; in the next one, the longest waiting is stored alone."""
+"""Channels whose last message waits for its reply; beyond it, the message that waits longest is stored alone."""
 
 
 def import_from(

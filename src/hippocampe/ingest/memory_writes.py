@@ -1,4 +1,4 @@
-"""Write memories in a transaction: the row, what is derived from the statement, and the index."""
+"""Write memories in a transaction: the row, the data derived from the statement, and the index."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -59,7 +59,7 @@ def supersede(change: UnitOfWork, old: Memory, by: str, at: datetime, *, former:
         change: The transaction.
         old: The memory.
         by: Id of its successor.
-        at: When it was replaced.
+        at: The time of the replacement.
         former: Whether recall still finds it.
     """
     memories.supersede(change.connection, old, by, at, former=former)
@@ -84,7 +84,7 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
 
 
 def parse_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:
-    """Derive what is stored beside a memory: its subjects, its relation, its alias.
+    """Derive the data stored beside a memory: its subjects, its relation, its alias.
 
     Args:
         memory: The memory.

@@ -1,9 +1,9 @@
-"""The problems of an import: the first ones, and how many more there are."""
+"""The problems of an import: the first ones, and the number of the others."""
 
 from dataclasses import dataclass, field
 
 MAX_PROBLEMS = 1_000
-"""Problems that are listed: more are not read by anyone, and a file can have one in each line."""
+"""Listed problems. Nobody reads more, and a file can have one in each line."""
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Problems:
             self._more, self._last = self._more + 1, line
 
     def listed(self) -> tuple[tuple[int, str], ...]:
-        """The problems by line; the last entry counts those that are not listed."""
+        """The problems by line; the last entry counts the unlisted ones."""
         if not self._more:
             return tuple(self._first)
         return (*self._first, (self._last, f"{self._more:,} more problems, up to this line."))

@@ -107,9 +107,9 @@ def store_batch(
 def store_drafts(
     context: Context, change: UnitOfWork, drafts: Sequence[Draft], prepared: Sequence[Prepared]
 ) -> list[Remembered]:
-    """Store what a language model stated, in a transaction; each is compared with those before it.
+    """Store the statements of a language model, in a transaction; each is compared with those before it.
 
-    One bad statement does not stop the others: it is left out if it cannot be stored, and decided by
+    One bad statement does not stop the others: it is dropped if it cannot be stored, and decided by
     rule if an id in its `replaces` is not current.
     """
     results: list[Remembered] = []

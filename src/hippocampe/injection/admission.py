@@ -1,9 +1,8 @@
-"""Admission control: how many turns run at once, and which of the waiting ones runs next.
+"""Admission control: the number of concurrent turns, and the order of the waiting ones.
 
-A search holds the interpreter lock, so more than two turns at a time only make each other late. The
-newest waiting turn runs next: first come, first served would start every turn just before its
-deadline once the queue is full, and serve none in time. A turn that can no longer meet its deadline
-is refused at once.
+A search holds the interpreter lock, so more than two concurrent turns only slow each other down. The newest
+waiting turn runs next: first come, first served would start every turn just before its deadline once the queue
+is full, and serve none in time. A turn that can no longer meet its deadline is refused at once.
 """
 
 import threading
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 FIRST_EXPECTED = 0.02
-"""Seconds a turn is expected to run before any has been measured."""
+"""Expected seconds of a turn before any was measured."""
 SMOOTHING = 0.1
 """Weight of the latest turn in the moving average."""
 MAX_GROWTH = 4.0
@@ -25,8 +24,8 @@ class Place:
     """The place of one turn; times are seconds on the clock of its `Admission`.
 
     Attributes:
-        latest: When it can last start to meet its deadline.
-        started: When it started.
+        latest: The latest start that meets its deadline.
+        started: Its start.
     """
 
     latest: float
@@ -36,17 +35,17 @@ class Place:
 
 
 class Admission:
-    """Limits how many turns run at once. Thread-safe.
+    """Limits the number of concurrent turns. Thread-safe.
 
     Args:
-        limit: Turns that run at once.
+        limit: Concurrent turns.
         clock: Seconds, monotonic.
     """
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.perf_counter) -> None:
         self.limit = limit
         self.expected = FIRST_EXPECTED
-        """Moving average of the seconds that a turn runs."""
+        """Moving average of the seconds of a turn."""
         self._clock = clock
         self._running = 0
         self._waiting: list[Place] = []
@@ -64,9 +63,9 @@ class Admission:
         return place if place.state == "running" else None
 
     def ask(self, deadline: float) -> Place:
-        """Request a place without waiting: it is running if one is free, else waiting or refused."""
+        """Request a place without waiting: running if one is free, else waiting or refused."""
         now = self._clock()
-        # Always wait half of the time: when the machine is busy with other work, turns take long for
+        # Half of the time always wait: when the machine is busy with other work, turns are slow for
         # a while, and refusing all of them at once would hide that the load has ended.
         place = Place(deadline - min(self.expected, (deadline - now) / 2))
         with self._lock:

@@ -1,8 +1,8 @@
-"""One turn: choose what to put in front of the model before it answers, within a deadline.
+"""One turn: select what the model sees before it answers, within a deadline.
 
-No model is asked and no error is raised: a path that is late or down is skipped, noted in the trace
-and counted. Two paths run side by side: the always-on context and a search for the message. What the
-channel was already given is not given again.
+No model is called and no error is raised: a path that is late or down is skipped, noted in the trace and
+counted. Two paths run side by side: the always-on context and a search for the message. Items already injected
+into the channel are not injected again.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def before_turn(
     note_sync: NoteSync | None,
     joined: bool = False,
 ) -> Injection | Burst:
-    """Choose what to put in front of the model for one turn, within the deadline of the settings.
+    """Select what to put in front of the model for one turn, within the deadline of the settings.
 
     The first turn of a process, and of a space, waits until the embedder and the word counts are
     loaded; the deadline runs from then on.
@@ -47,7 +47,7 @@ def before_turn(
         state: The state kept between turns.
         message: A message, or several of a burst: a text, or a mapping with `content` and perhaps
             `role`.
-        scope: Who speaks, and where.
+        scope: The speaker and the channel.
         role: Default role of messages; system messages are not served.
         note_sync: The source of notes, if any.
         joined: The messages are a whole burst: do not wait for more.
@@ -120,9 +120,9 @@ def _serve(
 def _load_settings(
     context: Context, state: TurnState, scope: Scope, stopwatch: Stopwatch
 ) -> tuple[Settings, list[str]]:
-    """The settings of a space, and what is missing.
+    """The settings of a space, and the missing parts.
 
-    If the store is slow or down: the settings known last, or else the defaults.
+    If the store is slow or down: the last known settings, or else the defaults.
     """
     fresh = space_settings.fresh_ones(context, scope.space)
     if fresh is not None:

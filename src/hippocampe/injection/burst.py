@@ -1,4 +1,4 @@
-"""Coalescing: messages that one speaker sends in a burst are served as one turn."""
+"""Coalescing: a burst of messages from one speaker is served as one turn."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ class Burst:
     """A turn that waits for more messages of its speaker: serve it after `wait_seconds`.
 
     Attributes:
-        wait_seconds: How long to wait.
+        wait_seconds: Time to wait.
         channel: The channel it waits in.
-        speaker: Whose messages may follow.
+        speaker: The speaker whose messages may follow.
         messages: The speaker's messages so far; shared with later turns, which append to it.
         count: Length of `messages` when this turn joined.
     """
@@ -39,6 +39,6 @@ def join(channel: Channel, messages: list[str], speaker: str | None, wait_ms: in
     with channel.lock:
         waiting = channel.waiting.setdefault(speaker, [])
         waiting += messages
-        # Turns that join a full burst have one count: the first of them that has waited serves all.
+        # Turns that join a full burst have the same count: the first of them to end its wait serves all.
         del waiting[:-MAX_BURST]
         return Burst(wait_ms / 1000, channel, speaker, waiting, len(waiting))

@@ -1,6 +1,6 @@
-"""What each channel was already given, so that nothing is injected twice while it is in the window.
+"""The items already injected into each channel, so that none is injected twice within the window.
 
-In memory only, and bounded: after a restart something may be injected again.
+In memory only, and bounded: after a restart an item may be injected again.
 """
 
 import threading
@@ -27,7 +27,7 @@ MAX_GIVEN_IDS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A text that was given. Vectors of earlier turns are float16, those of this turn float32."""
+    """An injected text. Vectors of earlier turns are float16, those of this turn float32."""
 
     id: str
     turn: int
@@ -37,7 +37,7 @@ class _Given:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """An injection that the model was given, with its length in tokens, and when."""
+    """An injection as the model received it, with its length in tokens and its time."""
 
     text: str
     tokens: int
@@ -50,10 +50,10 @@ class Channel:
 
     Attributes:
         turn: Number of turns served.
-        active_at: When the channel was last served or heard.
-        last_given: By id, the turn in which it was last given or said, oldest first.
-        waiting: By speaker, the messages of a burst that is not served yet.
-        reminders: By message, what the model was given with it, oldest first.
+        active_at: Time of the last turn or talk in the channel.
+        last_given: By id, the turn in which it was last injected or said, oldest first.
+        waiting: By speaker, the messages of a burst not served yet.
+        reminders: By message, the injection that came with it, oldest first.
     """
 
     turn: int = 0
@@ -72,8 +72,8 @@ class Channel:
         """Begin a turn.
 
         Args:
-            at: The moment of the turn.
-            depth: Size of the window in turns; what was given before may be given again.
+            at: The time of the turn.
+            depth: Size of the window in turns; earlier items may be injected again.
             session: Silence after which the history is cleared.
         """
         if self.active_at is not None and at - self.active_at > session:
@@ -88,7 +88,7 @@ class Channel:
     def refused(
         self, item: Recollection, vector: Vector | None, threshold: float
     ) -> Outcome | None:
-        """Why an item need not be given now; None if it is new.
+        """The reason not to inject an item now; None if it is new.
 
         Similar texts that differ in a name or a number are not duplicates.
         """
@@ -117,22 +117,22 @@ class Channel:
         return alike + [given for given in self._now if float(given.vector @ vector) > threshold]
 
     def give(self, item: Recollection, vector: Vector | None, most: int) -> None:
-        """Record that an item is given in this turn; the latest `most` vectors are kept."""
+        """Record an item as injected in this turn; the latest `most` vectors stay."""
         self._note(item.id)
         self._given_now.add(item.id)
         if vector is not None and most:
-            # A copy: the vector is a view that would keep those of all results alive.
+            # A copy: the vector is a view of the results, which would all stay in memory.
             self._now.append(_Given(item.id, self.turn, item.content, vector.copy()))
         while len(self._before) + len(self._now) > most:
             (self._before or self._now).popleft()
             self._compared = None
 
     def end(self, no_room: Sequence[Recollection]) -> None:
-        """End a turn; items without room in the injection were not given."""
+        """End a turn; items without room were not injected."""
         self._end({item.id for item in no_room})
 
     def give_up(self) -> None:
-        """End a turn that failed: nothing was given."""
+        """Cancel a turn that failed: nothing was injected."""
         self._end(set(self._given_now))
 
     def _end(self, not_given: Set[str]) -> None:
@@ -160,7 +160,7 @@ class Channel:
             self._note(id)
 
     def copy(self) -> "Channel":
-        """A copy for a turn that must not be remembered. Takes the lock."""
+        """A copy for a turn that leaves no trace. Takes the lock."""
         with self.lock:
             return Channel(
                 turn=self.turn,
@@ -201,12 +201,12 @@ class ChannelHistories:
         return Channel() if found is None else found.copy()
 
     def restart(self, scope: Scope) -> None:
-        """Drop the history of a scope's channel, whose reader has lost what it was given."""
+        """Drop the history of a scope's channel, whose reader has lost its earlier injections."""
         with self._lock:
             self._channels.pop(_name(scope), None)
 
     def forget(self, space: str) -> None:
-        """Drop the histories of a space, whose items may have been erased."""
+        """Drop the histories of a space, since items may have been erased."""
         with self._lock:
             for name in [name for name in self._channels if name[0] == space]:
                 del self._channels[name]

@@ -1,7 +1,7 @@
 """The always-on context: memories read from the store for every turn, independent of the message.
 
 Identity, important and recent memories. A message that asks about a person or about the talk itself
-widens it: what is known of the person, or the turns and live messages that the question means.
+widens it: by memories about the person, or by the turns and live messages that the question means.
 """
 
 import re
@@ -32,15 +32,15 @@ MAX_TURNS = 10
 MAX_TURNS_OF_PERIOD = 100
 """Turns of the named period that are scanned for the topic."""
 MAX_TOLD = 200
-"""Memories of the space, most important first, that are scanned for what a user says of themselves."""
+"""Memories of the space, most important first, scanned for a user's statements about themselves."""
 OF_TALK = 3
-"""Turns read for each that is given, because small talk is left out."""
+"""Turns read per returned turn, because small talk is dropped."""
 _AUTHOR = re.compile(r"^[^:\n]{1,40} ?: ")
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
 
 class _Talk(TypedDict):
-    """Which talk of a space is read."""
+    """The part of a space's talk to read."""
 
     channel: str | None
     since: datetime | None
@@ -53,12 +53,12 @@ class ContextReader:
 
     Attributes:
         context: The shared services.
-        cache: Where the context of ordinary turns is kept.
+        cache: Cache of the context of ordinary turns.
         text: The message.
-        scope: Who speaks, and where.
-        settings: Those of the space.
-        now: The moment of the turn.
-        question: What the message asks of memory, if it does.
+        scope: The speaker and the channel.
+        settings: The settings of the space.
+        now: The time of the turn.
+        question: The question that the message asks of memory, if any.
         window: The time that the question names, if any.
     """
 
@@ -80,7 +80,7 @@ class ContextReader:
     def load(self) -> Sequence[ContextItem]:
         """Read the context from the store; cache it unless it depends on the message."""
         person, subject = self._person(), self._subject()
-        # As it was before reading: a concurrent change must invalidate what is cached.
+        # Counted before reading: a concurrent change must invalidate the cached entry.
         changes = self.context.revision.number
         items = self._read(person, subject)
         if person is None and self.question is None and subject is None:
@@ -119,7 +119,7 @@ class ContextReader:
             }
             order = ("identity", "important", "recent")
             if known and (subject or self._asks_about_asker()):
-                # A question about one person gets nothing about others.
+                # A question about one person does not get memories about others.
                 order = ()
             elif is_open and not known:
                 # An open question is answered by the latest memories first.
@@ -139,11 +139,11 @@ class ContextReader:
         return question is not None and question.is_open and question.about == "person"
 
     def _subject(self) -> str | None:
-        """Whom or what the message asks to be told all, other than the speaker."""
+        """The person or thing that the message asks everything about, other than the speaker."""
         return None if self._asks_about_asker() else open_questions.subject_of(self.text)
 
     def _person(self) -> str | None:
-        """The speaker who introduces themselves, or asks what is known of them."""
+        """The speaker, if they introduce themselves or ask about themselves."""
         name = open_questions.introduced(self.text, companions=self.settings.companion_names)
         return self.scope.user if name is None and self._asks_about_asker() else name
 
@@ -174,7 +174,7 @@ class ContextReader:
         return sorted(told, key=lambda item: item.at or self.now, reverse=True)
 
     def tells(self, item: Recollection) -> bool:
-        """Whether talk is more than small talk; each line may begin with who says it."""
+        """Return whether talk is more than small talk; each line may begin with its speaker."""
         users = (name for name in (item.author, self.scope.user) if name)
         names = (*self.settings.companion_names, *users)
         said = (_AUTHOR.sub("", line) for line in item.content.splitlines())
@@ -183,9 +183,9 @@ class ContextReader:
     def _known(
         self, connection: Connection, person: str | None, subject: str | None
     ) -> list[Recollection]:
-        """What is known of a person or a subject, most important first.
+        """Memories about a person or a subject, most important first.
 
-        Statements in the first person are about the user who told them.
+        Statements in the first person are about their user.
         """
         space, channel = self.scope.space, self._channel()
         limit = 2 * CONTEXT_LIMIT

@@ -1,7 +1,8 @@
 """A two-second cache of the always-on context, which most turns leave unchanged.
 
-In memory only, and bounded. By hand because an entry also expires when memories change, and its age
-is measured on the clock of the turns: on top of `cachetools.TTLCache` it would be no shorter.
+In memory only, and bounded. The cache is our own because an entry also expires when memories change, and its
+age is measured on the clock of
+the turns: on top of `cachetools.TTLCache` it would be no shorter.
 """
 
 import threading
@@ -16,7 +17,7 @@ ContextItem = tuple[Route, Recollection, Vector | None]
 
 MAX_KEYS = 1_000
 MAX_AGE = timedelta(seconds=2)
-"""Another process may have changed the store, and recency depends on the time."""
+"""Short, because another process may have changed the store, and recency depends on the time."""
 
 
 class ContextCache:
@@ -30,9 +31,9 @@ class ContextCache:
         """The cached items, unless memories were changed since or the entry is too old.
 
         Args:
-            key: What the items depend on.
-            changes: How often this process has changed memories.
-            now: The moment of the turn.
+            key: The key of the items.
+            changes: Number of changes to memories by this process.
+            now: The time of the turn.
         """
         entry = self._entries.get(key)
         if entry is None:

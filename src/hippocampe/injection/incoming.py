@@ -1,4 +1,4 @@
-"""Messages of a host, parsed into the texts that a user said. Pure."""
+"""Parse the messages of a host into the texts of the user. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -8,21 +8,21 @@ from hippocampe.language.text import cut, without_control
 from hippocampe.validation import MAX_BURST
 
 MAX_READ_CHARACTERS = 200_000
-"""Characters that are read of a burst, latest first: injections and the text around them. A turn keeps the
-beginning and the end."""
+"""Characters read of a burst, latest first: injections and the text around them. A turn uses the beginning and
+the end."""
 SKIPPED_ROLES = ("system", "developer", "tool", "function")
-"""Roles of messages that no user wrote."""
+"""Roles of messages that are not from a user."""
 
 
 def read_messages(message: object, role: str, *, longest: int) -> tuple[list[str], str | None]:
-    """The texts to answer, without earlier injections, and the reason if there are none.
+    """The texts to answer, without earlier injections; or none, and the reason.
 
     Never raises: values that are not messages are skipped.
 
     Args:
         message: One message or several; the latest are read.
-        role: The role of messages that name none.
-        longest: Characters kept of each.
+        role: The role of messages without one.
+        longest: Characters used of each.
     """
     texts: list[str] = []
     skipped = "nothing was said"

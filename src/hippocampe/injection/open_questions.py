@@ -1,7 +1,7 @@
 """Open questions: about past talk or about a person in general, without a topic to search for. Pure.
 
-"On a parlé de quoi ?" resembles nothing that was said, so a similarity search answers it badly;
-recent and important memories answer it. The phrases are data: `language/*/questions.toml`.
+"On a parlé de quoi ?" resembles no stored text, so a similarity search answers it badly; recent and
+important memories answer it. The phrases are data: `language/*/questions.toml`.
 """
 
 import re
@@ -14,7 +14,7 @@ from hippocampe.language.lexicon import languages, load, load_all, table_of
 from hippocampe.language.text import STOP_WORDS, fold, words
 
 About = Literal["talk", "person"]
-"""What a question is about: past talk, or what is known of the person who asks."""
+"""The subject of a question: past talk, or the facts known on the person who asks."""
 
 MAX_WORDS: Final = 40
 """Longer texts are not open questions."""
@@ -30,7 +30,7 @@ class OpenQuestion:
 
     Attributes:
         about: Talk or person.
-        topic: The folded words that name its topic; empty if the question is open.
+        topic: The folded words of its topic; empty if the question is open.
     """
 
     about: About
@@ -38,7 +38,7 @@ class OpenQuestion:
 
     @property
     def is_open(self) -> bool:
-        """Whether it names no topic to search for."""
+        """Return whether the question names no topic to search for."""
         return not self.topic
 
 
@@ -62,7 +62,7 @@ def parse(
 
     Args:
         text: The message.
-        named_time: The part of it that names a time, which is not a topic.
+        named_time: The part of the message that names a time, which is not a topic.
         companions: Names of the companion, which are not topics either.
     """
     said = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
@@ -82,7 +82,7 @@ def parse(
 
 
 def subject_of(text: str) -> str | None:
-    """The folded name of whom or what a message asks to be told all: "tell me all about Jeanne"."""
+    """The folded name in a request for everything about somebody or something: "tell me all about Jeanne"."""
     if len(text) > MAX_WORDS * 40:
         return None
     found = (pattern.search(fold(text.strip())) for pattern in _phrases().subject)
@@ -90,7 +90,7 @@ def subject_of(text: str) -> str | None:
 
 
 def speaks_of_memory(text: str) -> bool:
-    """Whether `parse` finds a question. Cheaper than `parse`, which needs the time that the text names."""
+    """Return whether `parse` finds a question. Cheaper than `parse`, which needs the time named in the text."""
     said = _words(text)
     return len(said) <= MAX_WORDS and _phrases().any.search(_line(said)) is not None
 

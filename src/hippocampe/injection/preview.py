@@ -1,4 +1,4 @@
-"""What a turn would inject, now or at an earlier time, without a trace of it being left."""
+"""Preview an injection, now or at an earlier time, without side effects."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.types import HostMessage, Injection, Scope
 
 PATIENCE_MS = 10_000
-"""Deadline of a preview: nobody's answer waits for it, and it should show all that a turn can find."""
+"""Deadline of a preview: no answer waits for it, and it should show all that a turn can find."""
 
 
 def preview(
@@ -35,13 +35,13 @@ def preview(
     at: datetime | str | None,
     note_sync: NoteSync | None,
 ) -> Injection:
-    """Choose what a turn would inject; nothing is counted, logged or noted as given.
+    """Preview the injection of a turn; nothing is counted, logged or recorded as injected.
 
     Args:
         context: The shared services.
         state: The state kept between turns.
         message: As for `before_turn`.
-        scope: Who speaks, and where.
+        scope: The speaker and the channel.
         role: Default role of messages.
         at: The time of the turn, if not now.
         note_sync: The source of notes, if any.

@@ -3,10 +3,10 @@
 Pure and deterministic. Quoted text cannot break this grammar:
 
     <hippocampe-memory>
-    one line that says that this is data
+    one line that declares the rest as data
     [header of a section]
     • one line for each item
-    one line that says that the data ends
+    one line that ends the data
     </hippocampe-memory>
 
 No line is empty, and only an item's line begins with a bullet, only a header with a bracket.
@@ -53,8 +53,7 @@ class Rendered:
         text: Empty if nothing is shown.
         tokens: Tokens of the text, each line end counted as one; never above the budget.
         shown: The quoted items, in the order of the text.
-        no_room: The items not quoted, most useful first: they did not fit, or nothing in them is
-            visible.
+        no_room: The items not quoted, most useful first: they did not fit, or have no visible character.
     """
 
     text: str
@@ -88,7 +87,7 @@ def render(
     Args:
         items: Recollections, most useful first.
         language: The language of the frame, the headers and the times.
-        now: The moment that times are relative to; aware.
+        now: The reference of relative times; aware.
         timezone: The IANA zone in which days begin.
         budget: Maximum tokens of the text.
         count: Counts the tokens of a line.
@@ -140,7 +139,7 @@ def _frame(language: Language) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def _section(item: Recollection) -> tuple[int, str]:
-    """The section of an item, and the room if it is a live message."""
+    """The section of an item, and the room of a live message."""
     kind = "memory" if item.kind == "summary" else item.kind
     if kind == "memory" and item.memory is not None and item.memory.key is not None:
         kind = "fact"
@@ -209,7 +208,7 @@ def _write(
 
 
 def _speaker(memory: Memory) -> str:
-    """Who says "I" in a memory; empty if it is not in the first person, or begins with their name.
+    """The speaker of a memory in the first person; empty for others, or if it begins with their name.
 
     In the other collections "I" is the companion.
     """

@@ -1,4 +1,4 @@
-"""What a logged turn was given, rebuilt from its entry in the retrieval log and the store of its time."""
+"""Rebuild the injection of a logged turn, from its entry in the retrieval log and the store as of then."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from hippocampe.retrieval import log, recall, results
 from hippocampe.types import Considered, Injection, Recollection, Retrieval, Scope, Signal, Trace
 
 SAME_SCORE = 0.03
-"""Scores that differ by less have the same reasons: words are counted with what was stored since."""
+"""Scores that differ by less have the same reasons: word counts include texts stored since."""
 
 
 def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Injection:
@@ -60,7 +60,7 @@ def _items(then: Context, entry: Retrieval) -> Mapping[str, Recollection]:
 def _reasons(
     then: Context, entry: Retrieval, scope: Scope
 ) -> Mapping[str, Sequence[Signal] | tuple[Signal, ...]]:
-    """The signals with their contributions, of the items whose score comes out the same again."""
+    """The signals with their contributions, of items whose score is reproduced."""
     searched = {each.id: each.score for each in entry.items if each.signals and each.score}
     if not searched or not entry.message_preview:
         return {}

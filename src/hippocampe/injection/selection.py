@@ -10,8 +10,8 @@ from hippocampe.store.retrievals import Line
 from hippocampe.types import Considered, Outcome, Recollection, Route, Settings, Signal
 
 LIVE_SCORE = 0.1
-"""Minimum score of live messages. They are few and of the day: the ten best are wanted, and "ok" or "lol"
-stay below 0.06."""
+"""Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
+below 0.06."""
 
 
 @dataclass(slots=True)
@@ -19,10 +19,10 @@ class Candidate:
     """A recollection that may be injected.
 
     Attributes:
-        path: How it was found.
+        path: The path that found it.
         item: The recollection, without its `why`.
-        vector: Compared with what the channel was given; None if there is none.
-        outcome: What became of it.
+        vector: Compared with earlier injections into the channel; None if there is none.
+        outcome: Its fate: selected, or the reason why not.
         explain: The signals of a search hit by its id; None for other paths.
         packed: The same as bytes for the log; None for other paths.
     """
@@ -42,14 +42,14 @@ class Candidate:
         return Considered(item, self.path, self.outcome)
 
     def line(self) -> Line:
-        """The candidate as the log stores it."""
+        """The candidate as stored in the log."""
         item = self.item
         signals = b"" if self.packed is None else self.packed(item.id)
         return item.id, item.kind, item.score, self.path, self.outcome, signals
 
 
 class LazyConsidered(Sequence[Considered]):
-    """The candidates of a trace. Their signals are explained on first access, which few turns need."""
+    """The candidates of a trace. Signals are explained at the first access, which few turns need."""
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         self._candidates = candidates
@@ -76,7 +76,7 @@ class LazyConsidered(Sequence[Considered]):
 
 
 def least_score(kind: str, settings: Settings) -> float:
-    """The minimum score of a search hit of a kind."""
+    """The minimum score of a search hit, by kind."""
     chosen = settings.auto_retrieve_min_score
     return min(LIVE_SCORE, chosen) if kind == "live" else chosen
 

@@ -1,7 +1,7 @@
-"""One turn being served: gather candidates, select among them, render the injection.
+"""One turn: gather candidates, select among them, render the injection.
 
-Two paths run side by side: the always-on context and a search for the message. A path that is late or
-down is skipped, noted in the trace and counted.
+Two paths run side by side: the always-on context and a search for the message. A path that is late or down is
+skipped, noted in the trace and counted.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ from hippocampe.types import Injection, Scope, Settings, Trace
 SEARCH_LIMIT = 20
 """Search hits that are considered."""
 MIN_SHOWN = 8
-"""Hits always kept in the trace, even below the threshold, so that near misses can be inspected."""
+"""Hits always in the trace, even below the threshold, so that near misses can be inspected."""
 TALK = ("turn", "live")
 """The kinds of recollections that are talk."""
 COLLECTIONS = ("memory", "summary", "turn", "live", "note")
@@ -47,7 +47,7 @@ def seconds_left(settings: Settings, stopwatch: Stopwatch) -> float:
 
 
 def search_request(scope: Scope, settings: Settings) -> RecallRequest:
-    """What the search of a turn may find."""
+    """The search request of a turn."""
     notes = settings.obsidian_context_enabled
     return RecallRequest(
         scope=scope,
@@ -64,7 +64,7 @@ class _Abandoned(Exception):
 
 
 class _SearchStopwatch(Stopwatch):
-    """Stops an abandoned search at the end of a stage: it would only delay other turns."""
+    """Stops an abandoned search at the end of a stage, since it would only slow down other turns."""
 
     def __init__(self, abandoned: Collection[str]) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class _SearchStopwatch(Stopwatch):
 
 @dataclass(frozen=True, slots=True)
 class _PathResult:
-    """The candidates of one path, the milliseconds of its stages, and what it had to do without."""
+    """The candidates of one path, the milliseconds of its stages, and the missing parts."""
 
     candidates: list[Candidate] = field(default_factory=list[Candidate])
     stages: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -152,13 +152,13 @@ class Turn:
         is_open = question is not None and question.is_open
         is_open = is_open or open_questions.subject_of(self.text) is not None
         if is_open:
-            # Small talk resembles an open question, and tells nothing.
+            # Small talk resembles an open question, but asks nothing.
             found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 
     def _parse_question(self) -> tuple[OpenQuestion | None, TimeWindow | None]:
-        """What the message asks of memory, and the time that it names; the time only if it asks."""
+        """The question that the message asks of memory, and the time it names; the time only with a question."""
         if not open_questions.speaks_of_memory(self.text):
             return None, None
         window = parse_window(self.text, now=self.now, timezone=self.settings.timezone)
@@ -170,7 +170,7 @@ class Turn:
         return question, window
 
     def _choose(self, channel: Channel, candidates: Sequence[Candidate]) -> Rendered:
-        """Select candidates and render them, while no other turn of the channel does."""
+        """Select candidates and render them, under the lock of the channel."""
         with channel.lock:
             channel.begin(
                 self.now,
@@ -222,7 +222,7 @@ class Turn:
         return result.candidates
 
     def _finished_late(self, name: str, path: Future[_PathResult]) -> None:
-        """A path that answers after the deadline is slow, not down."""
+        """Record a path that answered after the deadline as slow, not down."""
         if path.exception() is None or isinstance(path.exception(), _Abandoned):
             self.context.outages.works(name)
 
@@ -242,9 +242,9 @@ class Turn:
                 found = recall.find(self.context, self.text, words_only, stopwatch)
             outages.works("index")
         except IndexUnavailable as exc:
-            # A change of embedder closes the old index: then retry with the new one.
+            # A change of embedder closes the old index: retry with the new one.
             self.context.check_serving()
-            # An abandoned search may outlive its index: that is no outage.
+            # An abandoned search may outlive its index: this is no outage.
             if "search" not in self.abandoned:
                 outages.failed("index", exc)
             return _PathResult([], stopwatch.spent, (*missing, "index down"))
@@ -261,7 +261,7 @@ class Turn:
         return _PathResult(candidates, stopwatch.spent, tuple(missing))
 
     def _named_notes(self) -> list[Candidate]:
-        """The notes that the settings name, as read last."""
+        """The notes that the settings name, as of the last refresh."""
         if self.note_sync is None or not self.settings.obsidian_context_enabled:
             return []
         if self.context.outages.is_down("notes"):

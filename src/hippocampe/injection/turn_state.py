@@ -1,4 +1,4 @@
-"""What `before_turn` keeps from one turn to the next. In memory only: nothing of it is stored."""
+"""The state of `before_turn` between turns. In memory only."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -20,12 +20,12 @@ class TurnState:
 
     Attributes:
         admission: Limits how many turns run at once.
-        channels: What each channel was already given.
+        channels: The items injected into each channel.
         context_cache: The always-on context of each space, for two seconds.
-        retrievals: Retrievals that are not logged in the store yet.
+        retrievals: Retrievals not logged in the store yet.
         search_pool: Runs searches, so that a turn can abandon a late one.
         read_pool: Reads the store; a pool of its own, so that stuck searches do not delay reads.
-        load_pool: Loads what the first turn of a space needs.
+        load_pool: Loads the data for the first turn of a space.
         loads: By space, the load in progress and its start on `time.perf_counter`.
         warm: Whether the embedder and the rules are loaded.
     """
@@ -56,5 +56,5 @@ class TurnState:
 
 
 def _max_turns(config: Config) -> int:
-    """More turns run at once when each waits for an embedding service."""
+    """The limit of concurrent turns: higher when each waits for an embedding service."""
     return TURN_THREADS if is_remote(config.embedder or "local") else MAX_LOCAL_TURNS

@@ -1,4 +1,4 @@
-"""Load ahead what takes up to a second on first use, so that no turn waits for it."""
+"""Warm up: load in advance what takes up to a second at first use, so that no turn waits for it."""
 
 import time
 from concurrent.futures import wait
@@ -28,11 +28,11 @@ EVERYWHERE = ("memory", "turn", "live", "note")
 SPACES = 20
 """Spaces warmed when a data folder is opened."""
 LOADING_SECONDS = 5.0
-"""Limit of a turn's wait for loading; the bundled model takes a second on a slow disk."""
+"""Longest wait of a turn for loading; the bundled model takes a second on a slow disk."""
 
 
 def preload(embedder: Embedder) -> None:
-    """Load the bundled model and the rules kept as data, once per process."""
+    """Load the bundled model and the rule data, once per process."""
     if isinstance(embedder, LocalEmbedder):
         _model()
     _rules()
@@ -41,7 +41,7 @@ def preload(embedder: Embedder) -> None:
 def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
     """Wait until the embedder is loaded and the words of a space are counted.
 
-    At most `LOADING_SECONDS` from the start of the load: after that the turn runs anyway.
+    Wait at most `LOADING_SECONDS` from the start of the load; then the turn runs anyway.
 
     Returns:
         The milliseconds waited.
@@ -67,7 +67,7 @@ def _load(context: Context, state: TurnState, space: str) -> None:
 
 
 def warm_spaces(context: Context, ending: Event, *, spaces: int = SPACES) -> None:
-    """`preload`, then search the `spaces` served last; results are discarded.
+    """Run `preload`, then search the `spaces` served last; results are discarded.
 
     The search counts the words of a space (50 ms for 10,000 items) and, in a read-only process, loads
     its vectors: otherwise the first turn of the space would wait for both. Stops when `ending` is

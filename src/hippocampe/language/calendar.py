@@ -1,4 +1,4 @@
-"""Names of months, number words and ordinal suffixes: the words that dates are written with."""
+"""Names of months, number words and ordinal suffixes, from which dates are written."""
 
 from __future__ import annotations
 

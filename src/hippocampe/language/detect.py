@@ -9,7 +9,7 @@ from hippocampe.language.lexicon import languages, load, words_of
 from hippocampe.language.text import words
 
 Language = str
-"""Code of a language with data: "fr"."""
+"""Code of a language: "fr"."""
 
 _EVIDENCE: Final = {
     each: (words_of("telling", language=each), re.compile(f"[{letters}]" if letters else "(?!)"))

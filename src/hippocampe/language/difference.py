@@ -20,7 +20,7 @@ SWAPPED: Final = "roles swapped"
 
 
 def difference(new: Statement, old: Statement) -> str | None:
-    """Return what distinguishes two statements with shared words, as text to show; None if unknown."""
+    """Return the difference of two statements with shared words, as text for people; None if unknown."""
     only_new, only_old = _words_beyond(new, old), _words_beyond(old, new)
     for kind, pick in (
         ("name", proper_names),
@@ -44,7 +44,7 @@ def shared_words(new: Statement, old: Statement) -> frozenset[str]:
 
 
 def _leading(statement: Statement) -> Iterator[str]:
-    """Yield the subject of a statement: the words before the first that is no name."""
+    """Yield the subject of a statement: the words before the first that is not a name."""
     for word in statement.core:
         if not (is_name(statement, word) or word.norm in _UNNAMED or word is statement.core[0]):
             return
@@ -63,7 +63,7 @@ def proper_names(words: Sequence[Word], statement: Statement) -> list[str]:
 
 
 def _is_named(word: Word, statement: Statement) -> bool:
-    """Whether a word is a name, not a common word that opens a sentence ("Habite à …")."""
+    """Return whether a word is a name, not a common word that opens a sentence ("Habite à …")."""
     if not is_name(statement, word):
         return False
     if not word.opens:

@@ -16,7 +16,7 @@ _EQUATED: Final = re.compile(
 
 
 def equated_names(text: str) -> tuple[str, str] | None:
-    """The two names, folded, that a statement equates; None if it tells anything else."""
+    """The two names, folded, that a statement equates; None if it states more."""
     found = _EQUATED.match(text)
     if found is None:
         return None

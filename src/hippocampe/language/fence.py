@@ -1,6 +1,6 @@
-"""The fence around quoted text in an injection: markers, and lines which say that it is data.
+"""The fence around quoted text in an injection: markers, and lines that declare it as data.
 
-Clients of a server put the fence around its answer again, so that whatever a server sends stays data. Hooks of
+Clients of a server fence its answer again, so that any answer stays data. Hooks of
 coding agents load this module, so it imports nothing heavy.
 """
 
@@ -19,10 +19,10 @@ _HERE = os.path.dirname(__file__)
 
 
 def fence(language: str) -> "tuple[str, str]":
-    """The first and the last line inside the markers: a notice that all between them is data.
+    """The first and the last line inside the markers, which declare everything between them as data.
 
     Raises:
-        InvalidInput: The language has none.
+        InvalidInput: There is no fence in this language.
     """
     try:
         with open(os.path.join(_HERE, language, _FILE), encoding="utf-8") as file:
@@ -36,7 +36,7 @@ def fenced(text: str) -> str:
     """Return an injection of a server unchanged, or quote its lines inside a fence of our own.
 
     Args:
-        text: What a server sent as an injection; may be empty.
+        text: The injection from a server; may be empty.
     """
     if not text.strip():
         return ""
@@ -52,7 +52,7 @@ def fenced(text: str) -> str:
 
 
 def _is_quoted(line: str) -> bool:
-    """Whether a line is one of an item or of a header."""
+    """Return whether a line belongs to an item or a header."""
     return line.startswith((BULLET, HEADER)) and MARKER not in line.lower()
 
 

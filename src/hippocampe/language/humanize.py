@@ -10,7 +10,7 @@ from hippocampe.language.datetimes import as_utc, as_zone
 from hippocampe.language.detect import Language
 from hippocampe.language.lexicon import load
 
-_MAX_DAYS_COUNTED = 21  # beyond three weeks a date is clearer than a count
+_MAX_DAYS_COUNTED = 21  # Beyond three weeks a date is clearer than a count.
 
 
 def relative_time(

@@ -12,7 +12,7 @@ from hippocampe.language.lexicon import languages, load
 from hippocampe.language.text import words
 
 Kin = tuple[frozenset[str], ...]
-"""For each relative, the folded words by which a text may name it."""
+"""For each relative, its folded names in all languages."""
 
 _NO_RELATIVES: Final = frozenset(
     {
@@ -20,7 +20,7 @@ _NO_RELATIVES: Final = frozenset(
         *("neighbour", "flatmate"),
     }
 )
-"""Of the words of `kin`, those for people whom one changes, and who are mostly named by other words."""
+"""Words of `kin` left out, for people who change or are mostly named by other words."""
 _ALSO: Final = {
     "mother": ("parents",),
     "father": ("parents",),
@@ -35,7 +35,7 @@ _ALSO: Final = {
     "wife": ("partner",),
     "husband": ("partner",),
 }
-"""What a relative may be called as well."""
+"""Further names of a relative."""
 
 
 def kin_asked(question: str) -> Kin:

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 RULE_FILES: Final = ("words", "time", "relations", "questions")
 """Files whose rules derive stored rows."""
 RULES_VERSION: Final = 2
-"""Increment when a code change alters what is derived from stored text."""
+"""Incremented by a code change that alters the data derived from stored text."""
 
 
 @cache
@@ -63,7 +63,7 @@ def words_of(role: str, *, file: str = "words", language: str | None = None) -> 
     Args:
         role: Name of the role; dots lead into tables ("negation.alone").
         file: File without its suffix.
-        language: Restrict to this language; None joins all.
+        language: Only this language; None joins all.
     """
     found: Any = load_all(file) if language is None else load(language, file)
     for name in role.split("."):

@@ -1,7 +1,7 @@
-"""Recognise messages that ask nothing of memory: small talk, tasks, code, general knowledge. Pure.
+"""Recognise messages that need no memory: small talk, tasks, code, general knowledge. Pure.
 
-The words are data: `language/*/questions.toml`. What is between quotation marks is the object of a task
-("translate 'my dog is ill'"), so it is not read.
+The words are data: `language/*/questions.toml`. Text between quotation marks is the object of a task
+("translate 'my dog is ill'"), so it is ignored.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _SUM: Final = re.compile(r"\d\s*[+*^=]\s*\d|\d\s+[-x/×÷]\s+\d")
 def asks_nothing(
     text: str, *, names: Collection[str] = (), companions: Collection[str] = ()
 ) -> bool:
-    """Return whether a message asks nothing that only memory could know.
+    """Return whether a message can be answered without memory.
 
-    A task or a question that names somebody of the space, or whose own words are about the speaker,
-    may need memory: "write a poem for my sister".
+    A task or a question that names somebody of the space, or is about the speaker, may need memory:
+    "write a poem for my sister".
 
     Args:
         text: The message.
         names: Folded names of people of the space that the message names.
-        companions: Names of the companion, which ask for nothing.
+        companions: Names of the companion, which do not count.
     """
     if is_small_talk(text, names=companions) or _CODE.search(text) or _SUM.search(text):
         return True
@@ -56,7 +56,7 @@ def is_task(text: str) -> bool:
 
 
 def is_lookup(text: str) -> bool:
-    """Return whether a message asks what anybody could look up: "what is a …", "capitale de …"."""
+    """Return whether a message asks for general knowledge: "what is a …", "capitale de …"."""
     return _lookup().search(fold(text)) is not None
 
 

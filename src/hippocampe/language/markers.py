@@ -15,7 +15,7 @@ MARK = re.compile(
 _EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
 _AFTER = re.compile(r"(?:\r?\n){0,2}")
 _MENTION = MARKER.replace("-", " ")
-"""Replaces a marker that a removal would leave. No other marker can be made with it."""
+"""Replaces a marker that a removal would leave. It cannot form another marker."""
 _LONGEST_CUT = 40
 _CUT_MARK = re.compile(rf"{_LESS}/?hippocampe(?:-[memory]{{0,6}})?\Z", re.IGNORECASE)
 
@@ -24,8 +24,8 @@ def without_injection(text: str) -> str:
     """Remove injected text; return `text` unchanged when it contains no marker.
 
     Truncated injections and escaped markers are recognised. An unpaired marker inside a sentence
-    only loses its brackets, because it mentions the marker. No marker is left, also where what was
-    around an injection forms one.
+    only loses its brackets, because it mentions the marker. No marker is left, not even one formed by the text
+    around an injection.
     """
     if "hippocampe" not in text.lower():
         return text

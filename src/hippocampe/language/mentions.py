@@ -1,4 +1,4 @@
-"""Find the names that a message calls."""
+"""Find mentions of names in a message."""
 
 import re
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from typing import Final
 
 from hippocampe.language.text import fold
 
-# A scheme is looked for from its first character on only: otherwise "a.a.a.a" takes quadratic time.
+# Search for a scheme from its first character only: otherwise "a.a.a.a" takes quadratic time.
 _ADDRESS: Final = re.compile(r"(?<![a-z0-9+.-])[a-z0-9+.-]+://\S+|\bwww\.\S+")
 
 
 def mentions(text: str, names: Iterable[str]) -> bool:
-    """Whether a text contains one of these names as a word, in any case, with or without accents.
+    """Return whether a text contains one of these names as a word, in any case, with or without accents.
 
     A name in a web address is not a mention: "eko" is in "@eko" and "Ékö,", not in "https://eko.fr".
     """

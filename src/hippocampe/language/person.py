@@ -26,7 +26,7 @@ def is_first_person(text: str) -> bool:
 
 
 def is_about_speaker(text: str) -> bool:
-    """Return whether `text` is about its one speaker: "my dog", but not "our dog" or "tell me"."""
+    """Return whether `text` is about its single speaker: "my dog", but not "our dog" or "tell me"."""
     return _SPEAKER.search(_REQUEST.sub("", fold(text))) is not None
 
 

@@ -9,7 +9,7 @@ def prompt(package: str, name: str, language: str) -> str:
     """Read a prompt.
 
     Args:
-        package: The package that has it: `hippocampe.companion`.
+        package: The package that contains it: `hippocampe.companion`.
         name: The file, without its suffix.
         language: `fr` or `en`.
     """

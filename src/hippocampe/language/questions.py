@@ -1,4 +1,4 @@
-"""Detect questions and what they ask for: a date, a number, a place."""
+"""Detect questions and the answer they ask for: a date, a number, a place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def opens(word: str) -> bool:
 
 
 def asks(question: str) -> frozenset[str]:
-    """Return what a question asks for.
+    """Return the kinds of answer that a question asks for.
 
     Returns:
         Any of `when`, `number`, `where`; plus `first_person` for a question in the first person.

@@ -1,4 +1,4 @@
-"""Which signals of a score make which reason."""
+"""Map the signals of a score to reasons."""
 
 REASONS = {
     "matching words, in the text or around it": (
@@ -22,13 +22,13 @@ REASONS = {
     "important": ("importance",),
     "often recalled": ("use",),
 }
-"""Each reason with the signals it sums up."""
+"""The signals that each reason sums up."""
 
 OBJECTIONS = {
     "of_other": "someone else says it of themselves",
     "asks_nothing": "the message asks nothing of memory",
 }
-"""Signals that are shown when they lower a score."""
+"""Signals shown when they lower a score."""
 
 CORRECTIONS = frozenset(
     {
@@ -39,7 +39,7 @@ CORRECTIONS = frozenset(
         *("met_anywhere", "best_covered", "best_dense", "pool", "personal", "nobody"),
     }
 )
-"""Signals that are not shown: they calibrate the score, and tell a reader nothing about the text."""
+"""Signals not shown: they calibrate the score, and mean nothing to a reader."""
 
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 """The reason of each signal that has one."""

@@ -148,7 +148,7 @@ def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> R
 
 
 def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
-    """Whether the words after a value leave it intact.
+    """Return whether the words after a value leave it intact.
 
     They do not in "a trois ans de moins que moi" and "works for Acme's rival".
     """
@@ -251,7 +251,7 @@ def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str 
 
 
 def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) -> bool:
-    """Whether the words are a proper name that can be the name of a person, group or place."""
+    """Return whether the words are a proper name that can be the name of a person, group or place."""
     norms = [word.norm for word in head]
     if is_time(norms) or any(norm[:1].isdigit() for norm in norms):
         return False
@@ -264,7 +264,7 @@ def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) ->
 
 
 def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] | None:
-    """Parse a date as (year, month, day), with None for missing parts; None if it is no date."""
+    """Parse a date as (year, month, day), with None for missing parts; None if it is not a date."""
     year = month = day = None
     for norm in norms:
         if found := re.fullmatch(r"(\d{4})-(\d{1,2})-(\d{1,2})", norm):

@@ -15,11 +15,11 @@ from hippocampe.language.lexicon import load_all
 
 LINE_BREAK: Final = " / "
 MAX_LABEL: Final = 80
-"""Characters shown of a name."""
+"""Longest displayed name."""
 
 # Controls, formats (zero width, direction, tags), surrogates, private and unassigned characters.
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
-# Invisible in spite of their category: fillers, blanks and variation selectors.
+# Invisible although their category is visible: fillers, blanks and variation selectors.
 _BLANK: Final = frozenset(
     (
         *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
@@ -124,9 +124,9 @@ _ENDS_NAME: Final = re.compile(r"[()=\[\]:/]")
 
 
 def quote(text: str) -> str:
-    """Sanitise a text into one line; empty if nothing in it is visible."""
+    """Sanitise a text into one line; empty if it has no visible character."""
     lines = LINE_BREAK.join(filter(None, map(_visible, text.splitlines())))
-    # A letter and its accent may have had something between them that was removed.
+    # A removed character may have separated a letter from its accent.
     text = unicodedata.normalize("NFC", lines)
     while (quoted := unicodedata.normalize("NFC", _disarm(text))) != text:
         text = quoted
@@ -134,11 +134,11 @@ def quote(text: str) -> str:
 
 
 def quote_label(text: str) -> str:
-    """Sanitise a name, without the characters that end a name in the lines of an injection."""
+    """Sanitise a name, and remove the characters that end a name in the lines of an injection."""
     while True:
         plain = _ENDS_NAME.sub(" ", quote(text))
         plain = " ".join(plain[:MAX_LABEL].split())
-        # Without a character in between, what remains may read as a token of its own: "[:INST".
+        # Without a character in between, the rest may read as a token of its own: "[:INST".
         if plain == text:
             return plain
         text = plain
@@ -163,7 +163,7 @@ def _disarm(text: str) -> str:
 def _rewrite(
     text: str, shape: str, pattern: re.Pattern[str], change: Callable[[str], str]
 ) -> str | None:
-    """Rewrite in a text what a pattern matches in its shape; None if it matches nothing."""
+    """Rewrite the parts of a text whose shape matches a pattern; None if there is no match."""
     done, end = list[str](), 0
     for found in pattern.finditer(shape):
         # A pattern with a group passes only the group to the change.

@@ -141,7 +141,7 @@ def _is_card(match: re.Match[str]) -> bool:
 
 
 def _issued(number: str) -> bool:
-    """Whether a card network issues this prefix with this length (ISO/IEC 7812)."""
+    """Return whether a card network issues this prefix with this length (ISO/IEC 7812)."""
     size, two, three, four = len(number), int(number[:2]), int(number[:3]), int(number[:4])
     return (
         (number[0] == "4" and size in (13, 16, 19))  # Visa
@@ -200,7 +200,7 @@ _SOCIAL_SECURITY = re.compile(
 
 
 def _is_social_security(match: re.Match[str]) -> bool:
-    """Whether the key is 97 - number mod 97, with Corsica (2A, 2B) read as 19, 18 (INSEE)."""
+    """Return whether the key is 97 - number mod 97, with Corsica (2A, 2B) read as 19, 18 (INSEE)."""
     number = re.sub(r"[^\dAB]", "", match["number"].upper()).replace("2A", "19").replace("2B", "18")
     return int(match["key"]) == 97 - int(number) % 97
 
@@ -223,7 +223,7 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Find the secrets in a text. A span covers the value only, not the words that name it.
+    """Find the secrets in a text. A span covers the value only, not the words before it.
 
     Args:
         text: Text of any language and length.
@@ -248,7 +248,7 @@ def _candidates(text: str) -> Iterator[Secret]:
     for kind, pattern, is_secret in _PATTERNS:
         position = 0
         while match := pattern.search(text, position):
-            # What is no secret may hold the words that name one: "pin system: password is …".
+            # Text that is not a secret may contain the words that announce one: "pin system: password is …".
             position = match.start() + 1
             if is_secret(match):
                 position = max(position, match.end())

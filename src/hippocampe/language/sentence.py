@@ -89,7 +89,7 @@ class Statement:
 
     @property
     def lowercase(self) -> bool:
-        """Whether it has no capital at all, so that names cannot be recognised."""
+        """Return whether it has no capital at all, so that names cannot be recognised."""
         return not any(word.capital for word in self.words)
 
 
@@ -98,7 +98,7 @@ class CanonicalNames:
 
     Args:
         aliases: The other names of each name.
-        speaker: The name of who says "I": it and its aliases become "user".
+        speaker: The name of the speaker: it and its aliases become "user".
     """
 
     def __init__(
@@ -177,7 +177,7 @@ def language_of(text: str) -> str:
 
 
 def _is_negation(norm: str, text: str) -> bool:
-    """Whether a determiner such as "no" negates, which depends on the language."""
+    """Return whether a determiner such as "no" negates; depends on the language."""
     return norm in words_of("negation.determiner", language=language_of(text))
 
 
@@ -224,7 +224,7 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
 
 
 def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
-    """Return the words without negation, its count, if it is unclear, and if "do" was removed."""
+    """Return the words without negation, its count, whether it is unclear, and whether "do" was removed."""
     norms = [word.norm for word in words]
     unclear = word_classes().occurs("not_quite", norms)
     if _NEGATING.isdisjoint(norms):
@@ -256,7 +256,7 @@ def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int
 
 
 def _is_particle(words: Sequence[Word], at: int) -> bool:
-    """Whether a folded "ne" is the particle, not "né" (often written without its accent)."""
+    """Return whether a folded "ne" is the particle, not "né" (often written without its accent)."""
     born = at > 0 and words[at - 1].norm in _BORN
     return words[at].surface.isascii() and not born
 

@@ -1,6 +1,6 @@
 """Recognise small talk: greetings, thanks, laughter, agreement. Pure.
 
-The words are data: `language/*/small_talk.toml`. A message that holds anything else is not small talk.
+The words are data: `language/*/small_talk.toml`. A message with any other word is not small talk.
 """
 
 import re
@@ -19,13 +19,13 @@ _DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1+")
 
 
 def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
-    """Return whether a message tells nothing: "Salut, ça va ?", "haha thanks!", an emoji.
+    """Return whether a message is small talk: "Salut, ça va ?", "haha thanks!", an emoji.
 
     Args:
         text: The message.
-        names: Names that tell nothing either, such as that of the companion.
+        names: Names that do not count as content, such as that of the companion.
     """
-    # Cut first: a long text is not read to its end.
+    # Cut first: a long text is not read to the end.
     said = [_short(word) for word in words(text[: MAX_WORDS * 40])]
     if len(said) > MAX_WORDS:
         return False
@@ -38,7 +38,7 @@ def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
 
     Args:
         statement: The statement.
-        names: Names of those who talked.
+        names: Names of the speakers.
     """
     if parse(statement).negations:
         # "Does not feel well" is made of the same words as "feels well".
@@ -48,7 +48,7 @@ def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
 
 
 def _short(word: str) -> str:
-    """A word without repeated letters: "saluuut", "hahaha" stay what they are."""
+    """A word without repeated letters: "saluuut" and "hahaha" match their plain form."""
     return _DRAWN_OUT.sub(r"\1", word)
 
 

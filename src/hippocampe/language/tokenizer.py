@@ -1,4 +1,4 @@
-"""Split a sentence into words that keep how they were written."""
+"""Split a sentence into words with their spelling."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Word(NamedTuple):
 
     @property
     def capital(self) -> bool:
-        """Whether the word is written with a capital."""
+        """Return whether the word is written with a capital."""
         return self.surface[:1].isupper()
 
 
@@ -77,7 +77,7 @@ def tokenize(text: str) -> tuple[Word, ...]:
 
 
 def _ends_sentence(text: str, at: int, words: Sequence[Word]) -> bool:
-    """Whether the sign ends a sentence: not in "one.example", nor after "St." or "J."."""
+    """Return whether the sign ends a sentence: not in "one.example", nor after "St." or "J."."""
     short = bool(words) and words[-1].capital and len(words[-1].surface) <= 2
     return not short and text[at + 1 : at + 2] in ("", " ", "\n", "\t")
 

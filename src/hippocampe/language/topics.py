@@ -58,7 +58,7 @@ def _topic_bits() -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
 
 @cache
 def _affix_edges() -> tuple[frozenset[str], frozenset[str]]:
-    """The first letters of all prefixes, and the last letters of all suffixes."""
+    """Return the first letters of all prefixes, and the last letters of all suffixes."""
     _, prefixes, suffixes = _topic_bits()
     first = frozenset(key[:MIN_AFFIX] for key in prefixes)
     return first, frozenset(key[-MIN_AFFIX:] for key in suffixes)

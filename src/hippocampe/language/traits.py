@@ -1,4 +1,4 @@
-"""Detect what a text contains: a question, a quantity, a date, a place, the first person, kinds of value."""
+"""Detect the traits of a text: a question, a quantity, a date, a place, the first person, kinds of value."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _place_pattern() -> re.Pattern[str]:
 QUESTION, NUMBER, DATE, PLACE, FIRST_PERSON = 1, 2, 4, 8, 16
 """The bits of `traits`."""
 FIRST_NAME, NAMES = 5, 3
-"""The place of the first bit of the number of names, and the largest number."""
+"""The first bit of the number of names, and the largest number."""
 VALUES: Final = 7
-"""The place of the first bit of the kinds of value."""
+"""The first bit of the kinds of value."""
 
 _CAPITAL: Final = re.compile(r"(?<![\w'’])[A-ZÀ-Ý][\w-]+")
 _OPENS: Final = re.compile(r"(?:^|[.!?…:])[\s\W]*\Z")
@@ -67,7 +67,7 @@ def has_place(text: str) -> bool:
 def names_in(text: str) -> int:
     """Return how many words of `text` look like proper names, each counted once.
 
-    The first word of a sentence has a capital in any case, so it counts only if it is no common one.
+    The first word of a sentence always has a capital, so it counts only if it is not a common word.
     """
     found: set[str] = set()
     for match in _CAPITAL.finditer(text):

@@ -1,6 +1,6 @@
-"""Detect kinds of value: which ones a question asks for by name, and which ones a text states.
+"""Detect kinds of value: those that a question asks for by name, and those that a text states.
 
-"What is Inès's phone number?" is answered by no text without a phone number. The kinds are data
+Only a text with a phone number answers "What is Inès's phone number?". The kinds are data
 (`language/*/questions.toml`), as bits in the order of the data, like topics.
 """
 

@@ -16,9 +16,9 @@ class WordClasses:
     """Named classes of folded words and word sequences.
 
     Attributes:
-        function_words: Words without meaning of their own.
+        function_words: Function words.
         times: Single words of the class `time`.
-        never_names: Words that are no proper name even with a capital.
+        never_names: Words that are not a proper name even with a capital.
     """
 
     def __init__(self, classes: Mapping[str, Iterable[str]]) -> None:

@@ -17,7 +17,7 @@ from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import Word, tokenize
 
 Aspect = Literal["state", "event", "end"]
-"""Whether a wording states a state ("lives in"), an event ("moved to") or an end ("left")."""
+"""A wording states a state ("lives in"), an event ("moved to") or an end ("left")."""
 ValueKind = Literal[
     "place", "name", "number", "measure", "contact", "code", "date", "choice", "text"
 ]  # fmt: skip
@@ -62,7 +62,7 @@ class Wording:
     choices: tuple[tuple[str, str], ...]
 
     def pattern(self) -> re.Pattern[str]:
-        """Return the compiled form; compiled on first use, because most forms are never needed."""
+        """The compiled form; compiled on first use, because most forms are never needed."""
         return _compile(self.form, self.choices)
 
 
@@ -137,7 +137,7 @@ def _macros() -> Mapping[str, str]:
 
 
 def _needs(form: str) -> Iterator[frozenset[str]]:
-    """Yield the sets of words a text needs one of: each obligatory group and each literal word."""
+    """Yield the sets of words from which a text needs at least one: each obligatory group and each literal word."""
     for group, optional, literal in re.findall(r"\(([^)]*)\)(\?)?|(?:\{\w+\})|([^(){}]+)", form):
         if literal:
             yield from (frozenset({word.norm}) for word in _tokenize_form(literal))

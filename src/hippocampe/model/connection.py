@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
 _KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)\b")
-"""The environment variable that a provider misses, in the message of its client."""
+"""The environment variable that a provider lacks, in the message of its client."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|URL|ENDPOINT)")
 """Environment variables that the clients of providers read."""
 _hiding = threading.Lock()
 MAX_RETRIES = 2
-"""Repetitions of a request that the provider refused for now; `retry-after` is respected."""
+"""Retries of a request that the provider refused for now; `retry-after` is respected."""
 
 
 def connect(name: str, fallback: str | None = None) -> "Model":
@@ -124,7 +124,7 @@ def translated() -> Generator[None]:
 
 
 def _translation(error: "ModelAPIError") -> ModelError:
-    """What a provider's error means; its text may quote the conversation, and is left out."""
+    """Translate a provider's error; its text may quote the conversation, and is omitted."""
     from pydantic_ai import exceptions as known
 
     name, status = error.model_name, getattr(error, "status_code", None)
@@ -169,7 +169,7 @@ def _translation(error: "ModelAPIError") -> ModelError:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What the requests of a run cost.
+    """The cost of the requests of a run.
 
     `model` is the one that answered last, None if none did; `price` is in US dollars, None if that of
     one request is not known. Prices are those of `genai-prices` at its release.
@@ -183,7 +183,7 @@ class Cost:
 
 
 def cost_of(responses: "Sequence[ModelResponse]") -> Cost:
-    """Add up the answers of a run."""
+    """Add up the costs of a run's requests."""
     names = [each.model_name for each in responses if each.model_name]
     return Cost(
         names[-1] if names else None,

@@ -1,4 +1,4 @@
-"""The prices of language models."""
+"""Prices of language models."""
 
 
 def price_of(model: str, input_tokens: int, output_tokens: int, *, url: str) -> float | None:

@@ -13,7 +13,7 @@ class CachedNote:
     """A note as read at one version.
 
     Attributes:
-        version: What the source listed when the note was read.
+        version: The version that the source listed when the note was read.
         note: The note; None if it cannot be read.
         excerpt: Its title and its beginning; None with `note`.
     """

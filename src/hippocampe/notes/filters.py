@@ -1,4 +1,4 @@
-"""Which files of a vault are notes, and the limits of a note."""
+"""Select the notes among the files of a vault; limits of a note."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def require(*packages: str) -> None:
 
 
 def is_wanted(path: str, ignored: Sequence[str]) -> bool:
-    """Whether a path is that of a note to read. Names that start with a dot are always ignored.
+    """Return whether a path is that of a note to read. Names that start with a dot are always ignored.
 
     Args:
         path: Relative to the vault, with slashes.
@@ -39,7 +39,7 @@ def is_wanted(path: str, ignored: Sequence[str]) -> bool:
 
 
 def is_ignored(path: str, ignored: Sequence[str]) -> bool:
-    """Whether to ignore a folder or file, by its path relative to the vault."""
+    """Return whether to ignore a folder or file, by its path relative to the vault."""
     name = path.rpartition("/")[2]
     folded = {fold(each).strip("/") for each in ignored}
     return name.startswith(".") or fold(name) in folded or fold(path) in folded

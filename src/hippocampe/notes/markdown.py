@@ -1,6 +1,6 @@
 """Parse notes in the Markdown of Obsidian (frontmatter, tags, wikilinks) and split them. Pure.
 
-Headings and fences are matched by hand: markdown-it-py is 6 to 10 times slower here and has no
+Headings and fences are matched by our own code: markdown-it-py is 6 to 10 times slower here and has no
 tokens for tags, wikilinks and comments.
 """
 
@@ -41,7 +41,7 @@ _TAG = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?:[!?…]|(?<!\b\w)\.)[.!?…]*[\"»”’)\]*_]*(?=\s|$)|(?<=\S)(?=\n)")
 _SEAMS = (("\n\n", r"\n\s*\n"), ("\n", r"\n"), (" ", r"(?<=[.!?…])\s+"), (" ", r"\s+"))
-"""Where to cut a long text, best first: the joint of merged parts, and the separator."""
+"""Places to cut a long text, best first: the joint of merged parts, and the separator."""
 
 
 class Section(NamedTuple):
@@ -83,7 +83,7 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
 
 
 def _parse_frontmatter(text: str) -> tuple[dict[str, object], str | None]:
-    """The fields of a frontmatter as texts and lists, and the problem with it, if any."""
+    """The fields of a frontmatter as texts and lists, and its problem, if any."""
     import yaml
 
     if len(text) > _MAX_FRONTMATTER_CHARACTERS:
@@ -127,7 +127,7 @@ def _page(link: re.Match[str]) -> str:
 
 
 def render(text: str) -> str:
-    """Render links as the words they show, and drop comments, embeds and anchors."""
+    """Render links as their displayed words, and drop comments, embeds and anchors."""
     return _MARKUP.sub(_shown, text).strip()
 
 

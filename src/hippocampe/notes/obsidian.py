@@ -34,7 +34,7 @@ NOTE_TYPE = "application/vnd.olrapi.note+json"
 QUERY_TYPE = "application/vnd.olrapi.jsonlogic+json"
 TIMEOUT_SECONDS = 10.0
 MAX_RESPONSE_BYTES = 50_000_000
-"""JSON may encode a note in several times its size, and lists about 100 bytes per note."""
+"""Largest response. JSON may encode a note in several times its size, and lists about 100 bytes per note."""
 FINGERPRINT_PREFIX = "sha256:"
 
 

@@ -1,4 +1,4 @@
-"""Bring the stored and indexed pieces of notes up to date with the notes."""
+"""Update the stored and indexed pieces of notes from the notes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

@@ -34,8 +34,8 @@ class NoteSync:
     """The notes of one source, which belong to one space. Thread-safe.
 
     Args:
-        source: Where the notes are read from.
-        space: The space that they belong to.
+        source: The source of the notes.
+        space: The space of the notes.
     """
 
     def __init__(self, source: NoteSource, space: str) -> None:
@@ -64,7 +64,7 @@ class NoteSync:
         Args:
             names: Titles or paths, in any case, with or without accents.
             tag: With or without its sign; matches the tags below it too. Empty matches nothing.
-            space: The space that asks; any other than that of the notes gets nothing.
+            space: The space of the caller; any other than that of the notes gets nothing.
         """
         if space != self.space:
             return []
@@ -77,7 +77,7 @@ class NoteSync:
 
         Args:
             serve: Runs a step with the current context.
-            outages: Records when the notes cannot be read, and when they can again.
+            outages: Records when the notes become unreadable, and when they recover.
             seconds: Period of the refresh.
             thread: Refresh in a thread.
         """
@@ -137,7 +137,7 @@ class NoteSync:
             raise _Stopped
 
     def _read(self) -> bool:
-        """Read the notes whose version changed; return whether any content did."""
+        """Read the notes whose version changed; return whether any content changed."""
         old, entries = self._cache, dict[str, CachedNote]()
         for path, version in self._source.listing().items():
             self._check_stop()

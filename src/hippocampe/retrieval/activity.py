@@ -1,4 +1,4 @@
-"""What happened in a space, day by day."""
+"""The activity of a space, day by day."""
 
 from hippocampe.engine import settings
 from hippocampe.engine.context import Context
@@ -12,7 +12,7 @@ from hippocampe.validation import check_days
 def activity(
     context: Context, buffer: RetrievalBuffer, *, scope: Scope, days: int = 30
 ) -> list[Day]:
-    """What happened in the space on each of the latest days up to today, oldest first.
+    """Count what happened in the space on each of the latest days up to today, oldest first.
 
     Days are those of the setting `timezone`, with those on which nothing happened.
 

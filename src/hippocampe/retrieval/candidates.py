@@ -20,17 +20,18 @@ DEPTH = 80
 DEPTH_PER_KIND = 64
 """Hits of each search when several kinds are searched."""
 MOST_OF_ASKER = 64
-"""Hits of the search among what the asker told, for a question about them."""
+"""Hits of the search among the asker's own statements, for a question about the asker."""
 MOST_SCORED = 120
-"""Candidates that are scored: .89 of the answers of `ask-dev` are among them, with 90 .87. 150 rank no better."""
+"""Candidates that are scored: with 120, .89 of the answers of `ask-dev` are among them, with 90 .87. 150 rank
+no better."""
 MOST_MEMORIES_SCORED = 90
-"""The same when only memories are searched: 120 find nothing more."""
+"""The same when only memories are searched: 120 find no more."""
 MAX_LINKED = 30
 """Memories that the associations of the best hits may add."""
 NEIGHBOURS_OF_BEST = 20
 """Best turns whose neighbours become candidates too."""
 REACH = 2
-"""How many turns before and after. With 2, .918 of LoCoMo's answers are candidates; with 1, .910."""
+"""Neighbouring turns before and after. With 2, .918 of LoCoMo's answers are candidates; with 1, .910."""
 WEIGHTS = {
     "words": 1.0,
     "meaning": 1.0,
@@ -49,7 +50,7 @@ _BY_METADATA = {"recent": "created_at", "important": "importance"}
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What the searches found.
+    """The hits of the searches.
 
     Attributes:
         rankings: Ids from best to worst, by source and kind.
@@ -96,7 +97,7 @@ def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: 
 def fuse(
     connection: Connection, query: AnalysedQuery, hits: Hits, request: RecallRequest, now: datetime
 ) -> list[str]:
-    """Add the rankings that the store gives, fuse all, and return the ids of the candidates."""
+    """Add the rankings from the store, fuse all, and return the ids of the candidates."""
     if "memory" in request.kinds():
         for source, found in _of_memories(connection, hits, request, now).items():
             hits.rankings[source] = found
@@ -131,7 +132,7 @@ def _of_memories(
         id for name in ("words memory", "meaning memory") for id in hits.rankings.get(name, [])[:5]
     ]
     linked = associations.near(connection, request.scope.space, starts, 2, most=MAX_LINKED)
-    # What the searches found passes the filters already.
+    # The hits of the searches pass the filters already.
     new = [id for id in linked if id not in hits.kinds]
     rows = memories.get(connection, request.scope.space, new)
     fitting = {id for id, row in rows.items() if _fits(row, request, now)}
@@ -151,7 +152,7 @@ def _of_memories(
 
 
 def _fits(memory: Memory, request: RecallRequest, now: datetime) -> bool:
-    """Whether a memory reached by an association passes the filters of the request."""
+    """Return whether a memory reached by an association passes the filters of the request."""
     at = memory.occurred_at or memory.created_at
     return (
         memory.current

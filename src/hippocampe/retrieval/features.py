@@ -1,6 +1,6 @@
 """Features of candidates: the stored words and vectors of the candidates and of the turns around them.
 
-Three queries, whatever the number of candidates: the candidates, the turns next to them, and the
+Three queries, for any number of candidates: the candidates, the turns next to them, and the
 turns next to those.
 """
 
@@ -63,7 +63,7 @@ class LoadedCandidates:
         ids: In the order of the candidates.
         kinds: The kind of each.
         vectors: Shape (candidates, dimensions).
-        features: What the signals are measured on.
+        features: The input of the signals.
     """
 
     ids: list[str]
@@ -82,9 +82,9 @@ def load(
     """Load the features of candidates and of the turns around them.
 
     Args:
-        query: The query that they answer.
+        query: The query.
         ids: The candidates.
-        hits: What the searches found: the kind of each candidate, and its BM25 score if any.
+        hits: The hits of the searches: the kind of each candidate, and its BM25 score if any.
     """
     kinds, bm25, dense = hits.kinds, hits.scores["words"], query.dense
     model = context.embedder.model
@@ -170,7 +170,7 @@ _STATEMENTS: dict[str, Any] = {
         memory,
         (
             memory.c.id,
-            # The user who told a memory is not its author: they do not speak in it.
+            # The user of a memory is not its author: they do not speak in it.
             _NONE,
             type_coerce(func.coalesce(memory.c.occurred_at, memory.c.created_at), BigInteger),
             *(memory.c.channel, _NONE, _NONE, _NONE, memory.c.importance, memory.c.access_count),
@@ -178,7 +178,7 @@ _STATEMENTS: dict[str, Any] = {
         ),
     ),
     "turn": _statement(turn, _OF_TURN).where(_NOT_FORGOTTEN),
-    # Turns two away are measured by their words alone, so their vectors are not loaded.
+    # Turns two away are measured by their words only, so their vectors are not loaded.
     "turn two away": _statement(turn, _OF_TURN, dense=_NONE).where(_NOT_FORGOTTEN),
     "live": _statement(
         message,
@@ -208,7 +208,7 @@ _SAID: dict[str, Any] = {
 
 
 def _tellers(rows: Sequence[_Row]) -> dict[str, str]:
-    """The folded name of each teller."""
+    """The folded name of each user."""
     return {name: fold(name) for name in {row.teller for row in rows if row.teller}}
 
 
@@ -219,7 +219,7 @@ def _of_other(
     users: Mapping[str, str],
     asker: frozenset[str],
 ) -> NDArray[np.bool_]:
-    """Shape (candidates,): whether another user says it about themselves alone.
+    """Shape (candidates,): whether it is another user's statement about themselves alone.
 
     "My dog" of another user is another dog. A text that names the asker or addresses somebody may
     still answer: "I lent my bike to Alex", "j'ai rangé ton vélo".
@@ -248,9 +248,9 @@ def _owners(
     kinds: Mapping[str, str],
     users: Mapping[str, str],
 ) -> list[str | None]:
-    """The folded name of whom "I" means in each memory in the first person; None for the others.
+    """The folded name of the speaker of each memory in the first person; None for the others.
 
-    The words of a turn hold the names of its authors already.
+    The words of a turn contain the names of its authors already.
     """
     return [
         users[row.teller] if row.teller and first and kinds[row.id] == "memory" else None
@@ -277,10 +277,10 @@ def _names_other(
     """Shape (candidates,): whether it is a memory that names another user than those asked about.
 
     Args:
-        others: The folded names of the other users, who told or said another candidate.
+        others: The folded names of the other users of the candidates.
     """
     in_text = _holds(texts, context.vocabulary.ids(sorted(others)), len(rows))
-    # Only memories have an importance: in talk, everybody calls the others by their names.
+    # Only memories have an importance: in talk, people call each other by name.
     return in_text & np.array([row.importance is not None for row in rows], bool)
 
 

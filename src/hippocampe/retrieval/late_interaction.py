@@ -43,7 +43,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """How texts match a query, word by word. The first `own` texts are measured in more detail.
+    """The matches of texts with a query, word by word. The first `own` texts are measured in more detail.
 
     Attributes:
         words: Shape (texts, query words): best cosine of each query word in each text, 0 to 1,
@@ -51,8 +51,8 @@ class Matches:
         passages: Shape (own,): share of the query's rarity matched within one passage, 0 to 1.
         phrases: Shape (own,): share of the query's neighbouring word pairs found side by side,
             0 to 1.
-        mass: Shape (own,): sum over the text's words of how well each matches the query.
-        exact: Shape (own,): how many of the text's words are in the query.
+        mass: Shape (own,): sum over the text's words of their match with the query.
+        exact: Shape (own,): number of the text's words that are in the query.
     """
 
     words: Floats
@@ -77,7 +77,7 @@ def match(
         rarity: Shape (query words,), inverse document frequencies.
         literal: Shape (query words,), true for words that only match themselves (numbers).
         vectors: Of all known words.
-        texts: The texts to look in.
+        texts: The texts to search.
         own: Number of texts, from the first, to measure in detail.
 
     Returns:

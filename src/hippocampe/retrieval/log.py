@@ -1,4 +1,4 @@
-"""The log of retrievals: what was put in front of the model, what was left out, and why.
+"""The log of retrievals: the injected items, the rejected ones, and the reasons.
 
 A turn adds its retrieval to a buffer in memory; the buffer is written to the store in batches.
 Candidates are logged by id, with their signals and never with their content.
@@ -111,13 +111,13 @@ def flush(context: Context, buffer: RetrievalBuffer, *, from_reserve: bool = Fal
     Raises:
         StoreError: They could not be written; they stay in the buffer.
     """
-    # An erasure flushes while it locks the store: no entry may be between buffer and store then.
+    # An erasure flushes while it locks the store: then no entry may be between buffer and store.
     with context.store.exclusive():
         waiting = buffer.take()
         if not waiting:
             return
         try:
-            # The entries were only in memory so far: a power cut may still lose them.
+            # The entries were only in memory until now: a power cut may still lose them.
             with context.store.write(durable=False, from_reserve=from_reserve) as connection:
                 rows.add(connection, waiting)
         except BaseException:
@@ -182,7 +182,7 @@ def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scop
 
 
 def _flush_with_room(context: Context, buffer: RetrievalBuffer) -> None:
-    """Write the buffered retrievals before they are read, unless the disk is full."""
+    """Write the buffered retrievals before a read, unless the disk is full."""
     with suppress(StoreFull):
         flush(context, buffer)
 

@@ -27,7 +27,7 @@ def require(found: Mapping[str, Memory], id: str, scope: Scope) -> Memory:
     """The memory with an id among those found.
 
     Raises:
-        NotFound: It is not among them.
+        NotFound: No memory has this id.
     """
     if id not in found:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""What the signals are measured on: the features of a query and of its candidates."""
+"""The input of the signals: the features of a query and of its candidates."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ NEIGHBOUR_WEIGHTS: Final = (0.35, 0.6, 0.6, 0.35)
 
 @dataclass(frozen=True, slots=True)
 class QueryFeatures:
-    """What the signals need to know of a query.
+    """The features of a query that the signals use.
 
     Attributes:
         words: Its distinct content words in order.
         vectors: Shape (words, dimensions): their vectors, placed in the word space.
         rarity: Shape (words,): their inverse document frequency in the searched space.
-        asks: What it asks for, from `questions.asks`.
+        asks: The kinds of answer it asks for, from `questions.asks`.
         window: The time it names, in seconds since the epoch, if any.
         topics: The topics of each word, from `topics.topics_of`; empty if unknown.
-        names: Those of its words that name somebody or something, but for the asker.
+        names: Its words that name somebody or something, except the asker.
         asker: The folded names of the asker, if it is about them alone.
         values: The kinds of value that it asks for, from `values.values_asked`.
         value_words: Its words that name those kinds, from `values.value_words`.
         kin: The relatives that it names, from `kin.kin_asked`.
-        nothing: Whether it asks nothing of memory, from `manners.asks_nothing`.
+        nothing: Whether it needs no memory, from `manners.asks_nothing`.
     """
 
     words: tuple[str, ...]
@@ -58,7 +58,7 @@ class QueryFeatures:
 
 @dataclass(frozen=True, slots=True)
 class CandidateFeatures:
-    """What the signals need to know of n candidates, as columns, and of the turns around them.
+    """The features that the signals use of n candidates, as columns, and of the turns around them.
 
     Attributes:
         dense: Shape (n,): cosine of the query with the candidate's own vector.
@@ -71,21 +71,21 @@ class CandidateFeatures:
             after and two after in the same session; -1 for none.
         question: Shape (texts,): whether the text is a question.
         number: Shape (n,): whether it states a number.
-        date: Shape (n,): whether it says when.
+        date: Shape (n,): whether it states a time.
         authors: The author of each of the n, if known.
         session: Shape (n,): a number for each session, -1 for none.
         at: Shape (n,): seconds since the epoch, NaN if unknown.
         importance: Shape (n,): 0 to 1, NaN without one, such as for turns; None if all are NaN.
-        uses: Shape (n,): how often it was recalled, NaN if that is not counted; None likewise.
-        place: Shape (n,): whether it says where; None if unknown.
+        uses: Shape (n,): number of recalls, NaN if not counted; None likewise.
+        place: Shape (n,): whether it states a place; None if unknown.
         topics: Shape (all words of `texts`,): the topics of each word, from `topics.topics_of`; None
             if unknown.
-        of_other: Shape (n,): whether another user says it about themselves; None unless the query is
-            about the asker.
+        of_other: Shape (n,): whether it is another user's statement about themselves; None unless the query
+            is about the asker.
         values: Shape (n,): the kinds of value that each states, from `values.values_stated`.
-        names: Shape (n,): how many proper names each states, from `traits.names_in`.
+        names: Shape (n,): number of proper names in each, from `traits.names_in`.
         kin: Shape (n, relatives): whether each names a relative that the query names.
-        owners: The folded name of whom "I" means in each memory in the first person.
+        owners: The folded name of the speaker of each memory in the first person.
         asked: The folded names of the users whom the query is about: the asker, or those it names.
         names_other: Shape (n,): whether it is a memory that names another user; None unless the query is
             about a user.

@@ -1,4 +1,4 @@
-"""Query analysis: words and vector, aliases, the time named, and what is asked for. By rules."""
+"""Query analysis by rules: words and vector, aliases, the named time, and the kind of answer."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,12 +28,12 @@ _NO_VECTOR = np.zeros(0, np.float32)
 
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
-    """A query as the pipeline uses it.
+    """A query, analysed for the pipeline.
 
     Attributes:
         text: The query, followed by the aliases of the names in it.
         dense: Its vector, shape (dimensions,); empty if it was not embedded.
-        features: What the signals are measured against.
+        features: The features that the signals use.
         window: The time it names, if any.
         same: Word ids of aliases, each with the id of the name that replaces it.
         asker: Folded names of the asker, if the question is about them.
@@ -66,7 +66,7 @@ def analyse(
     text = " ".join((query, *added))
     # One word for all names of a person: an answer uses only one of them.
     kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
-    # A query without words, such as an emoji, is taken as one word.
+    # A query without words, such as an emoji, counts as one word.
     listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
     unknown = context.vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
@@ -112,7 +112,7 @@ def _features(
 
     Args:
         words: Its distinct words in order.
-        unknown: Those that the vocabulary lacks.
+        unknown: The words that the vocabulary lacks.
         fresh: Embeddings of the unknown words that are `spoken`, shape (words, dimensions).
     """
     lexicon = context.vocabulary
@@ -135,9 +135,9 @@ def _features(
 
 
 def named_in(query: str, listed: Sequence[str], unknown: Collection[str]) -> frozenset[str]:
-    """The words of a query that name somebody or something: proper names written with a capital.
+    """The words of a query that name somebody or something: proper names with a capital.
 
-    The first word has a capital in any case, so it counts only if the space knows it.
+    The first word always has a capital, so it counts only if it is a known name of the space.
     """
     written = written_words(query)
     first = fold(written[0]) if written else ""

@@ -1,8 +1,8 @@
 """Recall: request → query → candidates → fusion → features → signals → scoring → results.
 
-No model is asked. The query is analysed by rules and embedded once; several searches each give a
+No language model is called. The query is analysed by rules and embedded once; several searches each give a
 ranking; the rankings are fused; the best candidates, at most 120, are scored by a logistic model.
-`hippocampe.retrieval.log` stores what a turn made of the results.
+`hippocampe.retrieval.log` stores the outcome of the results in a turn.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -143,7 +143,7 @@ class Found:
     """The results of a recall, best first.
 
     Attributes:
-        items: Without their `why`.
+        items: The results, without their `why`.
         vectors: The vectors of the items by id; empty for a single search.
         explain: Gives the signals of an item by its id.
         packed: Gives the same as bytes for the log, as `scoring.pack_signals` does.

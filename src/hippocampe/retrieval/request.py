@@ -14,10 +14,10 @@ MAX_QUERY_CHARACTERS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What a recall may find; None filters nothing.
+    """The checked arguments of a recall; None filters nothing.
 
     Attributes:
-        min_score: Results below it are dropped, but for the best `min_results`.
+        min_score: Results below it are dropped, except the best `min_results`.
         ids: The memories that match a metadata filter.
     """
 
@@ -69,7 +69,7 @@ def check_request(request: RecallRequest) -> RecallRequest:
     """Return a request whose values are allowed.
 
     Raises:
-        InvalidInput: A value is not.
+        InvalidInput: A value is not allowed.
     """
     for name in request.collections:
         check_choice("collection", name, RECALL_COLLECTIONS)

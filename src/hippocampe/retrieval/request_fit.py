@@ -1,9 +1,9 @@
-"""Whether one candidate has all that is asked for: the right person and the right attribute. Pure.
+"""Signals of a complete answer in one candidate: the right person and the right attribute. Pure.
 
 The other signals add up what matches, so a memory about Kate's baby and one about somebody's birthday
-both match "when is Kate's birthday?". These compare what one candidate meets with what the question
-needs: its names, its other words, the kind of value, and whom "I" and "my" mean. Some are the same for
-all candidates: they say whether anything known answers.
+both match "when is Kate's birthday?". These compare one candidate with all parts of the question: its names,
+its other words, the kind of value, and the
+speaker behind "I" and "my". Some are the same for all candidates: whether any candidate answers.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from hippocampe.retrieval.measured import (
 )
 
 VALUE_MET: Final = 0.9
-"""How well a stated value meets the word that asks for it: hardly less than the word itself."""
+"""Match of a stated value with the word that asks for it: hardly less than the word itself."""
 _FRAME: Final = words_of("frame", file="questions")
 
 
 def fit_signals(
     query: QueryFeatures, candidates: CandidateFeatures, found: Matches, met: Floats
 ) -> dict[str, Column]:
-    """How well each candidate meets the whole of the query.
+    """Measure the match of each candidate with the whole query.
 
     Args:
         query: The query.
         candidates: n candidates.
         found: Their matches.
-        met: Shape (n, words): how well each meets each word itself, 0 to 1.
+        met: Shape (n, words): match of each candidate with each word itself, 0 to 1.
     """
     near, same = _with_neighbours(candidates, found, met)
     names = _marks(query, query.names)
     asker = _marks(query, _words_of(query.asker))
     rest = ~names & ~asker & ~_marks(query, _FRAME)
-    # A name is met by itself alone: "Kate" is not "Kathy".
+    # A name matches only itself: "Kate" is not "Kathy".
     near[:, names] = same[:, names]
     needed = names | rest if (names | rest).any() else np.ones(len(query.words), bool)
     met_all = _share(near, query.rarity, needed)
@@ -72,7 +72,7 @@ def fit_signals(
 def _with_neighbours(
     candidates: CandidateFeatures, found: Matches, met: Floats
 ) -> tuple[Floats, Floats]:
-    """Shape (n, words) each: `met`, and 1 for the same word, where the turns beside count too."""
+    """Extend `met` by the turns beside: shape (n, words) each, and 1 for the same word."""
     n = len(candidates.dense)
     near, same = met.copy(), (found.words[:n] >= SAME).astype(np.float32)
     for column, share in enumerate(NEIGHBOUR_WEIGHTS):
@@ -93,7 +93,7 @@ def _words_of(names: frozenset[str]) -> frozenset[str]:
 
 
 def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
-    """Share of the rarity of the needed words that is met: shape (n,); 1 if none is needed."""
+    """Share of the rarity of the needed words that is matched: shape (n,); 1 if none is needed."""
     total = float(rarity[needed].sum())
     if total <= 0.0:
         return np.ones(len(met), np.float32)
@@ -101,8 +101,8 @@ def _share(met: Floats, rarity: Floats, needed: NDArray[np.bool_]) -> Floats:
 
 
 def with_meanings(query: QueryFeatures, candidates: CandidateFeatures, met: Floats) -> Floats:
-    """How well each candidate meets each word, shape (n, words), where a value meets its name ("born
-    on 14 March" meets "birthday"), and a relative its other names ("mum" meets "mère")."""
+    """Match each candidate with each word, shape (n, words), where a value also matches the name of its kind
+    ("born on 14 March" matches "birthday"), and a relative its other names ("mum" matches "mère")."""
     if query.values and candidates.values is not None:
         stated = candidates.values & query.values == query.values
         named = _marks(query, query.value_words)
@@ -116,7 +116,7 @@ def with_meanings(query: QueryFeatures, candidates: CandidateFeatures, met: Floa
 def _value_signals(
     query: QueryFeatures, candidates: CandidateFeatures, found: Matches, named: Floats
 ) -> dict[str, Column]:
-    """Whether each candidate states the value asked for, and states it of whom it is asked.
+    """Check each candidate for the value asked for, stated of the right person.
 
     Args:
         named: Shape (n,): share of the names of the question that each candidate has.
@@ -133,7 +133,7 @@ def _value_signals(
         signals["value_missing"] = stated != query.values
         signals["value_of_other"] = another | ((stated > 0) & of_other)
     if "name" in query.asks and candidates.names is not None:
-        # A name that the question gives is not the one that it asks for.
+        # A name in the question is not the name that it asks for.
         given = _marks(query, query.names | _words_of(query.asker))
         known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
         signals["name_missing"] = candidates.names <= known - _owners_given(
@@ -143,14 +143,14 @@ def _value_signals(
 
 
 def _names_another(query: QueryFeatures, candidates: CandidateFeatures, named: Floats) -> Flags:
-    """Whether each memory names somebody else, while another candidate names whom the question does.
+    """Check whether each memory names somebody else, while another candidate names the person of the question.
 
-    Unless it is nearer to the question than all of those: the answer may leave out the name.
+    A memory nearer to the question than all of those does not count: the answer may omit the name.
     """
     if candidates.names is None or query.kin or not query.names or not named.any():
         return np.zeros(len(named), bool)
     other = (named == 0.0) & (candidates.names > 0)
-    # What a person tells, or writes in a message, names them elsewhere.
+    # Statements and messages of a person name them elsewhere.
     for tellers in (candidates.owners, candidates.authors):
         if tellers:
             other &= np.array([not teller for teller in tellers])
@@ -160,7 +160,7 @@ def _names_another(query: QueryFeatures, candidates: CandidateFeatures, named: F
 def _owners_given(
     query: QueryFeatures, candidates: CandidateFeatures, given: Flags
 ) -> NDArray[np.int64]:
-    """Shape (n,): how many words of the owner's name the question gives. They are no words of the text."""
+    """Shape (n,): number of words of the owner's name in the question. They are not words of the text."""
     of_owner = {
         owner: int((given & _marks(query, frozenset(words(owner)))).sum())
         for owner in set(candidates.owners)
@@ -172,7 +172,7 @@ def _owners_given(
 
 
 def _about_other(query: QueryFeatures, candidates: CandidateFeatures, same: Floats) -> Column:
-    """For a question about a user, whether each candidate is about another user; else NaN."""
+    """For a question about a user, check whether each candidate is about another user; else NaN."""
     asked, other = candidates.asked, candidates.names_other
     if not asked or other is None:
         return np.nan

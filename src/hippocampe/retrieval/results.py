@@ -36,7 +36,7 @@ def load(
 ) -> list[Recollection]:
     """Load the best results from the store, up to the limit of the request.
 
-    Items that the store hides by now, although the index returned them, are skipped.
+    Items that the store hides meanwhile, although the index returned them, are skipped.
 
     Args:
         ranked: Id, kind and score of each, best first.
@@ -60,7 +60,7 @@ def load(
 def _below_successors(
     connection: Connection, found: Sequence[Recollection], ranked: Sequence[tuple[str, str, float]]
 ) -> list[Recollection]:
-    """Put former memories below what replaced them.
+    """Put former memories below their successors.
 
     A successor among the candidates comes first, with at least the score of the former memory.
     """
@@ -125,7 +125,7 @@ def _rows(
 
 
 def _shown(connection: Connection, memory: Memory, now: datetime) -> bool:
-    """Whether a memory is found: it is current, or a former one whose successor is current."""
+    """Return whether recall finds a memory: it is current, or a former one with a current successor."""
     newer = _successor(connection, memory) if memory.former else memory
     return (
         memory.forgotten_at is None

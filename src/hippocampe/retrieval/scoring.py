@@ -33,7 +33,7 @@ from hippocampe.types import Signal
 
 FORMS: Final = ("value", "relative", "gap")
 LIMIT: Final = 5.0
-"""Values are clipped at this many deviations, so that unseen extremes stay harmless."""
+"""Values are clipped at this many deviations, so that unseen extremes do no harm."""
 SHORTEST, LONGEST = -1.5, 1.5
 """The range of the signal `typical_length` over which the weights of long texts fade in."""
 WEIGHT_KINDS: Final = ("talk", "long", "statement")
@@ -41,7 +41,7 @@ WEIGHT_KINDS: Final = ("talk", "long", "statement")
 RIVALS: Final = "rivals"
 """The signal with the log-odds that another candidate is the answer."""
 NO_RIVAL_LOG_ODDS: Final = -3.0
-"""Log-odds of a constant null candidate, so that being the only hit is not evidence of relevance."""
+"""Log-odds of a constant null candidate, so that a single hit is not evidence of relevance."""
 LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS)
 """The values of `pack_signals`, in order."""
 
@@ -92,7 +92,7 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.
-        row: Which candidate.
+        row: The row of the candidate.
     """
     model = load_model()
     every = contributions(model, measured)
@@ -119,7 +119,7 @@ def pack_signals(measured: Floats, others: Floats, row: int) -> bytes:
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`.
         others: Shape (n,), from `score`.
-        row: Which candidate.
+        row: The row of the candidate.
     """
     return measured[row].astype("<f4").tobytes() + pack("<f", others[row])
 
@@ -145,7 +145,7 @@ def rival_log_odds(odds: Floats) -> Floats:
 
 
 def rival_adjustment(weights: Floats, measured: Floats, others: Floats) -> Floats:
-    """What the rivals add to the log-odds of each candidate: shape (n,).
+    """The contribution of the rivals to the log-odds of each candidate: shape (n,).
 
     Args:
         weights: `Model.rivals`.
@@ -171,7 +171,7 @@ def intercept(model: Model, measured: Floats) -> Floats:
 
 
 def contributions(model: Model, measured: Floats) -> Floats:
-    """What each signal adds to the log-odds of each candidate: shape (n, len(SIGNALS))."""
+    """The contribution of each signal to the log-odds of each candidate: shape (n, len(SIGNALS))."""
     if not len(measured):
         return np.zeros((0, len(SIGNALS)), dtype=np.float32)
     shares = blend(measured)
@@ -201,9 +201,9 @@ def standardise(measured: Floats, usual: Floats) -> Floats:
     """The signals in each form: shape (forms, n, signals), 0 if absent.
 
     `value` is standardised by the training data. `relative` is standardised over the candidates, so
-    that collections of short and of long texts agree. `gap` is the distance to the best. With fewer
-    candidates than in training, average ones fill the list: the best of three is never far from the
-    mean of three, however well it answers.
+    that collections of short and of long texts agree. `gap` is the distance to the best. With fewer candidates
+    than in training, average ones fill the list: the best of three is always near
+    the mean of three.
 
     Args:
         measured: Shape (n, signals).

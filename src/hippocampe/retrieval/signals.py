@@ -1,4 +1,4 @@
-"""Signals: how well each candidate matches the query, measured from the features of both. Pure.
+"""Signals: measures of the match of each candidate with the query, from the features of both. Pure.
 
 `hippocampe.retrieval.scoring` turns the signals into a probability. A signal that does not apply (a
 fact has no previous turn) is NaN and contributes nothing.
@@ -25,9 +25,9 @@ from hippocampe.retrieval.measured import (
 from hippocampe.retrieval.request_fit import fit_signals, with_meanings
 
 MIN_DOCUMENTS: Final = 30
-"""Lower bound of the number of texts of a space. With one text, a word in it weighs .29 and a word
-not in it 1.39, so the only fact fails every question that is not in its own words. Set by hand, not
-tuned. With `LONE_RUNNER_UP`, the share of held-out facts found when alone rises from .03 to .65."""
+"""Lower bound of the number of texts of a space. With one text, a word in it weighs .29 and a word not in it
+1.39, so a single fact would fail every question in other words. Set by hand, not tuned. With `LONE_RUNNER_UP`,
+the share of held-out facts found when alone rises from .03 to .65."""
 
 LONE_RUNNER_UP: Final = 0.5
 """Assumed strength of a runner-up when there is one candidate. Otherwise `ahead` would be absent,
@@ -37,7 +37,7 @@ to .3) and of right ones (from 1.1). Set by hand, not tuned."""
 WINDOW_SLACK: Final = (2 * 86_400.0, 10 * 86_400.0)
 """Fewest and most seconds after a window in which a text still counts."""
 MIN_FOR_WINDOW: Final = 10
-"""Below this many candidates, matching the time window is weak evidence."""
+"""Below this number of candidates, a match of the time window is weak evidence."""
 SIGNALS: Final = (
     *("late", "near", "late_damped", "near_damped", "passage", "phrase", "density", "mass"),
     *("exact", "exact_near", "soft", "rarest", "dense", "window", "bm25", "meaning"),
@@ -93,7 +93,7 @@ def measure(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
 
 
 def _with_owners(query: QueryFeatures, candidates: CandidateFeatures, found: Matches) -> Matches:
-    """The matches, where a memory in the first person has the name of the user who told it."""
+    """The matches, where a memory in the first person also has the name of its user."""
     if not any(candidates.owners):
         return found
     matched = found.words.copy()
@@ -149,7 +149,7 @@ def _word_signals(
 def _place_signals(
     query: QueryFeatures, candidates: CandidateFeatures, strength: Floats, found: Matches
 ) -> dict[str, Floats]:
-    """How well the neighbouring turns and the rest of the session match the query."""
+    """Measure the match of the neighbouring turns and of the rest of the session with the query."""
     scores = late(found.words, query.rarity)
     rows = candidates.neighbours
     beside = np.where(rows >= 0, scores[rows], np.nan)
@@ -190,7 +190,7 @@ def _session(session: Integers, strength: Floats) -> tuple[Floats, Floats]:
 def _topic_signals(
     query: QueryFeatures, candidates: CandidateFeatures, found: Matches, met: Floats
 ) -> dict[str, NDArray[np.floating]]:
-    """How much of the query is matched by a similar word or a word of the same topic."""
+    """Measure the part of the query matched by a similar word or a word of the same topic."""
     n = len(candidates.dense)
     own = found.words[:n]
     total = max(float(query.rarity.sum()), 1e-9)
@@ -216,7 +216,8 @@ def _ahead(strength: Floats) -> Floats:
 
 
 def window_slack(start: float, end: float) -> float:
-    """Seconds after a window in which a text still counts, less and less: things are told afterwards.
+    """Seconds after a window in which a text still counts, with decreasing weight: people report things
+    afterwards.
 
     A third of the window, but two days at least and ten at most.
     """
@@ -224,7 +225,7 @@ def window_slack(start: float, end: float) -> float:
 
 
 def _met(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
-    """How well each candidate matches the best topic of each query word: shape (n, words), 0 to 1.
+    """Match each candidate with the best topic of each query word: shape (n, words), 0 to 1.
 
     Topics are weighted by their rarity among the candidates.
     """
@@ -253,7 +254,7 @@ def _met(query: QueryFeatures, candidates: CandidateFeatures) -> Floats:
 def _kind_signals(
     query: QueryFeatures, candidates: CandidateFeatures, before: Floats
 ) -> dict[str, Column]:
-    """The kind of each text, compared with what the query asks for."""
+    """Compare the kind of each text with the kind of answer that the query asks for."""
     n = len(candidates.dense)
     lengths = np.log1p(np.diff(candidates.texts.starts[: n + 1]))
     length = np.clip((lengths - lengths.mean()) / (lengths.std() + 0.01), -2.0, 2.0)
@@ -276,8 +277,8 @@ def _kind_signals(
         inside = np.where(unknown, np.nan, then * (1.0 - then.sum() / max(n, MIN_FOR_WINDOW)))
     # Centred between talk (-1.2) and long messages (0.8), clipped to the range of the training data.
     typical = float(np.clip(lengths.mean() - 3.7, -1.5, 1.5))
-    # With a companion that writes at length, the short turns are the user's own, and a question
-    # about "me" is answered there. Memories have no two speakers.
+    # With a companion that writes at length, the user's own turns are the short ones, and a question
+    # about "me" is answered there. Memories do not have two speakers.
     spoken = candidates.importance is None or np.isnan(candidates.importance)
     shorter = length * ("first_person" in query.asks) * np.clip(typical / 0.3, 0.0, 1.0)
     return {

@@ -1,4 +1,4 @@
-"""The application: a memory as endpoints of HTTP."""
+"""The application: the HTTP endpoints of a memory."""
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
@@ -38,7 +38,7 @@ from hippocampe.server.proxy.remembered_chat import Threads
 from hippocampe.server.proxy.upstream import upstreams
 
 MAX_BODY_BYTES = 16 * 2**20
-"""Room for an exchange of two messages of the greatest length, with what tools returned."""
+"""Room for an exchange of two messages of the greatest length, with its tool results."""
 
 
 def create_app(
@@ -50,7 +50,7 @@ def create_app(
     """Make the application that serves a memory.
 
     Args:
-        hippo: The open memory; who opened it closes it.
+        hippo: The open memory; the caller closes it.
         loopback: Whether only programs of this machine can connect; requests of web pages of other sites
             are then refused.
         keyless: Whether programs on loopback need no key. Otherwise every request needs one.
@@ -65,7 +65,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # The library has spans of its own, without content; these would have the words of a search.
+        # The library has spans of its own, without content; these would contain the words of a search.
         telemetry={"tracing": False},
         generate_unique_id_function=_operation_id,
         responses=problems.RESPONSES,

@@ -1,4 +1,4 @@
-"""Listen, announce the address, serve until told to stop."""
+"""Run the server: listen, announce the address, serve until a signal."""
 
 import asyncio
 import ipaddress
@@ -19,14 +19,14 @@ from hippocampe.server.http.served import ServedMemory
 from hippocampe.system.command_line import command_line
 
 STOP_SECONDS = 10
-"""Time that requests under way have to finish."""
+"""Grace period of requests under way."""
 WAITING_CONNECTIONS = 2_048
 SMALL_CALLS = 32
-"""Threads of the event loop itself, whose calls are short. Verbs have threads of their own."""
+"""Threads of the event loop itself, for short calls. Verbs have thread pools of their own."""
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it can be reached."""
+    """A server that reports when it can be reached."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class _Server(uvicorn.Server):
             self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # The streams of the log have no end of their own: stopping would wait for them.
+        # Log streams do not end by themselves: stopping would wait for them.
         self._stopping()
         await super().shutdown(sockets)
 
@@ -63,11 +63,11 @@ def serve(
 
     Args:
         hippo: The open memory; who opened it closes it.
-        host: The address or name to listen at. Any but loopback needs a key in the memory.
+        host: The address or name to listen at. Any except loopback needs a key in the memory.
         port: The port; 0 chooses a free one.
         started: Called with the base URL once it can be reached.
-        require_key: Programs of this machine need a key too, and any host name is served: a reverse proxy
-            on this machine passes requests on.
+        require_key: Programs of this machine need a key too, and any host name is served, for a reverse proxy
+            on this machine.
 
     Raises:
         InvalidInput: The address cannot be used, or a key is needed and none exists.
@@ -116,8 +116,8 @@ def _listening(
                 f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
-        # The event loop does so for connections of its own sockets only; without, an answer in two packets
-        # waits 40 ms for the acknowledgement of the first.
+        # The event loop does so only for connections of its own sockets; without it, an answer in two
+        # packets waits 40 ms for the acknowledgement of the first.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
@@ -137,7 +137,7 @@ def _no_key(hippo: Hippocampe) -> bool:
 
 
 def _url(listener: socket.socket) -> str:
-    """The address for programs of this machine."""
+    """The URL for programs of this machine."""
     host, port = listener.getsockname()[:2]
     if ipaddress.ip_address(host).is_unspecified:
         host = "::1" if ":" in host else "127.0.0.1"
@@ -146,7 +146,7 @@ def _url(listener: socket.socket) -> str:
 
 @contextmanager
 def _signals_taken() -> Generator[None]:
-    """Keep the signals that Uvicorn raises again after stopping from ending the process at once."""
+    """Swallow the signals that Uvicorn raises again after stopping, which would end the process at once."""
     stopping = (signal.SIGINT, signal.SIGTERM)
     before = {each: signal.signal(each, _nothing_more) for each in stopping}
     try:
@@ -157,4 +157,4 @@ def _signals_taken() -> Generator[None]:
 
 
 def _nothing_more(signum: int, frame: FrameType | None) -> None:
-    """The server has stopped already."""
+    """Ignore a signal: the server has stopped already."""

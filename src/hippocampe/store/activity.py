@@ -79,12 +79,12 @@ def learnt(
 
 
 def said(connection: Connection, space: str, days: Bounds) -> dict[int, int]:
-    """The messages said, by number of the day."""
+    """The messages by number of the day."""
     return {row[0]: row[1] for row in connection.execute(_SAID, _values(space, days))}
 
 
 def injected(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[int, int]]:
-    """The turns that were given something and the tokens they were given, by number of the day."""
+    """The non-empty injections and their tokens, by number of the day."""
     rows = connection.execute(_INJECTED, _values(space, days))
     return {row[0]: (row[1], row[2]) for row in rows}
 
@@ -98,8 +98,8 @@ def took(connection: Connection, space: str, days: Bounds) -> dict[int, tuple[fl
 def spent(
     connection: Connection, space: str, days: Bounds
 ) -> list[tuple[int, str, str, int, int, int, int, float | None]]:
-    """The calls of language models by number of the day, purpose and model: how many, their tokens of
-    the request, of the answer and of injections, and their known price."""
+    """The calls of language models by number of the day, purpose and model: their number, their tokens of the
+    request, of the answer and of injections, and their known price."""
     return [tuple(row) for row in connection.execute(_SPENT, _values(space, days))]
 
 

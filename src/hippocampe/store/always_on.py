@@ -44,15 +44,15 @@ _ABOUT = (
     )
     .order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
 )
-# No index has the user, so only the most important memories of the space are looked at. Their ids are
-# read first: in one query, SQLite would look at all.
+# The user has no index, so only the most important memories of the space are read. Their ids come
+# first: in one query, SQLite would read all.
 _MOST_IMPORTANT = (
     select(memory.c.id, memory.c.user)
     .where(
         memory.c.space == bindparam("space"),
         memory.c.collection == "memory",
         CURRENT,
-        # True of all, but with it SQLite reads by importance and stops at the limit.
+        # Always true, but with it SQLite reads by importance and stops at the limit.
         memory.c.importance >= 0.0,
     )
     .order_by(_BY_IMPORTANCE)
@@ -71,7 +71,7 @@ def always_on(
     channel: str | None,
     limit: int,
 ) -> dict[str, list[Memory]]:
-    """The memories that matter to every turn: identities, important and recent ones.
+    """The memories for every turn: identities, important and recent ones.
 
     Args:
         least: Minimum importance of `important`.
@@ -119,8 +119,7 @@ def told_by(
     channel: str | None,
     scanned: int,
 ) -> list[Memory]:
-    """Memories that some users told, among the `scanned` most important of the space:
-    most important first."""
+    """Memories from some users, among the `scanned` most important of the space: most important first."""
     listed = connection.execute(_MOST_IMPORTANT, {"space": space, "scanned": scanned})
     ids = [row.id for row in listed if row.user is not None and is_user(row.user)]
     found = memories.get(connection, space, ids)

@@ -1,4 +1,4 @@
-"""Rows of the keys of the server: digests, never the keys. Each function takes a connection."""
+"""Rows of the API keys: digests, never the keys. Each function takes a connection."""
 
 from datetime import datetime
 from typing import Any
@@ -16,20 +16,20 @@ def add(connection: Connection, key: ApiKey, digest: str) -> None:
 
 
 def everything(connection: Connection) -> list[ApiKey]:
-    """The keys of all spaces, newest first, also revoked ones."""
+    """The keys of all spaces, revoked ones included, newest first."""
     newest = select(api_key).order_by(api_key.c.created_at.desc(), api_key.c.id.desc())
     return [_key(row) for row in connection.execute(newest)]
 
 
 def by_digest(connection: Connection, digest: str) -> tuple[ApiKey, str] | None:
-    """The key with a digest, and the digest as stored; None if there is none or it was revoked."""
+    """The key with a digest, and the digest as stored; None if there is no such key, or it is revoked."""
     wanted = select(api_key).where(api_key.c.hash == digest, api_key.c.revoked_at.is_(None))
     row = connection.execute(wanted).first()
     return None if row is None else (_key(row), row.hash)
 
 
 def revoke(connection: Connection, id: str, at: datetime) -> ApiKey | None:
-    """Revoke a key; None if there is none with this id, or it was revoked before."""
+    """Revoke a key; None if there is no key with this id, or it was revoked before."""
     wanted = update(api_key).where(api_key.c.id == id, api_key.c.revoked_at.is_(None))
     row = connection.execute(wanted.values(revoked_at=at).returning(api_key)).first()
     return None if row is None else _key(row)

@@ -50,9 +50,9 @@ LEFT_BY_MODEL = "left to a person by model "
 BY_READER = "settled by the local reader: "
 """The beginning of the reason of an edge that the local reader decided."""
 LEFT_BY_READER = "left by the local reader: "
-"""The beginning of the reason of a pair that the local reader could not settle: others may."""
+"""The beginning of the reason of a pair that the local reader could not settle; a model or a person may."""
 RESTORED = "had superseded it"
-"""The beginning of the reason of a pair that somebody made undecided by `restore`."""
+"""The beginning of the reason of a pair that a `restore` made undecided."""
 
 PER_MEMORY = 16
 """Edges followed per memory and direction: a hub has thousands, and recall needs a few."""
@@ -96,7 +96,7 @@ def unrelate(connection: Connection, ids: Collection[str]) -> None:
 
 
 def add(connection: Connection, space: str, edges: Sequence[tuple[Association, bool]]) -> None:
-    """Insert new edges, each with whether it is listed for review."""
+    """Insert new edges, each with its flag for the review list."""
     rows = [
         {
             "source_id": edge.source_id,
@@ -146,7 +146,8 @@ def to_review(connection: Connection, space: str) -> list[Association]:
 
 
 def is_for_a_person(edge: Association) -> bool:
-    """Whether only a person settles the pair of an edge: a model was asked, a person was, or it was undone."""
+    """Return whether only a person can settle the pair of an edge: a model or a person has judged it, or a
+    settlement was undone."""
     beginnings = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
     return (edge.reason or "").startswith(beginnings)
 

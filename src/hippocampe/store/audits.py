@@ -1,4 +1,5 @@
-"""Rows of the audit log: who changed what, by ids and counts, never content. Each function takes a connection."""
+"""Rows of the audit log: actors and changes, as ids and counts, never content. Each function takes a
+connection."""
 
 from datetime import datetime
 from typing import Any
@@ -37,6 +38,6 @@ def find(
 
 def _entry(row: Any) -> AuditEntry:
     detail = dict(row.detail)
-    # Entries of the first version name no actor.
+    # Entries of the first version lack the actor.
     actor = detail.pop(_ACTOR, "library")
     return AuditEntry(row.id, row.space, row.action, actor, detail, row.created_at)

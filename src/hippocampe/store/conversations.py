@@ -74,7 +74,7 @@ def message_of_row(row: Row[Any]) -> Message:
 def known_external_ids(
     connection: Connection, space: str, ids: Collection[tuple[str, str]]
 ) -> set[tuple[str, str]]:
-    """Those of these (channel, external id) pairs that a space has."""
+    """The (channel, external id) pairs that a space already has."""
     query = select(message.c.space, message.c.channel, message.c.external_id).where(
         message.c.external_id.in_(bindparam("ids", expanding=True))
     )
@@ -187,7 +187,7 @@ def _last_at_or_before(connection: Connection, item: Turn) -> Turn | None:
     latest = connection.execute(query.order_by(turn.c.at.desc()).limit(1)).first()
     if latest is None:
         return None
-    # Of turns of the same instant, the last of the chain is the one with a later successor.
+    # Of several turns of the same instant, the last of the chain has a later successor.
     tied = connection.execute(query.where(turn.c.at == latest.at)).all()
     ids = {row.id for row in tied}
     return next(Turn(*row) for row in tied if row.next_id not in ids)
@@ -333,16 +333,16 @@ def beside(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[str]:
-    """The neighbours of turns that pass the filters and are not forgotten, those of each turn in a row.
+    """The neighbours of turns that pass the filters and are not forgotten, grouped by turn.
 
     Args:
         connection: A transaction.
         ids: The turns.
-        reach: How many turns away a neighbour may be.
+        reach: Largest distance of a neighbour, in turns.
         author: Only turns of this author.
         channel: Only turns of this channel.
-        since: Only turns from then on.
-        until: Only turns before then.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
     """
     before: dict[str, str | None] = {}
     after: dict[str, str | None] = {}
@@ -421,7 +421,7 @@ def search_text(
 
 
 def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
-    """Set whether messages are live."""
+    """Set or clear the live flag of messages."""
     query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
     connection.execute(query.values(live=live), {"ids": list(ids)})
 

@@ -21,7 +21,7 @@ ROWS_PER_INSERT = (512, 64)
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """The SQL of a statement; `order` names its parameters, `fixed` has the values of its literals."""
+    """The SQL of a statement; `order` has the names of its parameters, `fixed` the values of its literals."""
 
     sql: str
     order: tuple[str, ...]
@@ -83,7 +83,7 @@ def write_ready(connection: Connection, statement: Insert, rows: Iterable[Sequen
 def _insert(connection: Connection, sql: str, rows: Iterable[Sequence[Any]]) -> None:
     rows = iter(rows)
     while batch := list(islice(rows, ROWS_PER_INSERT[0])):
-        # The driver releases the GIL for each statement; under load, taking it back takes longer
+        # The driver releases the GIL for each statement; under load, reacquiring it takes longer
         # than the insert.
         done = 0
         for size in ROWS_PER_INSERT:

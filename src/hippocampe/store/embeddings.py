@@ -150,13 +150,13 @@ def replace_traits(connection: Connection, model: str, traits: Mapping[str, int]
 
 
 def sample_rows(connection: Connection, table: Table, size: int, chance: Random) -> list[int]:
-    """Row numbers of `vector` or `word`, drawn at random; a few may belong to no row."""
+    """Row numbers of `vector` or `word`, drawn at random; a few may have no row."""
     last = connection.execute(select(func.max(_ROWID)).select_from(table)).scalar() or 0
     return chance.sample(range(1, last + 1), min(size, last))
 
 
 class Checked(NamedTuple):
-    """The ids of stored vectors by kind: all that were checked, and the damaged ones."""
+    """The ids of stored vectors by kind: all checked ones, and the damaged ones."""
 
     all: dict[str, list[str]]
     damaged: dict[str, list[str]]
@@ -209,8 +209,8 @@ def unpack(dense: bytes) -> NDArray[np.float32]:
 def unpack_all(packed: Sequence[bytes], dimensions: int) -> Vectors:
     """Decode stored vectors, shape (vectors, dimensions).
 
-    One that cannot be a unit vector is damaged and becomes 0, which is similar to nothing: a NaN would
-    spread to the scores of others, and a huge number would put its item above all.
+    A value that cannot be a unit vector is damaged and becomes 0, which is similar to nothing: a NaN would
+    spread to other scores, and a huge number would rank its item first.
     """
     return _unit_halves(packed, dimensions).astype(np.float32)
 
@@ -290,7 +290,7 @@ def word_texts(connection: Connection, model: str, after: int) -> list[tuple[int
 
 
 def is_word(connection: Connection, id: int, text: str) -> bool:
-    """Whether an id still belongs to a word: SQLite reuses the ids of deleted rows."""
+    """Return whether an id still belongs to a word: SQLite reuses the ids of deleted rows."""
     query = select(word.c.text).where(word.c.id == id)
     return connection.execute(query).scalar() == text
 

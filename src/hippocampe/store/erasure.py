@@ -1,6 +1,6 @@
 """Select the rows of an erasure and delete them physically. Each function takes a connection.
 
-The caller brings the grammar: a `Subject` says which texts name it.
+The caller supplies the grammar: a `Subject` recognises the texts that name it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -57,17 +57,17 @@ _SHOWN: dict[str, tuple[Column[Any], ...]] = {
 """The columns shown in a receipt: id, time, content."""
 
 Matches = dict[str, set[str]]
-"""By id, what matched: see `ReceiptItem.matched`."""
+"""By id, the matches: see `ReceiptItem.matched`."""
 Preview = Callable[[str], str]
 """Makes the preview of a message that the retrieval log stores."""
 
 
 class Subject(Protocol):
-    """How to recognise a subject."""
+    """Recognises the subject of an erasure."""
 
     @property
     def folded(self) -> str:
-        """Its name as the tables `subject` and `alias` contain it."""
+        """Its name as stored in the tables `subject` and `alias`."""
         ...
 
     @property
@@ -76,25 +76,25 @@ class Subject(Protocol):
         ...
 
     def is_in_label(self, label: str) -> bool:
-        """Whether a tag or key contains it, in any case."""
+        """Return whether a tag or key contains the subject, in any case."""
         ...
 
     def is_in_text(self, text: str) -> bool:
-        """Whether a text names it."""
+        """Return whether a text names the subject."""
         ...
 
     def is_in_title(self, title: str) -> bool:
-        """Whether a source, heading, path or value is it, in any case, or names it."""
+        """Return whether a source, heading, path or value is the subject, in any case, or names it."""
         ...
 
     def is_quoted_in(self, text: str) -> bool:
-        """Whether a text contains all its words, in any case and order."""
+        """Return whether a text contains all words of the subject, in any case and order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What an erasure deletes. `pieces` are pieces of notes."""
+    """The items to erase. `pieces` are pieces of notes."""
 
     memories: Matches
     turns: Matches
@@ -282,7 +282,7 @@ def settings_naming(connection: Connection, space: str, subject: Subject) -> tup
 
 
 def kinds_of(connection: Connection, ids: Collection[str]) -> set[str]:
-    """The index kinds of these items: those they have, or had, a vector of."""
+    """The index kinds with a present or former vector of these items."""
     found: set[str] = set()
     for chunk in _chunks(ids):
         query = select_rows(vector.c.kind).where(vector.c.id.in_(chunk)).distinct()
@@ -324,7 +324,7 @@ def remove(
         connection.execute(
             delete(retrieval).where(retrieval.c.space == space, retrieval.c.user == user)
         )
-    # They quote what was stored, and nothing says which of it.
+    # They quote stored data, without a record of its origin.
     connection.execute(delete(reply).where(reply.c.space == space))
     if whole_space:
         for table in (retrieval, setting, outbox, audit, model_usage, job_run, api_key):

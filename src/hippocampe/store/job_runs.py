@@ -21,9 +21,9 @@ from hippocampe.store.schema import job_run
 from hippocampe.types import JobRun, JobState
 
 READY: tuple[JobState, ...] = ("waiting", "failed")
-"""The states of runs that start once they are due."""
+"""The states of runs that start when due."""
 FURTHEST = timedelta(days=1)
-"""More than any run is put off: one that is due later was put off by a clock that ran ahead."""
+"""Longest back-off of a run: one due later was postponed by a clock that ran ahead."""
 
 
 def add(
@@ -53,7 +53,7 @@ def add(
 def due(
     connection: Connection, at: datetime, *, jobs: Collection[str], space: str | None = None
 ) -> JobRun | None:
-    """The run that may start now and is due for longest.
+    """The run that may start now and has been due longest.
 
     A run that is due more than `FURTHEST` from now counts too: the clock was set back.
 
@@ -90,14 +90,14 @@ def get(connection: Connection, space: str, id: str) -> JobRun | None:
 
 
 def running(connection: Connection) -> list[JobRun]:
-    """The runs that are marked as running."""
+    """The runs marked as running."""
     return [
         _run(row) for row in connection.execute(select(job_run).where(job_run.c.state == "running"))
     ]
 
 
 def pending(connection: Connection, jobs: Collection[str]) -> set[tuple[str, str]]:
-    """The jobs and spaces that have a run which waits, runs or will be retried."""
+    """The jobs and spaces with a waiting, running or postponed run."""
     query = select(job_run.c.job, job_run.c.space).distinct()
     rows = connection.execute(
         query.where(job_run.c.state.in_((*READY, "running")), job_run.c.job.in_(jobs))
@@ -113,14 +113,14 @@ def last_ended(
     before: datetime | None = None,
     done: bool = False,
 ) -> datetime | None:
-    """When the last run of a job in a space was done or parked.
+    """The time when the last run of a job in a space was done or parked.
 
     Args:
         connection: The transaction.
         job: The job.
         space: The space.
-        before: Leave out runs that ended later.
-        done: Leave out parked runs.
+        before: Exclude runs that ended later.
+        done: Exclude parked runs.
     """
     query = select(func.max(job_run.c.ended_at)).where(
         job_run.c.space == space, job_run.c.job == job
@@ -132,7 +132,7 @@ def last_ended(
 
 
 def put_off(connection: Connection, job: str, space: str | None, until: datetime) -> None:
-    """Let the runs of a job start no earlier than a time, in one space or in all."""
+    """Postpone the runs of a job until a time, in one space or in all."""
     which = [job_run.c.job == job, job_run.c.state.in_(READY), job_run.c.due_at < until]
     if space is not None:
         which.append(job_run.c.space == space)
@@ -140,7 +140,7 @@ def put_off(connection: Connection, job: str, space: str | None, until: datetime
 
 
 def retry(connection: Connection, space: str, id: str, at: datetime) -> bool:
-    """Make a failed or parked run due, with all its attempts; return whether there is one."""
+    """Make a failed or parked run due, with all its attempts available again; return whether there is one."""
     stopped = job_run.c.state.in_(("failed", "parked"))
     retried = connection.execute(
         update(job_run)
@@ -175,18 +175,18 @@ def change(connection: Connection, id: str, **values: Any) -> None:
 
 
 def leave(connection: Connection, id: str, **values: Any) -> None:
-    """Set columns of a run, unless it has ended already."""
+    """Set columns of a run, unless it has ended."""
     running = (job_run.c.id == id) & (job_run.c.state == "running")
     connection.execute(update(job_run).where(running).values(**values))
 
 
 def finish(connection: Connection, id: str, outcome: str, at: datetime) -> None:
-    """Mark a run as done, in the transaction that writes what it made."""
+    """Mark a run as done, in the transaction of its writes."""
     change(connection, id, state="done", outcome=outcome, error=None, ended_at=at)
 
 
 def remove_done(connection: Connection, before: datetime) -> None:
-    """Delete runs that were done before a time, but for the last of each job of a space."""
+    """Delete runs that were done before a time, except the last of each job of a space."""
     later = job_run.alias()
     last = (
         select(later.c.space, later.c.job, func.max(later.c.ended_at))

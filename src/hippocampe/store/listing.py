@@ -110,7 +110,7 @@ def position(item: Memory, order: Order) -> tuple[Any, ...]:
 
 
 def of_spaces(connection: Connection, now: datetime) -> tuple[dict[str, int], dict[str, int]]:
-    """Counts of current memories and of messages by space, spaces with history alone included."""
+    """Counts of current memories and of messages by space, including spaces that have only history."""
     current = func.sum(case((living_anywhere(now), 1), else_=0))
     memories = select(memory.c.space, current).group_by(memory.c.space)
     messages = select(message.c.space, func.count()).group_by(message.c.space)
@@ -146,7 +146,7 @@ def of_subjects(connection: Connection, space: str, now: datetime) -> dict[str, 
 
 
 class Excerpt(NamedTuple):
-    """The beginning of a memory; `subjects` as they were given."""
+    """The beginning of a memory; `subjects` as the caller wrote them."""
 
     id: str
     content: str

@@ -1,7 +1,7 @@
 """Rows of memories: read, insert, update. Each function takes a connection.
 
-What a memory states (subjects, claim, aliases) is in `statements`, the queries of the always-on
-context are in `always_on`. Values derived by grammar are passed in: the store knows no language.
+Readings of memories (subjects, claim, aliases) are in `statements`, the queries of the always-on
+context in `always_on`. Values derived by grammar are passed in: the store knows no language.
 """
 
 import json
@@ -33,7 +33,7 @@ CURRENT = and_(memory.c.forgotten_at.is_(None), memory.c.superseded_by.is_(None)
 FOUND = and_(
     memory.c.forgotten_at.is_(None), or_(memory.c.superseded_by.is_(None), memory.c.former)
 )
-"""What recall finds: the current memories and the former ones."""
+"""The condition for memories that recall finds: the current and the former ones."""
 
 _NAMES = [column.name for column in COLUMNS]
 _INSTANTS = [column.name for column in COLUMNS if isinstance(column.type, Instant)]
@@ -112,12 +112,12 @@ def replace_row(connection: Connection, item: Memory, equality: str) -> None:
 def supersede(
     connection: Connection, old: Memory, by: str, at: datetime, *, former: bool = False
 ) -> Memory:
-    """Mark a memory as replaced by another; return it as it is now.
+    """Mark a memory as replaced by another; return its new state.
 
     Args:
         old: The memory.
         by: Id of its successor.
-        at: When it was replaced.
+        at: The time of the replacement.
         former: Whether recall still finds it.
     """
     changed: dict[str, Any] = {
@@ -131,7 +131,7 @@ def supersede(
 
 
 def forget(connection: Connection, old: Memory, at: datetime, reason: str) -> Memory:
-    """Mark a memory as forgotten; return it as it is now."""
+    """Mark a memory as forgotten; return its new state."""
     changed: dict[str, Any] = {"forgotten_at": at, "forgotten_reason": reason, "updated_at": at}
     _update(connection, old.id, changed)
     return replace(old, **changed)
@@ -228,7 +228,7 @@ def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> No
     ids_by_count: dict[int, list[str]] = {}
     for id, more in counts.items():
         ids_by_count.setdefault(more, []).append(id)
-    # Few statements of many rows: the driver takes the GIL back after each.
+    # Few statements of many rows: the driver reacquires the GIL after each.
     for more, ids in ids_by_count.items():
         for start in range(0, len(ids), _TOUCH_BATCH):
             values = {"ids": ids[start : start + _TOUCH_BATCH], "more": more, "now": at}
@@ -237,7 +237,7 @@ def touch(connection: Connection, counts: Mapping[str, int], at: datetime) -> No
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """A memory whose importance may decay, and when it was last stored, changed or recalled."""
+    """A memory whose importance may decay, and the time it was last stored, changed or recalled."""
 
     id: str
     importance: float
@@ -245,7 +245,7 @@ class Fading:
 
 
 def fading(connection: Connection, space: str) -> list[Fading]:
-    """The current memories that may lose importance: no identity, goal, todo or fact under a key."""
+    """The current memories that may lose importance: not identities, goals, todos or facts under a key."""
     kept = or_(memory.c.type.in_(("identity", "goal", "todo")), memory.c.collection == "goal")
     query = select(
         memory.c.id,

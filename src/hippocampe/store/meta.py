@@ -6,7 +6,7 @@ from hippocampe.store.schema import meta
 
 
 def get(connection: Connection, name: str) -> str | None:
-    """The value of a name; None if it was never set."""
+    """The value of a name; None if not set."""
     return connection.execute(select(meta.c.value).where(meta.c.name == name)).scalar()
 
 

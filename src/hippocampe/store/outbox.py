@@ -1,4 +1,4 @@
-"""The outbox: changes that the index may not have made durable yet."""
+"""The outbox: changes that may not be durable in the index yet."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""A view of the store as it was known at an earlier time.
+"""A view of the store as of an earlier time.
 
-Temporary views with the names of the tables hide what was stored later and what was hidden by then, and
-show again what was superseded or forgotten since. Every query reads the past through them unchanged.
+Temporary views with the names of the tables hide rows stored later or hidden by then, and show rows superseded
+or forgotten since. Every query reads the past through them unchanged.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ _HIDDEN_SINCE = {
     "forgotten_at": "forgotten_at",
     "forgotten_reason": "forgotten_at",
 }
-"""Columns that are empty while the time in another one is not reached."""
+"""Columns that are empty until the time in another column."""
 _KNOWN_FROM = {
     memory: "created_at",
     message: "created_at",
@@ -29,18 +29,18 @@ _KNOWN_FROM = {
     turn: "at",
     note: "modified_at",
 }
-"""By table, the column with the time from which a row is known."""
+"""By table, the column with the time from which a row is visible."""
 
 
 @contextmanager
 def known_at(store: Store, at: datetime) -> Generator[Store]:
-    """Open a store for reading as it was known at a time.
+    """Open a store for reading as of a time.
 
-    Not known any more: what a memory said before it was edited in place, importances before they
-    changed, notes before their last change, and which messages were live.
+    Not reconstructed: memories before an edit in place, importances before they changed, notes before their last
+    change, and the live flag of messages.
 
     Args:
-        store: The store as it is.
+        store: The present store.
         at: The time.
     """
     past = Store(store.path, store.folder, read_only=True)

@@ -1,4 +1,4 @@
-"""Rows of what the server replied to writes, and the write that one call makes.
+"""Rows of the server's replies to idempotent writes, and the claim of a call's write.
 
 Each function takes a connection.
 """
@@ -15,14 +15,14 @@ from hippocampe.store.schema import reply
 
 @dataclass(slots=True)
 class Claim:
-    """A write that its client may send again.
+    """An idempotent write, which its client may retry.
 
     Attributes:
         database: The file that it writes to.
         space: The space.
-        key: The client's own name of the write.
-        request: The digest of what was asked for.
-        at: When.
+        key: The client's idempotency key.
+        request: The digest of the request.
+        at: The time.
         committed: Whether a transaction of it has been committed, with this claim.
     """
 
@@ -36,7 +36,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was replied to a write; the status is None if the process ended before it was known."""
+    """The reply to a write; the status is None if the process ended before it was known."""
 
     request: str
     status: int | None
@@ -54,7 +54,7 @@ def put(connection: Connection, claim: Claim) -> None:
 
 
 def find(connection: Connection, space: str, key: str) -> Reply | None:
-    """What was replied to a write, if it is known."""
+    """The reply to a write, if known."""
     wanted = select(reply).where(reply.c.space == space, reply.c.key == key)
     row = connection.execute(wanted).first()
     return None if row is None else Reply(row.request, row.status, row.body)
@@ -67,10 +67,10 @@ def answer(connection: Connection, claim: Claim, status: int, body: bytes) -> No
 
 
 def oldest(connection: Connection) -> datetime | None:
-    """When the oldest row was made."""
+    """The time of the oldest row."""
     return connection.execute(select(reply.c.created_at).order_by(reply.c.created_at)).scalar()
 
 
 def remove_before(connection: Connection, at: datetime) -> None:
-    """Delete the rows made before a time."""
+    """Delete the rows older than a time."""
     connection.execute(delete(reply).where(reply.c.created_at < at))

@@ -119,7 +119,7 @@ Index(
     "ix_memory_identity",
     memory.c.space,
     memory.c.collection,
-    # A constant, but with it SQLite prefers this index.
+    # Always true, but with it SQLite prefers this index.
     memory.c.type,
     memory.c.importance,
     sqlite_where=_identities,
@@ -212,7 +212,7 @@ message = Table(
     Index(None, "external_id"),
     Index(None, "space", "live"),
 )
-# Few messages are in a working history, and each exchange counts those of its channel.
+# A working history has few messages, and each exchange counts those of its channel.
 _working = message.c.working.is_(True)
 Index("ix_message_working", message.c.space, message.c.channel, sqlite_where=_working)
 
@@ -296,8 +296,8 @@ retrieval = Table(
     Column("took_ms", Float, nullable=False),
     Column("stages", JSON, nullable=False),  # milliseconds by stage
     Column("missing", JSON, nullable=False),  # sources that were late or down
-    Column("skipped", String(40)),  # why the turn was not served
-    Column("signals", JSON, nullable=False),  # names of those that its items have, in order
+    Column("skipped", String(40)),  # reason why the turn was not served
+    Column("signals", JSON, nullable=False),  # names of the signals that its items have, in order
     Column("created_at", Instant, nullable=False),
     Index(None, "space", "created_at"),
 )
@@ -315,7 +315,7 @@ retrieval_item = Table(
     Column("path", String(20), nullable=False),  # identity, important, recent, search, context
     Column("outcome", String(40), nullable=False),
     Column("signals", LargeBinary, nullable=False),  # float32, NaN where one was not measured
-    # item_id has no index: each turn would update it, and only an erasure would use it.
+    # No index on item_id: each turn would update it, and only an erasure would use it.
 )
 
 model_usage = Table(
@@ -377,10 +377,10 @@ audit = Table(
 reply = Table(
     "reply",
     metadata,
-    # Of a write of the server, for the client that sends it again: by the space and the client's own key.
+    # An idempotent write of the server, by the space and the client's key.
     Column("space", String(200), primary_key=True),
     Column("key", String(200), primary_key=True),
-    Column("request", String(64), nullable=False),  # the digest of what was asked for
+    Column("request", String(64), nullable=False),  # the digest of the request
     Column("status", Integer),  # empty until the response is known
     Column("body", LargeBinary),
     Column("created_at", Instant, nullable=False),

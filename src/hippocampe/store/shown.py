@@ -1,4 +1,4 @@
-"""The searchable rows: those the index should have, and those a read-only process searches."""
+"""The searchable rows: those that belong in the index, and those that a read-only process searches."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

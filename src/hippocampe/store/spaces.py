@@ -1,4 +1,4 @@
-"""Which spaces have work for a scheduled job. Each function takes a connection."""
+"""Find the spaces with work for a scheduled job. Each function takes a connection."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ from sqlalchemy import Connection, String, select, text
 from hippocampe.store import associations, memories
 from hippocampe.store.schema import Instant, memory, setting
 
-# A search in the index for each space, instead of a scan of all rows of all spaces.
+# An index lookup for each space, instead of a scan of all rows of all spaces.
 _WITH_LIVE = text("""
     WITH RECURSIVE known(space) AS (
         SELECT min(space) FROM message
@@ -54,7 +54,7 @@ def with_live(connection: Connection) -> dict[str, datetime]:
 
 
 def to_review(connection: Connection, *, read: bool) -> list[str]:
-    """The spaces with a pair of current memories to review that no language model was asked about.
+    """The spaces with a pair of current memories to review that no language model has judged.
 
     Args:
         connection: To the store.
@@ -70,6 +70,6 @@ def with_expired(connection: Connection, now: datetime) -> list[str]:
 
 
 def that_set(connection: Connection, name: str) -> list[str]:
-    """The spaces that have chosen a value of a setting."""
+    """The spaces with a value of their own for a setting."""
     query = select(setting.c.space).where(setting.c.name == name)
     return list(connection.execute(query).scalars())

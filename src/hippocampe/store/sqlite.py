@@ -14,7 +14,7 @@ from hippocampe.errors import StoreBusy, StoreCorrupt
 from hippocampe.store.schema import to_json
 
 BUSY_MILLISECONDS = 1_500
-"""No caller waits longer for a lock of another process; the writers of this one wait for each other elsewhere."""
+"""Longest wait for a lock of another process; the writers of this process wait for each other elsewhere."""
 MAPPED_BYTES = 1 << 30
 READ_AHEAD = ("vector", "memory", "turn", "message", "note")
 """The tables whose rows recall reads one by one."""
@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w+")
 
 
 class _Files(NamedTuple):
-    """The state of the files of a database; `logged` means that it has a WAL."""
+    """The state of the files of a database; `logged` means that there is a WAL."""
 
     logged: bool
     inode: int
@@ -63,14 +63,14 @@ class _Reader(sqlite3.Connection):
     files: _Files
 
     def is_current(self) -> bool:
-        """Whether a new transaction would see the current state of the database."""
+        """Return whether a new transaction would see the current state of the database."""
         now = _files(self.path)
         if self.files.logged:
             return now.logged and now.inode == self.files.inode
         return now == self.files
 
     def was_unchanged(self) -> bool:
-        """Whether no other process changed the file during the ending transaction."""
+        """Return whether no other process changed the file during the ending transaction."""
         return self.files.logged or _files(self.path)[1:] == self.files[1:]
 
 
@@ -276,6 +276,6 @@ def check_file(path: Path) -> None:
 
 def integrity(connection: Connection) -> str:
     """`ok`, or the damage found by SQLite, in its tables and in their indexes."""
-    # Not the quick check: a damaged index returns another row than the one asked for.
+    # Not the quick check: a damaged index returns a wrong row.
     found = connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars()
     return "; ".join(" ".join(str(line).split()) for line in found)

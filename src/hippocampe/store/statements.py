@@ -1,4 +1,4 @@
-"""What memories state, and the queries that find memories to compare with a new statement.
+"""Readings of memories, and the queries that find memories to compare with a new statement.
 
 Subjects, claims and aliases are derived by the caller and stored as rows beside the memory.
 Each function takes a connection.
@@ -68,7 +68,7 @@ _INSERTS = {table: insert(table) for table in (subject, claim, alias)}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was parsed from the statement of a memory.
+    """The parsed statement of a memory.
 
     Attributes:
         subjects: Folded subjects.
@@ -137,13 +137,13 @@ class StoredStatement(NamedTuple):
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it expires, if ever."""
+        """The time when it expires, if ever."""
         microseconds = self.expires_at_microseconds
         return None if microseconds is None else instant(microseconds)
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The subjects given by the caller."""
+        """The subjects from the caller."""
         return tuple(json.loads(self.subjects_json))
 
 

@@ -185,7 +185,7 @@ class Store:
 
         Raises:
             StoreBusy: Another process is reading; deleted data may still be in the files.
-            StoreFull: The disk has no room for the second copy that this takes meanwhile.
+            StoreFull: The disk has no room for the temporary second copy.
         """
         self.check_writable()
         free_space.check(self.folder, self.path.stat().st_size, keep=FLOOR)
@@ -198,12 +198,12 @@ class Store:
             return sqlite.integrity(connection)
 
     def rebuild_indexes(self) -> None:
-        """Build the indexes of all tables again, because one may be damaged."""
+        """Rebuild the indexes of all tables, because one may be damaged."""
         with self.write() as connection:
             connection.exec_driver_sql("REINDEX")
 
     def close(self) -> None:
-        """Close all connections, those in use when they are returned."""
+        """Close all connections; those in use are closed when returned."""
         event.listen(self.engine, "checkin", _invalidate)
         self.engine.dispose()
 
@@ -229,8 +229,8 @@ class Store:
             current = self.revision()
         except StoreReadOnly as exc:
             raise StoreReadOnly(
-                f"cannot read the data in {self.folder}: a program that wrote to it was killed, and what it "
-                "wrote last can only be read where files can be written. Make the folder writable, or "
+                f"cannot read the data in {self.folder}: a program was killed while it wrote, and its last "
+                "writes can only be recovered in a writable folder. Make the folder writable, or "
                 "copy it to one that is."
             ) from exc
         if current is None:

@@ -15,7 +15,7 @@ def add(connection: Connection, usage: ModelUsage) -> None:
 
 
 def spent(connection: Connection, space: str, since: datetime) -> float:
-    """US dollars spent in a space since a time; calls of unknown price count as nothing."""
+    """US dollars spent in a space since a time; calls of unknown price count as zero."""
     query = select(func.coalesce(func.sum(model_usage.c.price), 0.0)).where(
         model_usage.c.space == space, model_usage.c.created_at >= since
     )

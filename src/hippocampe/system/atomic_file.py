@@ -16,7 +16,7 @@ OWN_FILES = {
     *(_DATABASE + suffix for suffix in ("", "-wal", "-shm", "-journal")),
     *("owner.lock", "owner.json", "owner.sock", "owner.token", "server.log", "index"),
 }
-"""Names in the data folder that no other file may take, in lower case."""
+"""Names in the data folder that no other file may have, in lower case."""
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def whole_file(target: Path, *, folder: Path, overwrite: bool) -> Generator[Path
 
     Args:
         target: The file to write; its folder must exist.
-        folder: The data folder, whose own files are never replaced.
+        folder: The data folder; its own files are never replaced.
         overwrite: Whether to replace an existing file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Lines for a shell that run this program."""
+"""Shell commands that run this program."""
 
 import shlex
 import shutil
@@ -10,7 +10,7 @@ PROGRAM = "hippocampe"
 
 
 def command_line(*words: str) -> str:
-    """A line that works as copied: quoted, and of this installation also where it is not on the path."""
+    """A command line ready to copy: quoted, with the full path of this installation if it is not on `PATH`."""
     line = [*_program(), *words]
     return subprocess.list2cmdline(line) if sys.platform == "win32" else shlex.join(line)
 

@@ -1,11 +1,11 @@
-"""The size that files take on the disk."""
+"""The allocated size of files."""
 
 import os
 import sys
 
 
 def written(stat: os.stat_result) -> int:
-    """Bytes of a file that are allocated: files that grow in steps are sparse at the end."""
+    """Allocated bytes of a file: files that grow in steps are sparse at the end."""
     if sys.platform == "win32":
         return stat.st_size
     return min(stat.st_size, stat.st_blocks * 512)

@@ -20,5 +20,5 @@ def config_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder for files that can be made again."""
+    """The folder for files that can be recreated."""
     return platformdirs.user_cache_path("hippocampe", appauthor=False).expanduser()

@@ -1,8 +1,9 @@
 """Free space on the disk of the data, checked before each write.
 
-The index engine maps files that have holes. A write to a hole for which the disk has no room kills the
-process (SIGBUS), as does reading one on tmpfs. So new writes stop while there is still space, and
-the engine is not asked to write below `FLOOR`. SQLite maps its files too, but allocates them first
+The index engine maps files that have holes. A write to a hole on a full disk kills the process (SIGBUS), and so
+does a read on tmpfs. Therefore new writes
+stop while there is still space, and the engine does not write below `FLOOR`. SQLite maps its files too, but
+allocates them first
 and reports a full disk as an error.
 """
 
@@ -16,16 +17,16 @@ from pathlib import Path
 from hippocampe.errors import StoreError, StoreFull
 
 RESERVE = 64 << 20
-"""Bytes that new writes leave free. Other programs may take some while one is made: a write takes
-about 10 ms, and a flush up to 300 ms."""
+"""Bytes that new writes leave free. Other programs may use some during a write: a write takes about 10 ms, and
+a flush up to 300 ms."""
 FLOOR = RESERVE // 2
-"""Bytes that every write leaves free. Forgetting, erasing, and making durable what is stored may use the
-rest of the reserve. On tmpfs an engine of one kind takes 23 MB at once, elsewhere 0.7 MB."""
+"""Bytes that every write leaves free. Forgetting, erasing, and making stored data durable may use the rest of
+the reserve. On tmpfs an engine of one kind takes 23 MB at once, elsewhere 0.7 MB."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def free(folder: Path) -> int | None:
-    """Free bytes of the disk of a folder for this user; None if the file system does not say."""
+    """Free bytes of the disk of a folder for this user; None if unknown."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError:
@@ -34,7 +35,7 @@ def free(folder: Path) -> int | None:
 
 
 def has_room(folder: Path, size: int = 0, *, keep: int = RESERVE) -> bool:
-    """Whether `size` bytes can be written so that `keep` bytes stay free."""
+    """Return whether `size` bytes can be written with `keep` bytes left free."""
     left = free(folder)
     return left is None or left >= size + keep
 
@@ -44,7 +45,7 @@ def check(folder: Path, size: int = 0, *, keep: int = RESERVE) -> None:
 
     Args:
         folder: A folder on the disk.
-        size: Bytes that will be written, if they are many.
+        size: Bytes to write, if many.
         keep: `RESERVE` or `FLOOR`.
 
     Raises:
@@ -60,11 +61,11 @@ def check(folder: Path, size: int = 0, *, keep: int = RESERVE) -> None:
 
 
 def refusal(exc: OSError, what: str) -> StoreError:
-    """The error of a write that the system refused: `StoreFull` if it has no space.
+    """The error for a write that the system refused: `StoreFull` without space.
 
     Args:
-        exc: What the system said.
-        what: What could not be done.
+        exc: The error of the system.
+        what: The failed action.
     """
     if exc.errno in _FULL:
         return StoreFull(f"{what}: the disk is full. Free some space and try again.")
@@ -72,12 +73,12 @@ def refusal(exc: OSError, what: str) -> StoreError:
 
 
 def allocated(folder: Path) -> int:
-    """Bytes that the files of a folder take on the disk; holes take none."""
+    """Allocated bytes of the files of a folder; holes take none."""
     return sum(_taken(stat) for stat in _stats(folder))
 
 
 def to_open(folder: Path) -> int:
-    """Bytes that mapping the files of a folder may take: their holes, on tmpfs; else none."""
+    """Bytes that mapping the files of a folder may allocate: their holes, on tmpfs; otherwise none."""
     holes = sum(max(0, stat.st_size - _taken(stat)) for stat in _stats(folder))
     return holes if holes and _reading_allocates(folder) else 0
 
@@ -95,14 +96,14 @@ def _stats(folder: Path) -> list[os.stat_result]:
 
 
 def _taken(stat: os.stat_result) -> int:
-    # Windows does not say.
+    # Unknown on Windows.
     return getattr(stat, "st_blocks", -(-stat.st_size // 512)) * 512
 
 
 def _reading_allocates(folder: Path) -> bool:
-    """Whether the file system allocates a page of a mapped file when it is read."""
+    """Return whether the file system allocates a page of a mapped file when it is read."""
     if not has_room(folder, keep=1 << 20):
-        # Finding out could take the last page.
+        # A test could take the last page.
         return True
     with tempfile.TemporaryFile(dir=folder) as file:
         file.truncate(mmap.PAGESIZE)

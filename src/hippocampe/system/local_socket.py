@@ -1,9 +1,11 @@
 """The socket of a data folder, through which its owner serves other programs of the same user.
 
-A Unix socket in the folder needs no port and no secret: the kernel says whose process is at the other end,
-and a socket that a killed owner left behind refuses every connection. Where there are no Unix sockets, it is
-a port on loopback, and both ends first prove that they can read the folder's token. Each proof names the
-port, so that a program that took over the port of a dead owner cannot relay the proof of a living one.
+A Unix socket in the folder needs no port and no secret: the kernel identifies the user of the peer, and a
+socket that a killed owner left behind refuses every
+connection. Where there are no Unix sockets, it is
+a port on loopback, and both ends first prove that they can read the folder's token. Each proof includes the
+port, so that a program that took over the port of a dead owner cannot relay
+the proof of a living one.
 
 Hooks of coding agents load this module, so it imports little.
 """
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 SOCKET = "owner.sock"
 TOKEN = "owner.token"
 FILES = (SOCKET, TOKEN)
-"""Names in the data folder; only the process that holds the folder writes them."""
+"""Names in the data folder; only the process that holds the folder writes these files."""
 WAITING_CONNECTIONS = 128
 SILENCE_SECONDS = 1.5
 """An owner that sends nothing for so long is stopped or frozen."""
@@ -31,7 +33,7 @@ _ROLES = (b"owner", b"client")
 
 
 class Untrusted(OSError):
-    """The process at the other end is not one of this user."""
+    """The peer is not a process of this user."""
 
 
 class Listener:
@@ -56,7 +58,7 @@ class Listener:
 
         self._token = secrets.token_hex(32).encode()
         listener = socket.create_server(("127.0.0.1", 0), backlog=WAITING_CONNECTIONS)
-        # Created with its permissions: at no time can another user open it.
+        # Created with its permissions: no other user can open it at any time.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(os.path.join(self._folder, TOKEN), flags, 0o600), "wb") as file:
             file.write(b"%d %s" % (listener.getsockname()[1], self._token))
@@ -66,7 +68,7 @@ class Listener:
         """Check that an accepted connection comes from a process of this user.
 
         Raises:
-            OSError: It does not, or did not prove it in time.
+            OSError: It does not, or gave no proof in time.
         """
         connection.settimeout(SILENCE_SECONDS)
         if self._token is None:
@@ -93,7 +95,7 @@ class Listener:
 def connect(folder: str) -> socket.socket:
     """Connect to the owner of a folder, and check that it is a process of this user.
 
-    The connection fails with `TimeoutError` when the other end is silent for `SILENCE_SECONDS`.
+    The connection fails with `TimeoutError` when the peer is silent for `SILENCE_SECONDS`.
 
     Raises:
         Untrusted: Another user's process listens.
@@ -113,7 +115,7 @@ def _listen_unix(folder: str) -> socket.socket | None:
     try:
         with _Address(folder) as address:
             listener.bind(address)
-        # It refuses connections until it listens, so nobody can use it before.
+        # It refuses connections until it listens, so no client can use it earlier.
         os.chmod(os.path.join(folder, SOCKET), 0o600)
         listener.listen(WAITING_CONNECTIONS)
     except OSError:
@@ -134,7 +136,7 @@ def _connect_unix(folder: str) -> socket.socket | None:
         _check_peer(connection, folder)
     except BlockingIOError as exc:
         connection.close()
-        # The queue of connections is full: nobody accepts them.
+        # The backlog is full: nobody accepts connections.
         raise TimeoutError from exc
     except BaseException:
         connection.close()
@@ -155,7 +157,7 @@ def _connect_to_loopback(folder: str) -> socket.socket:
 
 
 class _Address:
-    """The address of the Unix socket of a folder, while the block runs.
+    """The address of the Unix socket of a folder, inside the block.
 
     A path that is too long is replaced by one through a descriptor of the folder, which Linux allows.
     """
@@ -177,7 +179,7 @@ class _Address:
 
 
 def _check_peer(connection: socket.socket, folder: str) -> None:
-    """Check whose process is at the other end, or who could have put it there.
+    """Check that the peer belongs to this user.
 
     Raises:
         Untrusted: It belongs neither to this user nor to root. Root trusts the user of the folder.
@@ -198,12 +200,12 @@ def _check_peer(connection: socket.socket, folder: str) -> None:
 
 
 def _exchange_proofs(connection: socket.socket, token: bytes, port: int, *, role: int) -> None:
-    """Prove to the other end that this process knows the token, and check that the other end does.
+    """Prove to the peer that this process knows the token, and check the peer's proof.
 
-    The client, whose role is 1, speaks first, but proves nothing before the owner has.
+    The client, whose role is 1, sends the first message, but gives its proof only after the owner's.
 
     Raises:
-        Untrusted: The other end does not know the token, or speaks something else.
+        Untrusted: The peer does not know the token, or uses another protocol.
     """
     import hmac
     import secrets
@@ -228,7 +230,7 @@ def _exchange_proofs(connection: socket.socket, token: bytes, port: int, *, role
 
 
 def _line(connection: socket.socket) -> bytes:
-    """The next line, without its end. Nothing after it is read."""
+    """Read the next line, without its end, and nothing after it."""
     line = bytearray()
     while not line.endswith(b"\n"):
         part = connection.recv(1)

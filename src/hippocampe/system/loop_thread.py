@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Runs calls of any thread in one event loop, whose connections thus outlive a call.
+    """Runs calls of any thread in one event loop, so that connections outlive a call.
 
     The thread starts at the first call.
 
     Args:
         name: The name of the thread.
-        closed: Makes the error of calls that closing ended, or that came after it.
+        closed: Creates the error of calls cancelled by closing, or made after it.
     """
 
     def __init__(self, name: str, closed: Callable[[], Exception]) -> None:
@@ -28,7 +28,7 @@ class LoopThread:
         self._closed = False
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Await what `work` returns, in the loop; return its result or raise its error."""
+        """Await the coroutine of `work` in the loop; return its result or raise its error."""
         started = self._start(work)
         try:
             return started.result()
@@ -74,7 +74,7 @@ async def _end(last: Callable[[], Awaitable[Any]] | None) -> None:
 
 
 async def _cancel_all() -> None:
-    # A task may start others while it is cancelled.
+    # A cancelled task may start others.
     while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
         for task in tasks:
             task.cancel()

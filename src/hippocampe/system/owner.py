@@ -1,6 +1,7 @@
-"""The file by which the owner of a data folder makes itself known to people and to `doctor`.
+"""The file that identifies the owner of a data folder, for people and for `doctor`.
 
-Nothing is sent to the address in it: a killed owner leaves it behind, and another program may have the port.
+No request goes to the address in it: a killed owner leaves the file behind, and another program may have the
+port.
 """
 
 import json
@@ -21,7 +22,7 @@ class Owner:
 
     Attributes:
         pid: Its process id.
-        since: When it took the folder, in ISO 8601.
+        since: The time of taking the folder, in ISO 8601.
         address: The base URL at which it serves HTTP; None if it does not, or not yet.
     """
 
@@ -31,7 +32,7 @@ class Owner:
 
 
 def publish(folder: Path, *, address: str | None = None) -> None:
-    """Write who owns the folder: this process.
+    """Write this process as the owner of the folder.
 
     Raises:
         OSError: The file cannot be written.
@@ -41,12 +42,12 @@ def publish(folder: Path, *, address: str | None = None) -> None:
 
 
 def withdraw(folder: Path) -> None:
-    """Remove what `publish` wrote."""
+    """Remove the file of `publish`."""
     (folder / CARD).unlink(missing_ok=True)
 
 
 def read_owner(folder: Path) -> Owner | None:
-    """The owner of a folder, as it last published itself; it may have been killed since. None if unknown."""
+    """Read the owner of a folder; it may have been killed since. None if unknown."""
     with suppress(OSError, ValueError, TypeError):
         return Owner(**json.loads((folder / CARD).read_text()))
     return None

@@ -1,7 +1,7 @@
 """Load files into the page cache, so that no request waits for their pages one by one.
 
-By hand, since `posix_fadvise(WILLNEED)` does not exist on macOS and Windows and returns before the
-pages are read. Never for a SQLite file: closing it would drop the locks that SQLite has on it in
+`posix_fadvise(WILLNEED)` does not exist on macOS and Windows, and returns before the pages are read. Never for
+a SQLite file: closing it would drop the locks that SQLite has on it in
 this process (`Store.read_ahead`).
 """
 
@@ -18,7 +18,7 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
     """Read files once, unless they take more than a quarter of the machine's memory.
 
     Args:
-        files: The first that cannot be read, because it was deleted, ends the read-ahead.
+        files: The first unreadable one, because it was deleted, ends the read-ahead.
         stop: Whether to end early.
     """
     block = bytearray(1 << 20)
@@ -33,12 +33,12 @@ def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:
 
 
 def fits(size: int) -> bool:
-    """Whether this many bytes take at most a quarter of the machine's memory."""
+    """Return whether this many bytes fit into a quarter of the machine's memory."""
     return size <= _memory() // 4
 
 
 def _memory() -> int:
-    """Bytes of memory of the machine; 4 GiB if unknown."""
+    """Memory of the machine in bytes; 4 GiB if unknown."""
     if sys.platform == "win32":
         return 4 << 30
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,6 +1,6 @@
-"""Files and folders that only their user can read, whatever the umask.
+"""Files and folders that only their user can read, independent of the umask.
 
-Permissions of POSIX only: on Windows, files have those of the user's own folders.
+Permissions exist on POSIX only: on Windows, files have those of the user's own folders.
 """
 
 import os
@@ -15,7 +15,7 @@ _POSIX = os.name == "posix"
 
 
 def opener(path: str, flags: int) -> int:
-    """The `opener` of `open` that makes the file private, a new one from its first instant."""
+    """The `opener` of `open` that makes the file private, a new one from its creation on."""
     descriptor = os.open(path, flags, _FILE)
     if _POSIX:
         # File systems without permissions refuse.
@@ -34,7 +34,7 @@ def make_file(path: Path) -> None:
 
 
 def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Replace a file at once: a reader, or a crash, sees the old text or the new one.
+    """Replace a file atomically: a reader, or a crash, sees the old text or the new one.
 
     Args:
         path: The file.
@@ -55,7 +55,7 @@ def replace_text(path: Path, text: str, *, durable: bool = False) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents; one that exists keeps its permissions."""
+    """Create a folder and its missing parents; an existing one keeps its permissions."""
     if path.is_dir():
         return
     if not path.parent.exists():
@@ -73,7 +73,7 @@ def make_folder(path: Path) -> None:
 
 
 def mend(folder: Path, own: Collection[str]) -> tuple[int, int]:
-    """Take permissions of other users away from a data folder made without this module.
+    """Remove the access of other users to a data folder made without this module.
 
     The folder itself is mended only if it holds nothing but our own files: one that the user shares
     with other files, such as a home, keeps its permissions.
@@ -83,8 +83,7 @@ def mend(folder: Path, own: Collection[str]) -> tuple[int, int]:
         own: Names of our own files and folders in it, in lower case.
 
     Returns:
-        The number of files and folders that other users could reach and no longer can, and of those
-        that this user may not change.
+        The number of files and folders made private, and of those that this user may not change.
     """
     if not _POSIX:
         return 0, 0
@@ -117,7 +116,7 @@ def _tree(path: Path) -> Iterator[Path]:
 
 
 def _restrict(path: Path) -> bool | None:
-    """Whether permissions were taken away; None if that is not permitted."""
+    """Restrict a file or folder; return whether permissions were removed, None if that is not permitted."""
     try:
         mode = path.lstat().st_mode
         # A link's target may be anything.

@@ -1,4 +1,4 @@
-"""Lets threads compute one after the other."""
+"""A turnstile: threads compute one after the other."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ from threading import Lock
 class Turnstile:
     """Admits one thread at a time, as long as none takes long.
 
-    Threads that compute and read rows at once take the interpreter from each other at every row, and
-    together need longer than one after the other.
+    Concurrent threads that compute and read rows switch the interpreter at every row, and together need
+    longer than one after the other.
 
     Args:
         patience: Seconds after which a thread no longer waits for the one inside, which may be stuck.
@@ -21,7 +21,7 @@ class Turnstile:
 
     @contextmanager
     def passed(self) -> Generator[None]:
-        """Compute alone."""
+        """Enter alone, compute inside the block."""
         alone = self._lock.acquire(timeout=self._patience)
         try:
             yield

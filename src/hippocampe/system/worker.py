@@ -31,7 +31,7 @@ def run(
     """Run Python with these arguments and return its standard output.
 
     Args:
-        arguments: Of the interpreter, such as `("-m", "hippocampe.engine.generations")`.
+        arguments: Arguments of the interpreter, such as `("-m", "hippocampe.engine.generations")`.
         order: Sent as JSON to its standard input.
         started: Called with the process, which it may kill.
 

@@ -1,4 +1,5 @@
-"""Blocking calls of asynchronous programs, in threads of their own kind: none of them can use up all threads."""
+"""Thread pools for the blocking calls of asynchronous programs: one per kind of call, so that no kind starves
+another."""
 
 import asyncio
 import contextvars
@@ -16,14 +17,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The bounds of one kind of call: how many run at once, and how many more may wait."""
+    """The bounds of one kind of call: concurrent calls, and waiting calls."""
 
     threads: int
     waiting: int
 
 
 class Workers:
-    """Threads by kind of call. A call beyond the bounds of its kind is refused at once.
+    """Thread pools by kind of call. A call beyond the bounds of its kind is refused at once.
 
     Args:
         lanes: The bounds, by kind.
@@ -40,16 +41,16 @@ class Workers:
 
     @property
     def pending(self) -> Mapping[str, int]:
-        """The calls that run or wait, by kind."""
+        """The number of running and waiting calls, by kind."""
         return dict(self._pending)
 
     async def run(self, kind: str, call: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
         """Call in a thread of a kind, with the caller's context variables.
 
-        A call that its caller gives up while it waits is not made.
+        A call that its caller cancels while it waits is not executed.
 
         Raises:
-            Overloaded: As many calls of this kind run and wait as may.
+            Overloaded: The bounds of this kind are reached.
         """
         with self._lock:
             if self._pending[kind] >= self._most[kind]:
@@ -71,6 +72,6 @@ class Workers:
             self._pending[kind] -= 1
 
     def close(self) -> None:
-        """Drop the calls that wait. Those that run end by themselves."""
+        """Drop the waiting calls. Running ones end by themselves."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)

@@ -1,6 +1,6 @@
 """Contracts for indexes and embedders, and a clock moved by hand.
 
-Contracts are pytest classes; pytest is imported when one of them is first asked for.
+Contracts are pytest classes; pytest is imported when one of them is first used.
 """
 
 from importlib import import_module

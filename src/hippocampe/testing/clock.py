@@ -1,4 +1,4 @@
-"""A clock that is moved by hand."""
+"""A manual clock."""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -7,11 +7,11 @@ from hippocampe.errors import InvalidInput
 
 
 class FakeClock:
-    """A clock for `Hippocampe.open(..., clock=clock)` that only moves when told. Thread-safe.
+    """A clock for `Hippocampe.open(..., clock=clock)` that only moves by `advance` and `set`. Thread-safe.
 
     Args:
         start: The first moment it shows, with a timezone.
-        tick: How much it moves at each look, so that two moments never tie; not at all by default.
+        tick: Step of each reading, so that two times never tie; none by default.
 
     Raises:
         InvalidInput: `start` has no timezone.

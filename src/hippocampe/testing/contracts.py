@@ -54,7 +54,7 @@ def point(number: int, text: str = "une phrase", dense: Vector | None = None) ->
 
 
 class IndexContract:
-    """What every `Index` does, over a fixture `index`: an empty one of `DIMENSIONS` dimensions."""
+    """The contract of every `Index`, over a fixture `index`: an empty one of `DIMENSIONS` dimensions."""
 
     DIMENSIONS = 8
 
@@ -482,7 +482,7 @@ class IndexContract:
             while not done.is_set():
                 hits = index.nearest("memory", unit(1.0), limit=5000, where=HERE)
                 assert {point_id(n) for n in range(100)} <= {hit.id for hit in hits}
-                sleep(0.005)  # an engine may hold the GIL: leave some to the other threads
+                sleep(0.005)  # An engine may hold the GIL: leave some to the other threads.
 
         def write() -> None:
             while not done.is_set():
@@ -499,7 +499,7 @@ class IndexContract:
             try:
                 for graph in (True, False):
                     target = index.start_generation("memory")
-                    # A snapshot as another process takes it: all that is indexed at some instant.
+                    # A snapshot as another process takes it: all ids indexed at one instant.
                     points = [point(number) for number in self.numbers(index)]
                     index.build(target, dimensions=self.DIMENSIONS, points=points, graph=graph)
                     index.adopt_generation("memory")
@@ -543,7 +543,7 @@ def _assert_unit(vectors: Vectors, rows: int, columns: int) -> None:
 
 
 class EmbedderContract:
-    """Subclass it in a test module and give it an `embedder` fixture."""
+    """The contract of every `Embedder`. Subclass it in a test module and give it an `embedder` fixture."""
 
     def test_says_what_it_is(self, embedder: Embedder) -> None:
         assert embedder.model.strip() == embedder.model != ""

@@ -1,4 +1,4 @@
-"""Align two readings: which words of one the other says again, and which words replace which."""
+"""Align two readings: find the repeated words, and the words that replace others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hippocampe.language.reading.statement import Reading, Token
 
 Floats = NDArray[np.float32]
 HIT: Final = 0.55
-"""From this similarity on, a word is said again."""
+"""Least similarity at which a word counts as repeated."""
 _RELATED: Final = 0.35
 """Below this cosine, two words have nothing in common."""
 _SAME_KIN: Final = 0.95
@@ -20,12 +20,12 @@ _SAME_BEGINNING: Final = 0.85
 _BEGINNING: Final = 5  # letters
 _NAME_SHARE: Final = 0.6
 _IN_PLACE: Final = 0.45
-"""The least score of a word that stands in the place of another."""
+"""Least score of a word in the same place as another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A word of the old statement and the word of the new one that stands in its place.
+    """A word of the old statement and the word of the new one in its place.
 
     Attributes:
         old: Position among the old tokens.
@@ -40,18 +40,18 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """What two statements share.
+    """The alignment of two statements.
 
     Attributes:
         old: The old statement.
         new: The new one.
         cosines: Cosines of their content words, shape (old, new).
-        similarity: The same, with what is known of spelling, kin, names and values, 0 to 1.
+        similarity: The same, corrected by spelling, kin, names and values, 0 to 1.
         best_old: The best similarity of each old content word, shape (old,).
         best_new: Of each new one, shape (new,).
-        open_old: Indices among the old content words that the new statement does not say again.
-        open_new: Those of the new one that are new.
-        contrasts: What stands in the place of what.
+        open_old: Indices of the old content words that the new statement does not repeat.
+        open_new: Indices of the new content words that the old statement lacks.
+        contrasts: The pairs of words in the same place.
     """
 
     old: Reading
@@ -92,7 +92,7 @@ def align(old: Reading, new: Reading, old_vectors: Floats, new_vectors: Floats) 
 
 
 def _known(ours: Token, theirs: Token, cosine: float) -> float | None:
-    """The similarity of two words as far as it is known without their vectors."""
+    """The similarity of two words without their vectors."""
     if ours.stem == theirs.stem or ours.norm == theirs.norm:
         return 1.0
     if ours.kind != "word" or theirs.kind != "word":
@@ -115,7 +115,7 @@ def _contrasts(
     open_old: tuple[int, ...],
     open_new: tuple[int, ...],
 ) -> list[Contrast]:
-    """Pair what is gone with what came, by meaning and by the words around."""
+    """Pair the lost words with the added ones, by meaning and by the words around."""
     found: list[Contrast] = []
     taken: set[int] = set()
     for row in open_old:
@@ -138,7 +138,7 @@ def _contrasts(
 
 
 def _fits(old: Reading, at: int, new: Reading, other: int) -> float:
-    """How well one word stands in the place of the other."""
+    """Score how well one word takes the place of another."""
     ours, theirs = old.tokens, new.tokens
     linked = old.links[at] == new.links[other] != ""
     after_same = at > 0 and other > 0 and ours[at - 1].norm == theirs[other - 1].norm

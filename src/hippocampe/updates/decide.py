@@ -35,7 +35,7 @@ Rule = Literal["same", "negation", "end", "relation", "detail", "overlap", "weig
 
 
 class Verdict(StrEnum):
-    """What to do with the new statement."""
+    """The decision on the new statement."""
 
     REINFORCED = "reinforced"
     UPDATED = "updated"
@@ -49,11 +49,11 @@ class Decision:
     """The verdict on a pair of statements, and how it was reached.
 
     Attributes:
-        verdict: What to do with the new statement.
+        verdict: The decision on the new statement.
         rule: The rule that decided.
-        reason: Explanation to show: "home: ordizan → toulouse".
+        reason: Explanation for people: "home: ordizan → toulouse".
         relation: Name of the relation both state, if the rule is `relation`.
-        change: What the new value of that relation is to the old one.
+        change: The new value of that relation compared with the old one.
         probability: Of a merge, if the learnt model weighed the two.
     """
 
@@ -66,7 +66,7 @@ class Decision:
 
     @property
     def names_no_target(self) -> bool:
-        """Whether the statement makes a choice without naming the replaced one ("use MySQL instead")."""
+        """Return whether the statement makes a choice without naming the replaced one ("use MySQL instead")."""
         return self.relation == "choice" and self.change in ("known", "replaced")
 
 
@@ -131,7 +131,7 @@ def _same(new: Statement, old: Statement) -> Decision | None:
 
 
 def _other_subject(new: Statement, old: Statement) -> bool:
-    """Whether the tags distinguish two statements that name nobody themselves."""
+    """Return whether the tags distinguish two statements whose texts name nobody."""
     if not (new.subjects and old.subjects) or new.subjects & old.subjects:
         return False
     return not (proper_names(new.words, new) or proper_names(old.words, old))
@@ -194,7 +194,7 @@ def _relation(new: Statement, old: Statement) -> Decision | None:
 
 
 def _other_trade(new: Statement, old: Statement) -> bool:
-    """Whether each names a trade that the other does not: the repetition would lose one."""
+    """Return whether each names a trade that the other lacks: a merge would lose one."""
     ours, theirs = (_TRADES.intersection(statement.norms) for statement in (new, old))
     return bool(ours - theirs) and bool(theirs - ours)
 
@@ -214,7 +214,7 @@ def _explain(change: ValueChange, now: Relation, then: Relation) -> str:
 
 
 def _mentions(statement: Statement, relation: Relation) -> bool:
-    """Whether the statement has most words of the value: "New York" for "New York City"."""
+    """Return whether the statement has most words of the value: "New York" for "New York City"."""
     value = set(relation.value.split())
     return 2 * len(value.intersection(statement.norms)) > len(value)
 
@@ -256,12 +256,12 @@ def _detail(new: Statement, old: Statement) -> Decision | None:
 
 
 def _is_indefinite(statement: Statement) -> bool:
-    """Whether the subject is "a man" or "some people": the next statement may mean another."""
+    """Return whether the subject is "a man" or "some people": the next statement may mean another."""
     return bool(statement.norms) and statement.norms[0] in _SOMEONE
 
 
 def _overlap(new: Statement, old: Statement) -> Decision:
-    """Shared words without any relation between the statements that a rule knows."""
+    """Shared words, but no relation between the statements that a rule knows."""
     if not shared_words(new, old):
         return Decision(Verdict.APART, "overlap", "nothing shared but the subject")
     if reason := difference(new, old):

@@ -104,7 +104,7 @@ def _after_time(addition: Addition) -> Addition | None:
 
 
 def _counts(addition: Addition) -> bool:
-    """Whether the addition is the unit of a number: "two" → "two days"."""
+    """Return whether the addition is the unit of a number: "two" → "two days"."""
     before = addition.before
     return before is not None and has_number(before.norm) and not has_number(addition.words[0].norm)
 
@@ -118,7 +118,7 @@ def is_cause(addition: Addition) -> bool:
 
 
 def _is_adjunct(addition: Addition) -> bool:
-    """Whether it is a final phrase opened by a preposition, a relative pronoun or "and"."""
+    """Return whether it is a final phrase opened by a preposition, a relative pronoun or "and"."""
     first, *others = addition.words
     if (
         first.glued
@@ -137,21 +137,21 @@ def _is_adjunct(addition: Addition) -> bool:
 
 
 def _is_named(addition: Addition, base: Statement) -> bool:
-    """Whether it is a name after a comma: "has a son, Peter"."""
+    """Return whether it is a name after a comma: "has a son, Peter"."""
     words = addition.words
     owned = len(base.core) > 1 and base.core[-2].norm in _ARTICLES
     return owned and words[0].pause and len(words) < 4 and all(w.capital for w in words)
 
 
 def _is_aside(addition: Addition) -> bool:
-    """Whether it is a remark between commas: "David, qui est médecin, …"."""
+    """Return whether it is a remark between commas: "David, qui est médecin, …"."""
     first, after = addition.words[0], addition.after
     opening = word_classes().has("adjunct", first.norm) or first.norm in _ARTICLES
     return first.pause and after is not None and after.pause and opening
 
 
 def _is_adjective(addition: Addition, base: Statement) -> bool:
-    """Whether it is a plain adjective of a noun: "a dog" → "a black dog", "un chat noir qui …"."""
+    """Return whether it is a plain adjective of a noun: "a dog" → "a black dog", "un chat noir qui …"."""
     if not all(word_classes().has("plain_adjectives", word.norm) for word in addition.words):
         return False
     before = addition.before

@@ -1,7 +1,7 @@
-"""What an alignment tells, as named numbers: the evidence of the learnt decision.
+"""The evidence of the learnt decision: an alignment as named numbers.
 
-Each function adds one group. Every number is explainable by itself: how much of the old statement is said
-again, which values conflict, what the new statement says of change, whether both are about the same person.
+Each function adds one group. Every number is explainable by itself: the share of the old statement that is
+repeated, conflicting values, signs of change in the new statement, whether both have the same subject.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST: Final = 16
 
 
 def evidence(alignment: Alignment, cosine: float, old: Floats, new: Floats) -> Evidence:
-    """The evidence for what the new statement is to the old one, by name.
+    """The evidence on the relation of the new statement to the old one, by name.
 
     Args:
         alignment: The two statements, aligned.
@@ -195,7 +195,7 @@ def _add_names(found: Evidence, aligned: Alignment) -> None:
 
 
 def _names(reading: Reading) -> set[str]:
-    """The names, without a capital that may only open the sentence before a verb or a noun."""
+    """The names, without a capital that may only begin the sentence before a verb or a noun."""
     return {
         token.norm
         for at, token in enumerate(reading.tokens)
@@ -205,7 +205,7 @@ def _names(reading: Reading) -> set[str]:
 
 
 def _common(reading: Reading, at: int) -> bool:
-    """Whether what follows a capital at the start makes a common word of it ("Réunion à", "Rent is")."""
+    """Return whether the words after a capitalised first word show a common word ("Réunion à", "Rent is")."""
     following = reading.tokens[at + 1]
     return bool(following.roles & {"of", "at", "definite", "indefinite"}) and following.norm != "'s"
 
@@ -283,7 +283,7 @@ def _add_structure(found: Evidence, aligned: Alignment) -> None:
 
 
 def _matches(aligned: Alignment) -> list[tuple[int, int]]:
-    """The places of each old word that is said again and of the new one that says it."""
+    """The places of each repeated old word and of the new word that repeats it."""
     best = aligned.similarity.argmax(axis=1).tolist()
     return [
         (at, aligned.new.content[best[row]])
@@ -293,7 +293,7 @@ def _matches(aligned: Alignment) -> list[tuple[int, int]]:
 
 
 def _add_roles(found: Evidence, aligned: Alignment, matches: Sequence[tuple[int, int]]) -> None:
-    """Who did what: how the words of both change their place in the sentence."""
+    """Add the roles: changes of the places of shared words in the sentence."""
     moves = Counter(
         f"{_role(aligned.old, at)}_{_role(aligned.new, other)}" for at, other in matches
     )
@@ -306,7 +306,7 @@ _ROLES: Final = ("head", "owner", "tail")
 
 
 def _role(reading: Reading, at: int) -> str:
-    """Whether a word is the subject, an owner ("of X", "X's"), or part of what is said."""
+    """The role of a word: the subject, an owner ("of X", "X's"), or part of the rest."""
     following = reading.tokens[at + 1].norm if at + 1 < len(reading.tokens) else ""
     if following == "'s" or reading.links[at] == "of":
         return "owner"

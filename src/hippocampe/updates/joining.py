@@ -1,4 +1,4 @@
-"""Join the evidence for a pair of statements with what the local reader says of it."""
+"""Join the evidence for a pair of statements with the opinion of the local reader."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from hippocampe.updates.learnt import MERGING, OUTCOMES, Floats
 
 HELD_BACK: Final = 0.1
-"""How much surer the decision must be to merge at once where the reader reads what it lists: what both
-merge wrongly then stays within the budgets of the decision alone."""
+"""Added to the merge thresholds when the reader is installed, since it reads the pairs that are not merged at
+once: the joint errors then stay within the error budgets of the decision alone."""
 _LEAST: Final = 1e-4
-"""Probabilities below this are alike."""
+"""Floor of probabilities, for their logarithm."""
 
 
 def with_opinion(told: Mapping[str, float], opinion: Floats) -> dict[str, float]:
-    """Evidence with the reader's: the logarithm of each probability, and the log-odds of a merge.
+    """Add the reader's opinion to the evidence: the logarithm of each probability, and the log-odds of a merge.
 
     Args:
         told: The evidence of the aligned statements.
@@ -31,7 +31,7 @@ def with_opinion(told: Mapping[str, float], opinion: Floats) -> dict[str, float]
 
 
 def held_back(thresholds: Mapping[str, float]) -> dict[str, float]:
-    """The thresholds of the decision where the reader reads what it lists."""
+    """The thresholds of the decision when the reader is installed."""
     return {
         name: value + HELD_BACK if name in OUTCOMES else value for name, value in thresholds.items()
     }

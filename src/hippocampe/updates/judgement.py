@@ -1,4 +1,4 @@
-"""Decide what a new statement is to the current memories. Nothing is written here."""
+"""Judge a new statement against the current memories. Writes nothing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ from hippocampe.updates.nomination import nominate, same_voice
 from hippocampe.updates.weighing import Side, Weighed, apart, left_unsaid, weigh
 
 MAX_RELATED = 8
-"""Related memories that are linked, nearest first. A person's name alone would relate all."""
+"""Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
 
 MAX_WEIGHED = 3
-"""Nearest memories that the learnt model weighs: of 700, what a statement corrects is among them, or not
-near at all, in 99.5 % of `benchmarks/learn_decide.py`'s records."""
+"""Nearest memories that the learnt model weighs: of 700, the corrected one is among them, or not near at all,
+in 99.5 % of `benchmarks/learn_decide.py`'s records."""
 
 
 class Related(NamedTuple):
@@ -54,7 +54,7 @@ class Weigher:
         if model is None:
             return None
         if context.config.background and installed() is not None:
-            # The local reader soon reads what is listed: no need to dare as much at once.
+            # The local reader reads the listed pairs soon, so the decision can be more cautious.
             model = replace(model, thresholds=held_back(model.thresholds))
         return cls(context, side_of(context, content, prepared), prepared, model)
 
@@ -63,10 +63,10 @@ class Weigher:
     ) -> list[Decision]:
         """Weigh the statement against the nearest old ones, unless a sure rule has merged them.
 
-        Of those farther away, only another value of a relation is worth a review.
+        Of memories farther away, only another value of a relation is worth a review.
 
         Args:
-            pairs: Each old statement, its cosine, and what the rules say.
+            pairs: Each old statement, its cosine, and the decision of the rules.
         """
         decided = [rule for _, _, rule in pairs]
         near = [
@@ -98,9 +98,9 @@ def side_of(context: Context, content: str, prepared: Prepared | None = None) ->
 
 
 def stays_former(context: Context, lost: Memory, kept: Memory) -> bool:
-    """Whether a stored memory that another one supersedes still answers.
+    """Return whether recall still finds a stored memory that another one supersedes.
 
-    It does if it is the older one, and says something that the other one does not.
+    It does if the memory is the older one, and states a fact that the other one lacks.
     """
     older = (lost.created_at, lost.id) < (kept.created_at, kept.id)
     return older and bool(
@@ -117,7 +117,7 @@ class Judgement:
     Attributes:
         duplicate: The memory that already states it.
         replaced: The memories that it supersedes.
-        former: The ids of those that say something that it does not.
+        former: The ids of the replaced memories that state a fact that the new one lacks.
         related: Similar memories that stay current.
         reason: The rule that decided.
         similarity: The highest cosine of the compared memories; None without any.
@@ -157,7 +157,7 @@ def judge(
     if named:
         same_key = any(old.key == memory.key and memory.key for old in named)
         reason = "same key" if same_key else "replaced by id"
-        # What the caller names by id is replaced whole.
+        # A memory named by id is replaced as a whole.
         unnamed = [old for old in named if old.id not in draft.replaces]
         former = _former(context, memory, unnamed, prepared)
         return Judgement(replaced=tuple(named), former=former, reason=reason)
@@ -175,7 +175,7 @@ def _doubt(decision: Decision) -> float:
 def _former(
     context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
 ) -> frozenset[str]:
-    """The ids of the replaced memories that say something that the new one does not."""
+    """The ids of the replaced memories that state a fact that the new one lacks."""
     new = side_of(context, memory.content, prepared)
     return frozenset(
         old.id for old in replaced if left_unsaid(side_of(context, old.content, prepared), new)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 OUTCOMES: Final = ("update", "same", "detail", "partial", "separate")
-"""What the new statement is to the old one; the first three take its place."""
+"""The outcomes of the decision; the first three replace the old statement."""
 MERGING: Final = 3
-"""How many of `OUTCOMES` merge the two."""
+"""Number of `OUTCOMES` that merge the two statements."""
 LIMIT: Final = 6.0
 """Evidence is clipped at this many deviations in the linear model."""
 LEAVES: Final = 8
@@ -34,17 +34,17 @@ _LOWEST: Final = np.array([0, *((each & -each).bit_length() - 1 for each in rang
 class Trees:
     """Boosted trees: the inner nodes of all of them in one table, those of a tree in a row.
 
-    A node that sends to the right rules out the leaves on its left. The leaf reached is the first that no
-    node rules out (Lucchese et al., 2015: QuickScorer), so no tree is walked.
+    A step to the right rules out the leaves on the left of the node. The result is the first leaf that no node
+    rules out (Lucchese et al., 2015: QuickScorer), so no tree is walked.
 
     Attributes:
-        feature: Shape (nodes,): the number that a node asks for.
-        threshold: Shape (nodes,): up to which it sends to the left.
-        right: Shape (nodes,): the leaves that remain when it sends to the right, one bit each.
+        feature: Shape (nodes,): the evidence that a node tests.
+        threshold: Shape (nodes,): the greatest value that goes to the left.
+        right: Shape (nodes,): the leaves that remain after a step to the right, one bit each.
         first: Shape (trees,): the first node of a tree.
-        leaves: Shape (trees, `LEAVES`): what each leaf adds, from the left. The trees add to the outcomes in
+        leaves: Shape (trees, `LEAVES`): the value of each leaf, from the left. The trees add to the outcomes in
             turn.
-        base: Shape (outcomes,): where the sums start.
+        base: Shape (outcomes,): the initial sums.
     """
 
     feature: NDArray[np.integer[Any]]
@@ -119,7 +119,7 @@ def model_for(embedder: str) -> Model | None:
 
 
 def from_arrays(held: Mapping[str, NDArray[Any]]) -> Model:
-    """The model that `to_arrays` gave."""
+    """Rebuild a model from the arrays of `to_arrays`."""
     about = json.loads(bytes(held["about"]).decode())
     return Model(
         names=tuple(about["names"]),
@@ -141,7 +141,7 @@ def from_arrays(held: Mapping[str, NDArray[Any]]) -> Model:
 
 
 def to_arrays(model: Model, provenance: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """A model as arrays to store, with how it was learnt."""
+    """A model as arrays to store, with the conditions of its training."""
     about = {
         "provenance": provenance,
         "embedder": model.embedder,

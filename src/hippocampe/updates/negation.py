@@ -61,7 +61,7 @@ def ends(ended: Statement, ongoing: Statement) -> bool:
 
 
 def _same_verb(nonfinite: str, present: str) -> bool:
-    """Whether a gerund or a French infinitive belongs to the verb in the present."""
+    """Return whether a gerund or a French infinitive belongs to the verb in the present."""
     for gerund in _GERUND_ENDINGS:
         if nonfinite.endswith(gerund):
             base = nonfinite.removesuffix(gerund)

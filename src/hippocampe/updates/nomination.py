@@ -43,7 +43,7 @@ def nominate(
 
 
 def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
-    """Whether "I" is the same person in both: a user's first-person statement is not another's."""
+    """Return whether "I" is the same person in both statements: a user's first person is not another's."""
     if memory.user is None or old.user is None or memory.user == old.user:
         return True
     return not (is_first_person(memory.content) or is_first_person(old.content))
@@ -52,7 +52,8 @@ def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
 def _nearest(
     context: Context, change: UnitOfWork, memory: Memory, prepared: Prepared
 ) -> Mapping[str, float]:
-    """The cosines of the nearest memories above the threshold, by id: lower for the learnt model."""
+    """The cosines of the nearest memories above the threshold, by id; the threshold is lower with the learnt
+    model."""
     where = Filter(
         space=memory.space,
         collections=(memory.collection,),
@@ -103,7 +104,7 @@ def _find(
 
 
 def _same_person(subject: str, user: str | None, aliases: Aliases) -> set[str]:
-    """The names of a subject; "user" and the name of who says "I" are one."""
+    """The names of a subject; "user" and the name of the speaker are one."""
     own = {"user", fold(user), *aliases.get(fold(user), ())} if user else {"user"}
     found = {subject, *aliases.get(subject, ())}
     return found if found.isdisjoint(own) else found | own

@@ -17,9 +17,9 @@ from hippocampe.language.sentence import is_time
 from hippocampe.language.word_classes import word_classes
 
 ValueChange = Literal["negated", "known", "detailed", "replaced", "perhaps"]
-"""What the new value of a relation is to the old one."""
+"""The change of a relation: its new value compared with the old one."""
 ValueComparison = Literal["same", "more", "less", "other"]
-"""How detailed the new value is, compared to the old one; `other` when they differ."""
+"""The detail of the new value compared with the old one; `other` if they differ."""
 
 _AFTER_NAME: Final = words_of("after_name")
 _ALTERNATIVE: Final = words_of("alternative")
@@ -99,14 +99,14 @@ def _same_value(now: Relation, then: Relation) -> ValueChange | None:
 
 
 def _holds_always(rest: Sequence[str]) -> bool:
-    """Whether what follows sets no condition: "ne fume plus depuis mai", not "… à la maison"."""
+    """Return whether what follows sets no condition: "ne fume plus depuis mai", not "… à la maison"."""
     if not rest or is_time(rest) or word_classes().occurs("instead", rest):
         return True
     return bool(word_classes().match("cause", rest, 0))
 
 
 def _replaces(now: Relation, then: Relation) -> bool:
-    """Whether the new value replaces the old one, instead of adding to it."""
+    """Return whether the new value replaces the old one, instead of adding to it."""
     classes = word_classes()
     if not (_is_harmless(now.rest) and _is_harmless(then.rest)):
         return False

@@ -1,8 +1,8 @@
-"""Weigh what no sure rule decides: the learnt decision over the evidence of two aligned statements.
+"""The learnt decision over the evidence of two aligned statements, for pairs that no sure rule decides.
 
-What would be wrong to merge however likely it looks (a doubt, a question, another owner, swapped roles,
-one verb or modifier for another) is listed for review instead, and so is every pair that may well belong
-together: nothing is lost by a review.
+A pair that must not merge at any probability (a doubt, a question, another owner, swapped roles, one verb or
+modifier for another) is listed for review, and so is every pair that may well belong together: a review loses
+nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Side:
 
     @property
     def speaks(self) -> bool:
-        """Whether there is something to weigh: it has words, and does more than equate two names."""
+        """Return whether a statement can be weighed: it has words, and does more than equate two names."""
         words = any(word[0].isalnum() for word in self.reading.words)
         return words and equated_names(self.reading.text) is None
 
@@ -48,7 +48,7 @@ class Weighed:
     Attributes:
         side: The old statement.
         cosine: The cosine of the two.
-        rule: What the rules say: no merge.
+        rule: The decision of the rules, which is no merge.
     """
 
     side: Side
@@ -57,17 +57,17 @@ class Weighed:
 
 
 def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
-    """Whether two statements are near enough for the model to weigh them."""
+    """Return whether two statements are near enough for the model to weigh them."""
     if cosine >= _NEAR:
         return True
     return cosine >= LEAST_COSINE and not keywords_of_new.isdisjoint(keywords(old))
 
 
 def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
-    """Decide what a new statement is to old ones that no sure rule tells apart.
+    """Decide on a new statement against old ones that no sure rule decides.
 
-    A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille")
-    tells nothing of either: what the rules say stands.
+    A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille") states
+    nothing else: the decision of the rules is final.
 
     Args:
         olds: The old statements.
@@ -93,10 +93,9 @@ def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
 
 
 def left_unsaid(old: Side, new: Side) -> list[str]:
-    """The words of an old statement that its update neither says again nor replaces.
+    """The words of an old statement that its update neither repeats nor replaces.
 
-    A value gives way to a value of its kind, a word to the one that stands in its place; a verb alone
-    is no fact.
+    A value is replaced by a value of its kind, a word by the word in its place; a verb alone is not a fact.
     """
     if not (old.speaks and new.speaks):
         return []
@@ -125,7 +124,7 @@ def conclude(
         aligned: The two statements, aligned.
         told: Their evidence.
         shares: The probability of each of `OUTCOMES`.
-        rule: What the rules say: no merge.
+        rule: The decision of the rules, which is no merge.
         thresholds: As in `Model`.
     """
     merge = float(shares[:MERGING].sum())
@@ -143,15 +142,15 @@ def conclude(
 
 
 def apart(rule: Decision) -> Decision:
-    """What remains of what the rules say when the model sees no merge: alike is not enough to ask."""
+    """Downgrade `unsure` to `related`: the model found no merge, so no review is needed."""
     return replace(rule, verdict=Verdict.RELATED) if rule.verdict is Verdict.UNSURE else rule
 
 
 def likeliest(shares: Floats, told: Mapping[str, float]) -> str:
     """The likeliest merging outcome.
 
-    Where a negation comes or goes, nothing is said again; and "same" needs most of the probability,
-    because it drops words.
+    An added or removed negation excludes "same"; and "same" needs most of the probability, because it drops
+    words.
     """
     best = int(shares[:MERGING].argmax())
     rare = OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2
@@ -163,7 +162,7 @@ def _threshold(outcome: str, told: Mapping[str, float], thresholds: Mapping[str,
 
 
 def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str | None:
-    """Why two statements must not be merged, or None."""
+    """The reason why two statements must not be merged, or None."""
     if rule.reason.startswith(SWAPPED):
         return SWAPPED
     if rule.change == "perhaps":
@@ -187,7 +186,7 @@ def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str |
 
 
 def contrast_of(aligned: Alignment) -> str:
-    """What the new statement leaves out and what it brings, to show: "22 → 29"."""
+    """The lost and the added words, for people: "22 → 29"."""
     old, new = aligned.old, aligned.new
     gone = [old.tokens[old.content[row]].shown for row in aligned.open_old]
     came = [new.tokens[new.content[row]].shown for row in aligned.open_new]

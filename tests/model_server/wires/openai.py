@@ -1,4 +1,4 @@
-"""What the two protocols of OpenAI share."""
+"""Shared parts of OpenAI's two protocols."""
 
 from typing import Any
 

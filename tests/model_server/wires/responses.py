@@ -89,9 +89,9 @@ class Responses(Wire):
 
 
 class History:
-    """What earlier requests and responses said, by the id of the response or of its conversation.
+    """Earlier requests and responses, by the id of the response or of its conversation.
 
-    It is kept whatever `store` says. A conversation begins with the first request that names it.
+    Everything is stored, even with `store` false. A conversation begins with the first request that names it.
     """
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class History:
         """A request with the items of the history that it continues.
 
         Raises:
-            BadRequest: It continues a response that is not there.
+            BadRequest: It continues an unknown response.
         """
         before = body.get("previous_response_id")
         if before is not None and before not in self._items:
@@ -110,7 +110,7 @@ class History:
         return {**body, "input": [*kept, *_input(body)]} if kept else body
 
     def keep(self, body: Body, response: Body) -> None:
-        """Keep a request, completed, with its response."""
+        """Store a request, completed, with its response."""
         id = _conversation(body) or response["id"]
         self._items[id] = [*_input(body), *response["output"]]
 

@@ -1,4 +1,4 @@
-"""What the protocols share: reading of content, and the rules that each provider enforces."""
+"""Shared parts of the protocols: parsing of content, and the rules that each provider enforces."""
 
 import json
 import math
@@ -20,10 +20,10 @@ from model_server.exchange import (
 Body = Mapping[str, Any]
 
 MOST_PIECES = 1000
-"""A longer text is sent in larger pieces: clients copy all they have at each piece."""
+"""A longer text is sent in larger pieces: clients copy the whole text at each piece."""
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What providers accept as the name of a tool."""
+"""Pattern of tool names that providers accept."""
 
 
 class BadRequest(Exception):
@@ -45,7 +45,7 @@ class Event:
 
 
 class Wire(ABC):
-    """A protocol: how requests are read, and how answers and errors are written."""
+    """A protocol: parses requests, and writes answers and errors."""
 
     @abstractmethod
     def read(self, body: Body) -> ModelRequest:
@@ -74,7 +74,7 @@ def request_of(
     Args:
         wire: Its protocol.
         body: The body.
-        completed: Adds what the server knows of earlier requests.
+        completed: Adds the content of earlier requests.
 
     Raises:
         BadRequest: The body is not JSON, a field is missing or of another type, or a rule of the
@@ -162,7 +162,7 @@ def role_of(message: Body) -> Role:
 
 
 def check(request: ModelRequest) -> ModelRequest:
-    """The request itself, if it keeps the rules that all providers enforce.
+    """Return the request if it obeys the rules that all providers enforce.
 
     Raises:
         BadRequest: There are no messages, a call has no result, a result has no call, the name of

@@ -1,1 +1,1 @@
-"""How answers look to people: a module per group of commands, a function per kind of answer."""
+"""Terminal output of results: a module per group of commands, a function per kind of result."""

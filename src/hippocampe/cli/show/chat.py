@@ -1,4 +1,4 @@
-"""What the chat shows around answers, and the results of its commands."""
+"""Terminal output of the chat: notices around answers, and the results of its commands."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_ARGUMENT = 60
 _IDS = ("id", "replaces")
-"""Arguments that tell a reader nothing."""
+"""Arguments that are ids, which mean nothing to a reader."""
 
 
 def tool(event: ToolCalled) -> "Text":
@@ -87,7 +87,7 @@ def memories(
 
 
 def reminders(reply: Reply, language: Language) -> "RenderableType":
-    """What the companion was reminded of before an answer, and why."""
+    """The reminders of the companion before an answer, with their reasons."""
     if not reply.injected:
         return text(translate("Nothing was injected.", language), "dim")
     injection = reply.injection
@@ -128,7 +128,7 @@ def deep(found: "DeepRecall", language: Language) -> "RenderableType":
 
 
 def planned(receipt: Receipt) -> "RenderableType":
-    """What would be forgotten."""
+    """The items that a topic would forget."""
     return lines(
         *(text(f"  {sign('−')} [{item.kind}] {_one_line(item.content)}") for item in receipt.items)
     )

@@ -1,4 +1,4 @@
-"""What the companion knows about itself, and the result of a seed file."""
+"""Terminal output of the companion's statements about itself, and of the result of a seed file."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -42,7 +42,7 @@ def _over_time(
     ever = {category: each for (_, category), each in counts.items() if any(each)}
     names = [category.replace("_", " ") for category in ever]
     rows = table("end of", *names, wrapped=tuple(names))
-    # A day ends at the midnight after it; the last one has not ended.
+    # A day ends at the next midnight; the last one has not ended.
     days = [f"{time.astimezone(ZoneInfo(timezone)) - _INSTANT:%Y-%m-%d}" for time in times[:-1]]
     for number, day in enumerate([*days, "now"]):
         rows.add_row(day, *(f"{each[number]:,}" for each in ever.values()))
@@ -50,7 +50,7 @@ def _over_time(
 
 
 def seeded(done: "Seeded", timezone: str) -> "RenderableType":
-    """What a seed file planted."""
+    """The statements planted from a seed file."""
     if done.before is not None:
         return text(
             f"nothing was planted: this space was seeded on {local_time(done.before, timezone)}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def runs(
     found: Sequence[JobRun], timezone: str, *, none: str = "No job has run."
 ) -> "RenderableType":
-    """A line per run: when, its state, what it did or why it failed."""
+    """A line per run: its time, its state, its outcome or the reason of its failure."""
     if not found:
         return text(none)
     rows = table("when", "job", "state", "outcome")

@@ -1,4 +1,4 @@
-"""Memories: found, listed, one with its fields, its versions and its neighbours."""
+"""Terminal output of memories: found, listed, one with its fields, its versions and its neighbours."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def recollections(
     found: Sequence[Recollection], *, query: str, timezone: str, took_ms: float | None = None
 ) -> "RenderableType":
-    """What a recall found, best first."""
+    """The results of a recall, best first."""
     if not found:
         return text("Nothing was found.")
     rows = table("score", "kind", "when", "content")
@@ -87,13 +87,13 @@ def memory(item: Memory, timezone: str) -> "RenderableType":
 
 
 def changed(action: str, item: Memory | Recollection) -> "RenderableType":
-    """What was done to one memory or turn: `deleted: …`."""
+    """The change of one memory or turn: `deleted: …`."""
     content = item.content if isinstance(item, Memory) else spoken(item)
     return lines(text(f"{action}: {content}"), text(item.id, "dim"))
 
 
 def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableType":
-    """What `remember` did, what it replaced, and why."""
+    """The action of `remember`, the replaced memories and the reason."""
     shown = [text(f"{result.action}: {result.memory.content}")]
     shown += [text(f"replaces: {old.content} ({old.id})") for old in replaced]
     if result.action != "inserted":
@@ -102,7 +102,7 @@ def remembered(result: Remembered, replaced: Sequence[Memory]) -> "RenderableTyp
 
 
 def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
-    """How many statements were inserted, updated an older one, or reinforced one."""
+    """The numbers of inserted, updated and reinforced statements."""
     counts = Counter(result.action for result in results)
     actions = ", ".join(f"{counts[action]:,} {action}" for action in get_args(Action))
     return text(f"{count(len(results), 'statement')}: {actions}")

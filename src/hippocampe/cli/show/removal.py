@@ -1,4 +1,4 @@
-"""What was forgotten, erased or expired."""
+"""Terminal output of forgotten, erased and expired items."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> "RenderableType":
-    """What was removed, or would be: the items if `listed`, then their counts."""
+    """The removed items, or in a dry run those to remove: the items if `listed`, then their counts."""
     shown: list[RenderableType] = []
     if done.items and listed:
         rows = table("kind", "when", "matched", "content", wrapped=("matched",))

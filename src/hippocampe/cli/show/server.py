@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 def started(address: str) -> "RenderableType":
-    """Where the server can be reached, and how to stop it."""
+    """The address of the server, and the key that stops it."""
     return text(f"Hippocampe serves at {address}\nCtrl-C stops it.")
 
 
 def showroom(address: str) -> "RenderableType":
-    """Where the dashboard on the sample can be seen, and how to stop it."""
+    """The address of the dashboard on the sample, and the key that stops it."""
     return text(f"\nThe dashboard on this sample: {address}\nCtrl-C stops it.")
 
 
 def answered() -> "RenderableType":
-    """What the server says of its own check."""
-    return text("It answers. There is no terminal, so it stops.")
+    """The result of the server's own check."""
+    return text("The check passed. Without a terminal, the server stops.")
 
 
 def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":

@@ -33,7 +33,7 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
 def observed(
     message: Message | None, channel: str | None, rooms: Sequence[str]
 ) -> "RenderableType":
-    """A live message that was stored, or why none was."""
+    """A live message that was stored, or the reason why none was."""
     if message is not None:
         return lines(text(f"stored: {message.content}"), text(message.id, "dim"))
     if channel in rooms:
@@ -43,7 +43,7 @@ def observed(
 
 
 def digested(done: Distilled) -> "RenderableType":
-    """What a digest made of live messages."""
+    """The result of a digest of live messages."""
     if not done.messages:
         return text("There is nothing to digest.")
     made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
@@ -51,7 +51,7 @@ def digested(done: Distilled) -> "RenderableType":
 
 
 def extracted(done: Distilled) -> "RenderableType":
-    """What an extraction made of an exchange."""
+    """The result of an extraction from an exchange."""
     if not done.remembered:
         return text("There is nothing to remember.")
     made = count(len(done.remembered), "statement")

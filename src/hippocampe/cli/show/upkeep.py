@@ -40,7 +40,7 @@ def _shown(value: object, timezone: str) -> object:
 
 
 def verification(found: Verification) -> "RenderableType":
-    """Whether store and index agree."""
+    """The result of comparing store and index."""
     if found.ok:
         return text(f"{sign('✓')} store and index agree: {counted(found.checked)} checked")
     differ = (
@@ -60,7 +60,7 @@ def verification(found: Verification) -> "RenderableType":
     shown += [f"damaged file of the index: {name}" for name in found.damaged_files]
     if differ or found.damaged:
         shown.append(
-            "`hippocampe reindex` rebuilds the index, and makes damaged vectors again from their texts"
+            "`hippocampe reindex` rebuilds the index, and repairs damaged vectors from their texts"
         )
     if found.database != "ok":
         shown.append(f"the database is damaged: {found.database}")
@@ -69,10 +69,10 @@ def verification(found: Verification) -> "RenderableType":
 
 
 def reindexed(done: Reindexed) -> "RenderableType":
-    """The embedder of the new index, and the graphs it lacks."""
+    """The embedder of the new index, and the graphs still to build."""
     shown = [f"index rebuilt with {done.embedder}"]
     if done.mended:
-        shown.append(f"{count(done.mended, 'damaged vector')} made again from the texts")
+        shown.append(f"{count(done.mended, 'damaged vector')} repaired from the texts")
     if done.damaged:
         shown.append(
             f"{count(done.damaged, 'vector')} still damaged, because the embedder is down: run it again later"

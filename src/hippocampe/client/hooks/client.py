@@ -1,4 +1,4 @@
-"""Calls of a hook to the process that owns a memory; one is started if there is none."""
+"""Client of the process that owns a memory, for hooks; starts that process if there is none."""
 
 import json
 import socket
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 START_SECONDS = 15.0
-"""For a server that the hook starts, while it gives signs of life."""
+"""Time limit for a starting server, as long as it sends heartbeats."""
 HELD_SECONDS = 1.5
-"""How long a process may hold the folder without sharing it, such as one that is closing."""
+"""Grace period for a process that holds the folder without sharing it, such as one that is closing."""
 IN_USE = 5
 """The exit code of a server that finds the folder held by another process."""
 ANSWER_SECONDS = 5.0
@@ -24,7 +24,7 @@ UNRESERVED = frozenset(b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 
 
 class HookFailed(Exception):
-    """The hook has no answer: what failed, why, and what to do."""
+    """The hook has no answer. The message says what failed, why, and what to do."""
 
 
 class Unreached(Exception):
@@ -46,7 +46,7 @@ def call(
         arguments: Its arguments by name, without the scope.
 
     Raises:
-        HookFailed: Nobody executes it, or it is refused.
+        HookFailed: No process executes it, or it is refused.
     """
     scope = {"space": options.space, "user": options.user, "channel": channel}
     scope = {name: value for name, value in scope.items() if value}
@@ -83,7 +83,7 @@ def _answered(folder: str, request: bytes) -> str:
     """Send a request to the owner of a folder.
 
     Raises:
-        Unreached: No process shares the folder, or it broke off.
+        Unreached: No process shares the folder, or the connection broke.
         HookFailed: The owner is frozen, or refuses.
     """
     try:
@@ -91,7 +91,7 @@ def _answered(folder: str, request: bytes) -> str:
             connection.sendall(request)
             with connection.makefile("rb") as answers:
                 line = b"\n"
-                # Empty lines are signs of life.
+                # Empty lines are heartbeats.
                 while line == b"\n":
                     line = answers.readline()
         answer = json.loads(line)
@@ -110,7 +110,7 @@ def _answered(folder: str, request: bytes) -> str:
 
 
 def _start(folder: str) -> "Any":
-    """Start a server of a folder that outlives this process, and stops when it is not used.
+    """Start a server of a folder that outlives this process, and stops when idle.
 
     Raises:
         HookFailed: It cannot be started.
@@ -168,7 +168,7 @@ def _exchange(
     """POST to a server; the status and the body of its answer.
 
     Raises:
-        Unreached: It could not be connected to, or broke off.
+        Unreached: The connection failed or broke.
     """
     scheme, _, rest = address.partition("://")
     authority, _, base = rest.partition("/")
@@ -178,7 +178,7 @@ def _exchange(
     host, _, port = authority.rpartition(":")
     if not port.isdecimal():
         host, port = authority, "80"
-    # `http.client` loads TLS and the parser of mail, which takes longer than the whole answer.
+    # `http.client` loads TLS and the mail parser, which takes longer than the whole answer.
     lines = [
         f"POST {target} HTTP/1.1",
         f"Host: {authority}",
@@ -202,7 +202,7 @@ def _exchange(
 
 
 def _without_chunks(body: bytes) -> bytes:
-    """The content of a body in chunks, which a reverse proxy may make."""
+    """Decode a chunked body, which a reverse proxy may send."""
     content = bytearray()
     while body:
         size, _, body = body.partition(b"\r\n")

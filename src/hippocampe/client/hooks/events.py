@@ -1,4 +1,4 @@
-"""What a hook answers at each event of the agent."""
+"""Answer the events of a coding agent."""
 
 import json
 import os
@@ -18,9 +18,9 @@ MOST_BYTES = 8 * 2**20
 
 
 def run(typed: "Sequence[str]") -> bool:
-    """Execute a command line after `hook`; False if it is none: then help is due.
+    """Execute a command line after `hook`; False if it is not one: then help is due.
 
-    An event always succeeds: an agent takes a failing hook for a refusal.
+    The exit code of an event is always 0: an agent takes a failing hook for a refusal.
     """
     if not typed or typed[0] not in EVENTS or "--help" in typed or "-h" in typed:
         return False
@@ -33,7 +33,7 @@ def run(typed: "Sequence[str]") -> bool:
 
 
 def answer(event: str, options: Options) -> None:
-    """Read what happened from standard input and print the answer."""
+    """Read the event from standard input and print the answer."""
     try:
         if options.ambiguous:
             raise HookFailed(
@@ -48,7 +48,7 @@ def answer(event: str, options: Options) -> None:
     except HookFailed as exc:
         _warn(str(exc))
     except (OSError, ValueError, KeyError, TypeError) as exc:
-        # No text of the user: only what kind of error it is.
+        # Only the kind of error, never text of the user.
         _warn(f"{event} failed ({type(exc).__name__}): run hippocampe doctor.")
 
 
@@ -62,7 +62,7 @@ def _prompt_submit(told: "dict[str, Any]", options: Options) -> str:
 
 def _session_start(told: "dict[str, Any]", options: Options) -> str:
     channel = options.channel_of(_project(told))
-    # What was given before a new or a compacted context is no longer in it.
+    # Injections before a new or compacted context are no longer in it.
     body = {"message": channel, "fresh": told.get("source") != "resume"}
     return call(options, channel, "before_turn", "text", body)
 

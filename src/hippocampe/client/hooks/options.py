@@ -10,10 +10,10 @@ NAMES = ("folder", "space", "user", "channel")
 
 
 class Options:
-    """Where a hook reads and writes.
+    """The options of a hook: which memory it uses, and for whom.
 
     Args:
-        given: Values by the names in `NAMES`; what is missing comes from the environment.
+        given: Values by the names in `NAMES`; missing ones come from the environment.
 
     Attributes:
         address: The base URL of the server to use instead of that of a folder.
@@ -37,7 +37,7 @@ class Options:
 
     @property
     def ambiguous(self) -> bool:
-        """Whether both a folder and a server are given, which may hold different memories."""
+        """Return whether both a folder and a server are given, which may hold different memories."""
         return self.address is not None and self._folder is not None
 
     @property
@@ -54,7 +54,7 @@ class Options:
 
 
 def parse(typed: "Sequence[str]") -> Options | None:
-    """Parse a command line after the name of the hook; None if it has anything unknown."""
+    """Parse a command line after the name of the hook; None if it has unknown parts."""
     given: dict[str, str | None] = {}
     rest = list(typed)
     while rest:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1 << 16
 MACHINE_MADE = ("<command-", "<local-command-", "<system-reminder>", "<bash-", "Caveat: ")
-"""How texts begin that the agent's program writes in the name of the user."""
+"""Beginnings of texts that the agent's program writes in the name of the user."""
 
 
 def last_exchange(path: str) -> tuple[str, str, str | None] | None:
@@ -31,7 +31,7 @@ def last_exchange(path: str) -> tuple[str, str, str | None] | None:
             try:
                 record = json.loads(line)
             except ValueError:
-                continue  # A line that is being written.
+                continue  # An incomplete line, still being written.
             if not is_object(record) or record.get("isSidechain"):
                 continue
             said = _text(record)
@@ -45,7 +45,7 @@ def last_exchange(path: str) -> tuple[str, str, str | None] | None:
 
 
 def _text(record: "dict[str, Any]") -> str:
-    """What a person or the agent said in a record; empty if it holds something else."""
+    """The text of a person or of the agent in a record; empty if it has none."""
     message = record.get("message")
     if not is_object(message) or record.get("isMeta") or record.get("isCompactSummary"):
         return ""
@@ -60,7 +60,7 @@ def _text(record: "dict[str, Any]") -> str:
 
 
 def is_object(value: "Any") -> "TypeGuard[dict[str, Any]]":
-    """Whether a JSON value is an object."""
+    """Return whether a JSON value is an object."""
     return isinstance(value, dict)
 
 

@@ -1,4 +1,4 @@
-"""Jobs without a language model: hide what has expired, let importance decay, prune."""
+"""Jobs without a language model: hide expired memories, decay importance, prune."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -16,10 +16,10 @@ BATCH = 1_000
 
 
 def decay(context: Context, *, space: str, run_id: str) -> int:
-    """Lower the importance of memories that nobody used; return how many.
+    """Lower the importance of unused memories; return their number.
 
-    Importance halves every `decay_half_life_days` without access. Each run only counts the time
-    since the last one, so that a restart or a second run lowers nothing twice. Identities, goals,
+    Importance halves every `decay_half_life_days` without access. Each run counts only the time since the last
+    one, so that a restart or a second run lowers nothing twice. Identities, goals,
     todos and memories with a key keep their importance.
 
     Args:
@@ -76,7 +76,7 @@ def _forget(context: Context, space: str, ids: list[str], least: float) -> int:
     with context.change(from_reserve=True) as change:
         now = context.now()
         kept = memories.get(change.connection, space, ids).values()
-        # Someone may have changed one since it was found.
+        # A memory may have changed since the query.
         pruned = [memory for memory in kept if memory.current and memory.updated_at < now - UNUSED]
         for memory in pruned:
             hide(change, memory, now, reason)

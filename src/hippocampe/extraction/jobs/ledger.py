@@ -1,4 +1,4 @@
-"""Look at the ledger of jobs, and retry its runs."""
+"""List the runs of the job ledger, and retry them."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -41,7 +41,7 @@ def jobs(
 
 
 def retry_job(context: Context, id: str, *, scope: Scope) -> JobRun:
-    """Make a failed or parked run due now, with all its attempts.
+    """Make a failed or parked run due now, with all its attempts available again.
 
     Raises:
         NotFound: The space has no failed or parked run with this id.

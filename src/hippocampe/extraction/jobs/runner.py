@@ -21,30 +21,30 @@ from hippocampe.store import job_runs
 from hippocampe.types import JobRun
 
 BEAT_SECONDS = 1.0
-"""Time between looks for runs that are due."""
+"""Poll interval for due runs."""
 SCHEDULE_SECONDS = 15.0
-"""Time between looks at the schedule, which reads more."""
+"""Poll interval of the schedule; longer, because it reads more."""
 BACK_OFF = (
     timedelta(seconds=30),
     timedelta(minutes=2),
     timedelta(minutes=10),
     timedelta(hours=1),
 )
-"""Time to the next attempt of a run, after its first failure, its second, and so on."""
+"""Back-off of a run after its first failure, its second, and so on."""
 MAX_ATTEMPTS = len(BACK_OFF) + 1
 """Failures after which a run is parked."""
 OUTAGE_SECONDS = (30, 600)
-"""Time to the next attempt during an outage: at first, and at most; it doubles each time."""
+"""Back-off during an outage: the first and the longest interval; it doubles each time."""
 KEPT = timedelta(days=30)
-"""Time that runs are kept once they are done."""
+"""Retention of finished runs."""
 TIDY_EVERY = timedelta(days=1)
 OUTAGES = (ModelUnavailable, BudgetSpent, EmbedderUnavailable, IndexUnavailable, StoreError)
-"""Errors that are no fault of a run: it is retried for as long as they last."""
+"""Errors that do not count as an attempt of a run: it is retried for as long as they last."""
 INTERRUPTED = "the process ended during the run"
 
 
 class Runner:
-    """Queues what the schedule asks for, and runs what is due.
+    """Queues the scheduled jobs, and executes the due runs.
 
     Runs are serial, also those by hand: two runs never work on the same talk.
 
@@ -61,8 +61,8 @@ class Runner:
         self._looked_at: set[str | None] = set()
         self._tidied_at: datetime | None = None
         self._outages: dict[tuple[str, str | None], tuple[int, str]] = {}
-        """Attempts in a row that met an outage, and its name: by job, and by space if its budget is
-        spent."""
+        """Consecutive attempts that met an outage, and the name of the outage: by job, and by space for a spent
+        budget."""
 
     def start(self) -> None:
         """Start the thread."""
@@ -70,21 +70,21 @@ class Runner:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at once: something was queued."""
+        """Poll at once: a run was queued."""
         self._awake.set()
 
     def stop(self) -> None:
-        """Stop; a run under way goes on at the next open. Closes the language model. Idempotent."""
+        """Stop; a run under way is requeued at the next open. Closes the language model. Idempotent."""
         self._stopping.set()
         self._awake.set()
         model = self._context().language_model
         if model is not None:
-            # Ends the calls under way, which may take minutes.
+            # Cancels the calls under way, which may take minutes.
             model.close()
         if self._thread is not None:
             self._thread.join()
         with self._one_at_a_time:
-            """A run by hand has ended."""
+            """Note that a run by hand has ended."""
 
     def _run(self) -> None:
         look_at = time.monotonic()
@@ -105,14 +105,14 @@ class Runner:
             while self._run_next(context, None) is not None:
                 pass
         except Retired:
-            # The next round has the new context.
+            # The next round gets the new context.
             return
         except (HippocampeError, OSError):
             if not self._stopping.is_set():
                 raise
 
     def run_due(self, context: Context, *, space: str) -> list[JobRun]:
-        """Queue the scheduled jobs of a space, run all that is due; return the runs as they ended.
+        """Queue the scheduled jobs of a space, execute all due runs; return them with their outcomes.
 
         Raises:
             Retired: The embedder was changed; the run under way waits for the next call.
@@ -142,7 +142,7 @@ class Runner:
             self._looked_at.add(space)
 
     def _run_next(self, context: Context, space: str | None) -> JobRun | None:
-        """Run the run that is due for longest, if there is one; return it as it ended."""
+        """Execute the run that has been due longest, if any; return it with its outcome."""
         with self._one_at_a_time:
             if self._stopping.is_set():
                 return None
@@ -158,21 +158,21 @@ class Runner:
             return self._execute(context, run) if claimed else run
 
     def _take_back(self, context: Context) -> None:
-        """Let runs wait again whose process died: nothing runs now."""
+        """Requeue runs that a dead process left as running."""
         with context.store.read() as connection:
             died = job_runs.running(connection)
         if died:
             with context.store.write() as connection:
                 for run in died:
                     if run.attempts >= MAX_ATTEMPTS:
-                        # It may be what ends the process.
+                        # This run may be the one that kills the process.
                         parked = {"state": "parked", "ended_at": context.now()}
                         job_runs.change(connection, run.id, **parked, error=INTERRUPTED)
                     else:
                         job_runs.change(connection, run.id, state="waiting", error=INTERRUPTED)
 
     def _execute(self, context: Context, run: JobRun) -> JobRun:
-        """Do the work of a claimed run, and write how it ended."""
+        """Do the work of a claimed run, and store its outcome."""
         outcome: str | None = None
 
         def work() -> None:
@@ -222,7 +222,7 @@ class Runner:
                 job_runs.leave(connection, run.id, state="failed", error=said, due_at=due_at)
 
     def _put_off(self, context: Context, run: JobRun, error: HippocampeError) -> None:
-        """Retry a run later, and with it all that would meet the same outage."""
+        """Postpone a run, and with it all runs that would meet the same outage."""
         space = run.space if isinstance(error, BudgetSpent) else None
         before, _ = self._outages.get((run.job, space), (0, ""))
         name = _name(run, error)
@@ -243,13 +243,13 @@ class Runner:
 
 
 def _name(run: JobRun, error: HippocampeError) -> str:
-    """What is down, as logged."""
+    """The name of the failing part, for the log."""
     if isinstance(error, BudgetSpent):
         return f"budget of space {run.space}"
     return "language model" if isinstance(error, ModelUnavailable) else f"job {run.job}"
 
 
 def _spelled(error: Exception) -> str:
-    """An error as the ledger keeps it. Only errors of this package are known to quote no user."""
+    """An error as text for the ledger. Only errors of this package are known to quote no user text."""
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, HippocampeError) else name

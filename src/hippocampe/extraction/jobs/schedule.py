@@ -1,4 +1,4 @@
-"""Which scheduled jobs are due, by the clock of the context and the ledger alone."""
+"""Find the scheduled jobs that are due, from the clock of the context and the ledger alone."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,12 +17,12 @@ CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start (seed 001)."""
 SETTLE_EVERY = timedelta(minutes=10)
 READ_EVERY = timedelta(minutes=1)
-"""With the local reader alone, which costs nothing to ask."""
+"""Interval with the local reader alone, which costs no tokens."""
 EXPIRE_EVERY = timedelta(hours=1)
-"""Recall leaves out what has expired already; this takes it out of the index."""
+"""Interval of expiry. Recall excludes expired memories already; this removes them from the index."""
 DAILY = timedelta(days=1)
 SET_BACK = timedelta(days=1)
-"""A run that ended further in the future than this is from a clock that ran ahead, and ignored."""
+"""A run that ended further in the future than this comes from a clock that ran ahead, and is ignored."""
 
 
 def due(
@@ -34,7 +34,7 @@ def due(
 ) -> list[tuple[str, str]]:
     """The scheduled jobs to queue now, each with its space.
 
-    Nothing is due for a job that has a run which waits, runs or will be retried in the space.
+    A job that has a waiting, running or postponed run in the space is not due.
 
     Args:
         context: The open memory.
@@ -85,13 +85,13 @@ def _last(connection: Connection, job: str, space: str, now: datetime) -> dateti
 
 
 def is_digest_due(chosen: Settings, *, since: datetime, now: datetime, starting: bool) -> bool:
-    """Whether a space with live messages is to be digested.
+    """Return whether a space with live messages is to be digested.
 
     Args:
-        chosen: Its settings.
+        chosen: The settings of the space.
         since: When its last digest ended; without one, when its oldest live message was stored.
         now: The present.
-        starting: Whether this is the first look since the start.
+        starting: Whether this is the first poll since the start.
     """
     if not chosen.digest_hours:
         return False
@@ -108,15 +108,15 @@ def next_hour(hours: Sequence[int], timezone: str, *, after: datetime) -> dateti
 
     Args:
         hours: Hours of the day, 0 to 23; at least one.
-        timezone: In which they are.
+        timezone: The timezone of the hours.
         after: An aware time.
     """
     # Loaded at the first use: importing it takes longer than opening a folder.
     from apscheduler.triggers.cron import CronTrigger
 
     zone = as_zone(timezone)
-    # The trigger runs on the time that a clock on the wall shows. In the zone itself it would fire
-    # twice when clocks are set back, and never at a midnight that is skipped.
+    # The trigger runs on local wall-clock time without a zone. In the zone itself it would fire
+    # twice when clocks are set back, and never at a skipped midnight.
     trigger = cast(
         "Any", CronTrigger(hour=",".join(map(str, hours)), minute=0, second=0, timezone=UTC)
     )

@@ -1,4 +1,4 @@
-"""What each job of the ledger does."""
+"""The handlers of the jobs of the ledger."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from hippocampe.extraction.jobs import housekeeping
 from hippocampe.types import JobRun
 
 Handler = Callable[[Context, JobRun], str | None]
-"""Does the work of a run. It returns what it did (counts, never content), or None if it ended the run
+"""Executes a run. Returns a description of its outcome (counts, never content), or None if it ended the run
 itself, in the transaction of its writes."""
 
 

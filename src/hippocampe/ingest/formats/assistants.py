@@ -27,7 +27,7 @@ _Object = dict[str, object]
 
 
 class _Utterance(NamedTuple):
-    """A message as the export has it. `role` is `user` or `assistant`."""
+    """A message of the export. `role` is `user` or `assistant`."""
 
     role: str
     content: str
@@ -37,7 +37,7 @@ class _Utterance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Assistant:
-    """How the export of one assistant is laid out.
+    """The layout of one assistant's export.
 
     `branch` lists the displayed messages of a conversation; `parse_message` returns None for a
     message that was not displayed or has no text.
@@ -166,7 +166,7 @@ def _claude_branch(conversation: _Object) -> list[_Object]:
     branch = _upwards(nodes, leaf, "parent_message_uuid")
     # In a damaged file, an id may be a list, which no dict can look up.
     roots = [raw for raw in messages if str(raw.get("parent_message_uuid")) not in nodes]
-    # Several roots: the messages do not form one tree, so keep all of them.
+    # Several roots: the messages are not a single tree, so keep all of them.
     return branch if len(roots) == 1 and branch[:1] == roots else messages
 
 

@@ -85,7 +85,7 @@ def _role(value: object) -> str | None:
 
 
 def _space(value: object) -> str | None:
-    """Check a space; the normal form of its name is the space itself, and nothing else is."""
+    """Check a space: its name must be in normal form already."""
     if value is None:
         return None
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Recognise what WhatsApp writes into an export: notices and placeholders.
+"""Recognise WhatsApp's own texts in an export: notices and placeholders.
 
 The wordings are data: `language/*/notices.toml`.
 """
@@ -9,12 +9,12 @@ from typing import Final
 from hippocampe.language.lexicon import load_all
 
 LEFT_TO_RIGHT = "\u200e"
-"""iOS starts texts of WhatsApp, not of people, with this mark."""
+"""Mark at the start of texts that WhatsApp, not a person, wrote; from iOS."""
 
 _BIDI_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _MAX_NOTICE: Final = 1_000
-"""Characters of a notice or a placeholder, with the names that it quotes."""
+"""Longest notice or placeholder, with the names that it quotes."""
 _WORDINGS: Final = load_all("notices")
 
 
@@ -46,12 +46,12 @@ def without_marks(text: str) -> str:
 
 
 def starts_notice(author: str) -> bool:
-    """Whether the text before a colon is the start of a notice instead of an author."""
+    """Return whether the text before a colon is the start of a notice instead of an author."""
     return _QUOTING_NOTICE.search(author) is not None
 
 
 def is_notice(body: str) -> bool:
-    """Whether WhatsApp wrote a message that has an author."""
+    """Return whether a message with an author was written by WhatsApp itself."""
     text = without_marks(body[:_MAX_NOTICE])
     if _ENCRYPTION.match(text):
         return True

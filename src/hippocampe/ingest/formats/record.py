@@ -1,4 +1,4 @@
-"""The records that every reader yields, and the parsers of their fields."""
+"""The records that every importer yields, and the parsers of their fields."""
 
 import hashlib
 from collections import OrderedDict
@@ -14,8 +14,8 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _MAX_REPEATS = 100_000
-"""Recent messages among which repeats are counted, so that memory is bounded on any file. Identical
-messages with the same time are never that far apart."""
+"""Recent messages among which repetitions are counted, to bound the memory. Identical messages with the same
+time are never further apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class TalkMessage:
 
     Attributes:
         content: The text.
-        author: Who wrote it.
+        author: The author.
         role: `user`, `assistant`, or None in a room of people.
-        channel: Where it was written.
-        at: When, aware, in UTC; None if the file has no time.
+        channel: The channel.
+        at: The time, aware, in UTC; None if the file has none.
         space: The space, if the file names one.
-        external_id: An id that a later export of the same conversation repeats.
+        external_id: An id that is the same in a later export of the conversation.
         reply_to: The external id of the message that it answers.
     """
 
@@ -49,7 +49,7 @@ class Problem:
 
     Attributes:
         line: Its number, from 1.
-        reason: Why; never quotes the conversation.
+        reason: The reason; never quotes the conversation.
     """
 
     line: int

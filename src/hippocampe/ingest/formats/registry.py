@@ -37,7 +37,7 @@ FORMATS = tuple(_READERS)
 
 _ARCHIVED = re.compile(r"(?:conversations(?:-\d+)?|result)\.json|_chat\.txt|.*whatsapp.*\.txt")
 
-# Keys that only one export has. Unescaped quotes exclude text that people wrote.
+# Keys that are unique to one export. Unescaped quotes exclude text that people wrote.
 _KEYS = (
     ("chatgpt", re.compile(r'(?<!\\)"mapping"\s*:\s*\{')),
     ("claude", re.compile(r'(?<!\\)"chat_messages"\s*:\s*\[')),
@@ -51,7 +51,7 @@ _KEYS = (
     ),
 )
 MAX_UNREAD = 10_000
-"""Lines or records in a row that cannot be read: then the file does not have the format."""
+"""Consecutive unreadable lines or records after which the file does not have the format."""
 _HEAD_BYTES = 1 << 18
 _HEAD_LINES = 100
 
@@ -114,7 +114,7 @@ def _sources(path: Path) -> list[Source]:
 
 def _unreadable(path: Path, exc: Exception) -> UnreadableFile:
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-    # It may quote the names of members, which have up to 64 KiB.
+    # The error may quote the names of members, which have up to 64 KiB.
     return UnreadableFile(f"cannot import {path}: {reason[:200] or 'the file is damaged'}.")
 
 

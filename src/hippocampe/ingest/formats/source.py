@@ -11,17 +11,17 @@ from typing import IO
 from hippocampe.errors import UnreadableFile
 
 MAX_LINE_BYTES = 1_000_000
-"""Longer lines are reported and never loaded whole."""
+"""Longest line; longer ones are reported and never loaded whole."""
 MAX_EMPTY_LINES = 100_000
-"""Empty lines in a row, which no program exports: a file of them would be read for minutes."""
+"""Most empty lines in a row. No program exports as many, and a file of them would be read for minutes."""
 MAX_EXPANDED_BYTES = 2**30
-"""Bytes of what is read of an archive: as many as a file may have that is not compressed."""
+"""Most bytes read from an archive: the size limit of an uncompressed file."""
 MAX_RATIO = 100
-"""Bytes that each byte of an archive may become. Exports of talk become 5 to 30 times as large."""
+"""Highest compression ratio (zip bomb). Exports of talk are compressed 5 to 30 times."""
 FREE_BYTES = 4 * 2**20
-"""Bytes that any archive may become, because short and repetitive talk is compressed further."""
+"""Bytes that any archive may expand to, because short and repetitive talk compresses further."""
 MAX_DIRECTORY_BYTES = 8 * 2**20
-"""Bytes of the directory of an archive, which is read whole: that of 80,000 photos."""
+"""Largest directory of an archive, which is read whole: that of 80,000 photos."""
 _MAX_NAME = 255
 
 
@@ -85,7 +85,7 @@ def open_sources(path: Path, wanted: Callable[[str], bool]) -> list[Source]:
             f"cannot import {path}: it is encrypted or compressed in an unusual way. Extract it "
             "first."
         )
-    # What is read of a member ends at the size that the archive declares.
+    # Reading a member stops at the size that the archive declares.
     expanded = sum(member.file_size for member in members)
     most = min(MAX_EXPANDED_BYTES, max(FREE_BYTES, MAX_RATIO * path.stat().st_size))
     if expanded > most:

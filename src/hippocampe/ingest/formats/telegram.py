@@ -22,9 +22,9 @@ from hippocampe.ingest.formats.source import Source
 
 _Chat = dict[str, object]
 MAX_CHATS = 100_000
-"""Chats of one export, whose names are read before their messages."""
+"""Most chats of one export; their names are read before their messages."""
 _MAX_PROPERTY = 1_000
-"""Characters that are read of the name of a chat."""
+"""Characters read of the name of a chat."""
 
 
 def read_telegram(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:

@@ -81,7 +81,7 @@ def read_whatsapp(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Proble
 
 
 def starts_message(text: str) -> bool:
-    """Whether a line starts like a message of WhatsApp."""
+    """Return whether a line starts like a message of WhatsApp."""
     return any(_match(header, text) for header in _HEADERS)
 
 
@@ -93,7 +93,7 @@ def _match(header: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 def _detect_layout(source: Source) -> tuple[re.Pattern[str], bool] | None:
-    """Scan the whole file for its header, and for whether the month comes before the day.
+    """Scan the whole file for its header and the order of month and day.
 
     In order of evidence: a number above 12 is a day; messages go forward in time; days change more
     often than months; capital AM and PM with a two-digit year are American.
@@ -145,7 +145,7 @@ def _blocks(source: Source, header: re.Pattern[str]) -> Iterator[_Block | Proble
         elif block is None:
             if line.text.strip():
                 yield Problem(line.number, "the line belongs to no message")
-        elif size <= MAX_MESSAGE_CHARACTERS:  # longer messages are refused, so stop buffering
+        elif size <= MAX_MESSAGE_CHARACTERS:  # Longer messages are refused, so stop buffering.
             block.lines.append(line.text)
             size += len(line.text) + 1
     if block:

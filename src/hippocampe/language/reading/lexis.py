@@ -1,4 +1,4 @@
-"""The words of one language by what they tell in a statement, from its `reading.toml`."""
+"""The lexicon of one language by the roles of words in a statement, from its `reading.toml`."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from hippocampe.language.text import STOP_WORDS
 from hippocampe.language.tokenizer import tokenize
 
 SIGNS: Final = tuple(load(languages()[0], "reading")["signs"])
-"""Classes of words and phrases that tell what becomes of an older statement."""
+"""Classes of words and phrases that indicate a change of an older statement."""
 _OF_WORDS: Final = frozenset({"moved_participles", "not_imperfect"})
-"""Roles that tell something of words with a meaning of their own."""
+"""Roles whose members are content words."""
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Lexis:
-    """What the words of a language tell.
+    """The lexicon of a language.
 
     Attributes:
         language: Its code.
-        spellings: Hurried spellings, as the words meant.
-        glued: Pronouns of one letter written in one word with a verb, in full.
+        spellings: Intended words of hurried spellings.
+        glued: Full forms of one-letter pronouns that are written in one word with a verb.
         numbers: Value by number word.
         ordinals: Rank by ordinal.
         units: Unit by word or sign.
         kin: Relationship by word.
         grammar: Words by grammatical role.
         verbs: Kind of a verb by stem.
-        before: Names of the changes that a stem comes before ("looking for").
-        after: Names of the changes that a stem comes after ("found").
+        before: Names of the changes that a stem precedes ("looking for").
+        after: Names of the changes that a stem follows ("found").
         clock: Words of a time of day.
         endings: Endings of participles and of moods.
-        moved: Stems of participles that tell an event after "to be".
+        moved: Stems of participles that state an event after "to be".
         not_imperfect: Words that only end like an imperfect.
     """
 
@@ -59,7 +59,7 @@ class Lexis:
     _phrases: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
     def signs(self, norms: Sequence[str], stems: Sequence[str]) -> frozenset[str]:
-        """The signs in a statement, given its folded words and their stems."""
+        """The signs of change in a statement, from its folded words and their stems."""
         found: set[str] = set()
         for at, norm in enumerate(norms):
             if signs := self._single.get(stems[at]):
@@ -70,17 +70,17 @@ class Lexis:
         return frozenset(found)
 
     def changes_before(self, stems: Iterable[str]) -> frozenset[str]:
-        """The changes that one of these words may be followed by."""
+        """The changes that one of these words may precede."""
         return _NOTHING.union(*(self.before.get(stem, _NOTHING) for stem in stems))
 
     def changes_after(self, stems: Iterable[str]) -> frozenset[str]:
-        """The changes that one of these words is the outcome of."""
+        """The changes that end in one of these words."""
         return _NOTHING.union(*(self.after.get(stem, _NOTHING) for stem in stems))
 
 
 @lru_cache(maxsize=20_000)
 def stem(word: str, language: str) -> str:
-    """The word without its inflection, good enough to compare two of one language."""
+    """Stem a word roughly, well enough to compare two words of one language."""
     endings, shortest = _endings(language)
     for ending in endings:
         if word.endswith(ending) and len(word) - len(ending) >= shortest:
@@ -90,7 +90,7 @@ def stem(word: str, language: str) -> str:
 
 
 def plain_stem(word: str, language: str) -> str:
-    """The stem of a word; a function word is only like itself ("par" is not "paraît")."""
+    """The stem of a word; a function word equals only itself ("par" is not "paraît")."""
     apart = word in STOP_WORDS or word in _function_words(language)
     return f"={word}" if apart else stem(word, language)
 
@@ -115,7 +115,7 @@ def _endings(language: str) -> tuple[tuple[str, ...], int]:
 
 @cache
 def lexis(language: str) -> Lexis:
-    """The lexis of a language."""
+    """The lexicon of a language."""
     data = load(language, "reading")
     single: dict[str, set[str]] = {}
     phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}

@@ -1,7 +1,7 @@
-"""Read one statement: who, the verb and how it holds its value, what is said of it, and the signs of change.
+"""A shallow parse of one statement: subject, verb, values and signs of change.
 
-A reading is no parse: it knows the subject from the rest by the first verb, and each word by what stands
-before it ("of", "at", a determiner). That is enough to align two statements and tell what differs.
+The subject is what precedes the first verb; each word is labelled by its preposition or determiner. That is
+enough to align two statements and find their difference.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ SUBJECTS: Final = (
     "name",
     "other",
 )
-"""What a statement begins with: "the dog", "my dog", "his dog", "a dog", "I", "he", "Rex"."""
+"""Kinds of subject: "the dog", "my dog", "his dog", "a dog", "I", "he", "Rex"."""
 PREDICATES: Final = ("single", "several", "wish", "have", "be", "event", "other")
-"""How its verb holds a value: "lives", "likes", "wants", "has", "is", "bought"."""
+"""Kinds of predicate, by the number of values that the verb takes: "lives", "likes", "wants", "has", "is",
+"bought"."""
 _SUBJECT_OF_ROLE: Final = (
     ("definite", "definite"), ("own", "own"), ("others_own", "other_own"), ("indefinite", "indefinite"),
     ("first_person", "speaker"), ("third_person", "third"),
@@ -43,7 +44,7 @@ _BEFORE_NOUN: Final = frozenset({"definite", "indefinite", "own", "others_own", 
 _LINKS: Final = ("of", "at", "be", "have")
 _VERBAL: Final = frozenset({"have", "auxiliary", "conjunctions"})
 _QUANTITIES: Final = frozenset({"number", "money", "date", "time"})
-_NEAR: Final = 4  # words after an auxiliary in which a participle may stand
+_NEAR: Final = 4  # Span of words after an auxiliary in which a participle may follow
 _SHORT: Final = 4
 _GLUED: Final = re.compile(r"([a-z])([bcdfghklmnpqrstvz]\w{2,})")
 _NONE: Final[frozenset[str]] = frozenset()
@@ -54,14 +55,14 @@ class Token:
     """A word, or the words of one value.
 
     Attributes:
-        norm: The folded word, as meant ("je suis" for "jsuis").
-        written: The folded word as written, by which its vector is known.
-        stem: What two words are compared by; kind, value and unit of a value.
+        norm: The folded word in standard spelling ("je suis" for "jsuis").
+        written: The folded word as written, the key of its vector.
+        stem: The key for comparison: the stem of a word; kind, value and unit of a value.
         kind: Kind of value, or "word".
         value: The value; "" for a word.
         unit: Its unit.
         name: Whether it is a proper name.
-        opens: Whether it opens a sentence, where a capital tells nothing.
+        opens: Whether it opens a sentence, where a capital is no evidence.
         roles: Grammatical roles.
         kin: The relationship it names, or "".
     """
@@ -79,14 +80,14 @@ class Token:
 
     @property
     def shown(self) -> str:
-        """The word, or the value with its unit, to show."""
+        """The word, or the value with its unit, for people."""
         return f"{self.value} {self.unit}".strip() if self.kind in _QUANTITIES else self.norm
 
 
-# Compared by identity, because reading is cached by text.
+# Compared by identity, because parses are cached by text.
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What a statement says.
+    """The shallow parse of a statement.
 
     Attributes:
         text: The statement as written.
@@ -98,14 +99,14 @@ class Reading:
         predicate: One of `PREDICATES`.
         signs: The signs of change, and "negation", "conditional", "future", "imperfect", "first_person",
             "second_person", "listing", "capitalised".
-        links: For each token the role of what leads to it: "of", "at", "be", "have" or "".
+        links: For each token the role of its preposition or light verb: "of", "at", "be", "have" or "".
         determiners: For each token its determiner: "definite", "own", "indefinite" or "".
         names: Its proper names.
         kin: The relationships it names.
         stems: The stems of all its tokens.
         verbs: The stems of its verbs, without auxiliaries.
-        before: The changes it may be followed by.
-        after: The changes it is the outcome of.
+        before: The changes that it may precede.
+        after: The changes that end in it.
         question: Whether it asks.
     """
 
@@ -129,13 +130,13 @@ class Reading:
 
     @property
     def words(self) -> list[str]:
-        """The written form of each content token, by which vectors are found."""
+        """The written form of each content token, the key of its vector."""
         return [self.tokens[at].written for at in self.content]
 
 
 @lru_cache(maxsize=2048)
 def read(text: str) -> Reading:
-    """Read a statement; results are cached."""
+    """Parse a statement; results are cached."""
     language = language_of(text)
     known = lexis(language)
     tokens = tuple(_tokens(text, known))
@@ -188,7 +189,7 @@ def _tokens(text: str, known: Lexis) -> list[Token]:
 
 
 def _meant(word: Word, known: Lexis) -> tuple[str, ...]:
-    """The words behind one hurried spelling, folded."""
+    """The standard words of one hurried spelling, folded."""
     if word.norm in known.spellings and not (word.capital and not word.opens):
         return known.spellings[word.norm]
     if known.glued and (glued := _GLUED.fullmatch(word.norm)) and glued[1] in known.glued:
@@ -200,7 +201,7 @@ def _token(word: Word, written: str, value: Found, known: Lexis) -> Token:
     plain = value.kind == "word"
     roles = known.grammar.get(word.norm, _NONE)
     if len(word.norm) < _SHORT and not word.surface.isascii():
-        roles -= _VERBAL  # "à" folds to the verb "a", "où" to "ou"
+        roles -= _VERBAL  # "à" folds to the verb "a", "où" to "ou".
     common = bool(roles) or word.norm in STOP_WORDS or len(word.norm) < 2
     unit = value.unit if value.kind == "number" else ""
     return Token(
@@ -276,7 +277,7 @@ def _predicate(tokens: Sequence[Token], stems: Sequence[str], verb: int, known: 
 
 
 def _tells_event(following: Sequence[Token], has: bool, known: Lexis) -> bool:
-    """Whether a past participle follows an auxiliary: "a acheté", "est partie"."""
+    """Return whether a past participle follows an auxiliary: "a acheté", "est partie"."""
     for token in following:
         if token.stem in known.moved:
             return True
@@ -288,7 +289,7 @@ def _tells_event(following: Sequence[Token], has: bool, known: Lexis) -> bool:
 
 
 def _moods(tokens: Sequence[Token], norms: Sequence[str], known: Lexis) -> frozenset[str]:
-    """Persons and moods that single words and endings tell."""
+    """Persons and moods, from single words and endings."""
     roles = _NONE.union(*(token.roles for token in tokens))
     found = {role for role in ("first_person", "second_person", "negation") if role in roles}
     if roles & {"conjunctions"}:
@@ -306,7 +307,7 @@ def _moods(tokens: Sequence[Token], norms: Sequence[str], known: Lexis) -> froze
 
 
 def _link(tokens: Sequence[Token], at: int) -> str:
-    """What leads to a word: a preposition or a verb that is hardly more, across determiners."""
+    """The word that governs a word: a preposition or a light verb, across determiners."""
     for before in reversed(tokens[max(0, at - 3) : at]):
         for role in _LINKS:
             if role in before.roles:
@@ -317,7 +318,7 @@ def _link(tokens: Sequence[Token], at: int) -> str:
 
 
 def _determiner(tokens: Sequence[Token], at: int) -> str:
-    """What determines a word, across an adjective."""
+    """The determiner of a word, across an adjective."""
     for before in reversed(tokens[max(0, at - 3) : at]):
         for role, determiner in _DETERMINING.items():
             if role in before.roles or before.norm == "'s":

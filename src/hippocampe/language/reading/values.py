@@ -1,6 +1,6 @@
 """Find the typed values among the words of a statement: amounts, dates, times, ranks.
 
-"14 h 30", "half past" aside, is one time; "2 400 euros" is one amount; "deux" is 2. Values of one kind
+"14 h 30" is one time; "2 400 euros" is one amount; "deux" is 2. Values of one kind
 can be compared across wordings and languages.
 """
 
@@ -48,7 +48,7 @@ class Found:
         kind: Kind of value, or "word".
         value: The value, in one form for all wordings; "" for a word.
         unit: Unit of a number or an amount.
-        words: How many words it takes.
+        words: The number of its words.
     """
 
     kind: Kind
@@ -125,7 +125,7 @@ def _written_in_digits(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
 
 
 def _says_when(words: Sequence[Word], at: int, lexis: Lexis) -> bool:
-    """Whether a preposition before "9 heures" makes a time of it, not a duration."""
+    """Return whether a preposition before "9 heures" makes it a time, not a duration."""
     return at > 0 and "at" in lexis.grammar.get(words[at - 1].norm, ())
 
 
@@ -159,7 +159,7 @@ def _amount(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
 
 
 def _continues(digits: str, following: str) -> bool:
-    """Whether three digits after a space belong to the number: "2 400"."""
+    """Return whether three digits after a space belong to the number: "2 400"."""
     return digits.isdigit() and len(digits) <= 3 and re.fullmatch(r"\d{3}", following) is not None
 
 

@@ -1,8 +1,8 @@
 """The regular expression that finds time expressions in a sentence, built from the language data.
 
 The words are data (`language/*/time.toml`), folded: lower case, no accents, straight apostrophes. The
-expression only finds candidates and names their parts. `resolve` computes the dates, and `window`
-rejects words that are no time expression ("may", the verb).
+expression only finds candidates and names their parts. `resolve` computes the dates, and `window` rejects words
+that are not a time expression ("may", the verb).
 """
 
 import re

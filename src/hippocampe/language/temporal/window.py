@@ -39,7 +39,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # start of open windows such as "befo
 
 
 LONGEST_EVENT = timedelta(days=10)
-"""Longer times, such as "last month", do not tell on which day something happened."""
+"""Longest time of an event: "last month" does not determine a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class _Expression:
-    """A match of the grammar, with its time span and whether it surely is a time expression."""
+    """A match of the grammar, with its time span, and whether it is certainly a time expression."""
 
     match: re.Match[str]
     name: str
@@ -105,14 +105,14 @@ def parse_window(text: str, *, now: datetime, timezone: str | ZoneInfo) -> TimeW
 
 
 def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> datetime | None:
-    """Find when what a statement tells happens, if it says so relative to now: "yesterday", "next Tuesday".
+    """Find the time of a statement's event, if it is relative to now: "yesterday", "next Tuesday".
 
-    A date without a year may be past or to come, a bare weekday a habit, and the middle of last year is no
+    A date without a year may be past or future, a bare weekday may be a habit, and the middle of last year is not a
     date: these give None, and so does a statement with several times.
 
     Args:
         text: A statement, of any length.
-        now: When it is made; aware.
+        now: The time of the statement; aware.
         timezone: Zone of the speaker.
 
     Returns:
@@ -131,7 +131,7 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
 
 
 def _tells_event(found: _Expression) -> bool:
-    """Whether an expression names a short time by its distance from now."""
+    """Return whether an expression is a short time at a distance from now."""
     start, end = found.span
     if found.link or found.match["portion"] or end - start > LONGEST_EVENT:
         return False
@@ -206,7 +206,7 @@ def _expressions(
 
 
 def _is_sure(match: re.Match[str], name: str, groups: Groups, capital: bool, before: str) -> bool:
-    """Whether the context confirms a time expression: "may", "mars" or "2022" alone may be none."""
+    """Return whether the context confirms a time expression: "may", "mars" or "2022" alone may not be one."""
     place, article, link = (
         " ".join((match[group] or "").split()) for group in ("place", "article", "link")
     )

@@ -117,7 +117,7 @@ class MemoryChanges(arguments("edit", "id", importance={"examples": [0.9]})):
 
 
 class Question(arguments("recall", query={"examples": ["Que boit Paul ?"]})):
-    """What to recall; fields as in `Hippocampe.recall`."""
+    """A query to recall by; fields as in `Hippocampe.recall`."""
 
 
 class ComingTurn(Body):
@@ -151,11 +151,11 @@ class LiveMessage(
 
 
 class Topic(arguments("forget", topic={"examples": ["le voilier d'Owen"]})):
-    """What to forget."""
+    """A topic to forget."""
 
 
 class ToErase(arguments("erase", subject={"examples": ["owen"]})):
-    """What to erase for ever: exactly one of `id`, `user`, `subject` and `whole_space`."""
+    """An item or a group to erase for ever: exactly one of `id`, `user`, `subject` and `whole_space`."""
 
 
 class NewAssociation(
@@ -186,7 +186,7 @@ class KeyToMake(
 
 
 class Said(Body):
-    """What a user says to the companion."""
+    """A message of a user to the companion."""
 
     message: MessageText = Field(examples=["Je bois quoi ce soir ?"])
 

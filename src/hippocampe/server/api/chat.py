@@ -35,7 +35,7 @@ EVENT: dict[str, Any] = {
 
 
 class Answering:
-    """The companion of a server, started when it is first asked."""
+    """The companion of a server, started at the first request."""
 
     def __init__(self, hippo: AsyncHippocampe) -> None:
         self._hippo = hippo
@@ -76,7 +76,7 @@ router = APIRouter(prefix="/api", tags=["companion"], lifespan=_closing)
 
 
 class _Stream(StreamingResponse):
-    """Events of an answer, which ends when the client goes away."""
+    """Streams the events of an answer; the answer is cancelled when the client disconnects."""
 
     def __init__(self, events: AsyncGenerator[bytes]) -> None:
         super().__init__(events, media_type=EVENTS, headers={"Cache-Control": "no-store"})
@@ -107,13 +107,13 @@ class _Stream(StreamingResponse):
     },
 )
 async def chat(request: Request, hippo: Door, scope: Writer, body: Said) -> StreamingResponse:
-    """Let the companion answer a message, and stream what happens on the way."""
+    """Let the companion answer a message, and stream the events of the answer."""
     answering: Answering = request.app.state.answering
     companion = await answering.companion()
     events = companion.stream(
         body.message, user=scope.user, channel=scope.channel, space=scope.space
     )
-    # What fails before anything is said is a problem, with its status.
+    # An error before the first event is a problem with its status.
     first = await anext(events)
     return _Stream(_told(first, events))
 

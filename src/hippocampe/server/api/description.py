@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI knows, with an example of each answer and what all endpoints share."""
+"""The OpenAPI document: FastAPI's, with an example of each answer and the parts that all endpoints share."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ from hippocampe.types import Settings
 Schema = dict[str, Any]
 
 DESCRIPTION = f"""\
-Every path under `/api/` is served under `/api/v1/` too, which stays as it is when a later version differs. The
+Every path under `/api/` is served under `/api/v1/` too, which stays unchanged when a later version differs. The
 header `{HEADER}` of every answer has the version of the package.
 
 Requests take the scope as query parameters: `space`, `user`, `channel`. On loopback no key is needed, unless
@@ -57,7 +57,7 @@ _EXAMPLES: Mapping[str, object] = {
     "title": "Le voilier",
     "next_cursor": None,
 }
-"""Values by the name of a field; others are made from the schema."""
+"""Example values by the name of a field; others are made from the schema."""
 
 _EXPLAINED: Mapping[str, object] = {
     "NewMemory": Hippocampe.remember,
@@ -69,7 +69,7 @@ _EXPLAINED: Mapping[str, object] = {
     "KeyToMake": Hippocampe.create_key,
     "SettingsChanges": Settings,
 }
-"""What explains the fields of a body."""
+"""The documented class or function that explains the fields of a body."""
 _SUCCESS = "Successful Response"
 
 
@@ -91,7 +91,7 @@ def describe(app: FastAPI) -> None:
 
 
 def _explain(body: Schema, explained: object) -> None:
-    """Describe the fields of a body as the library describes its arguments."""
+    """Describe the fields of a body with the library's descriptions of its arguments."""
     text = inspect.getdoc(explained) or ""
     said = re.findall(r"^    (\w+): (.+(?:\n {6,}.+)*)", text, re.MULTILINE)
     meanings = {
@@ -142,7 +142,7 @@ def _body(schemas: Schema, schema: Schema) -> object:
 
 
 def _example(document: Schema, schema: Schema, name: str = "") -> object:
-    """A value of a schema, as an answer could have it."""
+    """An example value of a schema."""
     if "$ref" in schema:
         found = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         return _example(document, found)

@@ -25,7 +25,7 @@ Several = Annotated[list[str] | None, Query(max_length=MAX_SUBJECTS)]
 @router.post(
     "/memories",
     status_code=201,
-    responses={200: {"description": "A memory says it already.", "model": Remembered}},
+    responses={200: {"description": "A current memory states it already.", "model": Remembered}},
 )
 async def remember(hippo: Door, scope: Writer, body: NewMemory, response: Response) -> Remembered:
     """Store a statement; memories that it corrects become history."""
@@ -52,7 +52,7 @@ async def list_memories(
     limit: int = 50,
     cursor: str | None = None,
 ) -> Page:
-    """List memories, page by page: `next_cursor` of a page is the `cursor` of the next."""
+    """List memories, page by page: pass the `next_cursor` of a page as the `cursor` of the next."""
     return await hippo.memories(
         scope=scope,
         collection=collection,
@@ -86,7 +86,7 @@ async def edit_memory(hippo: Door, scope: Writer, id: str, body: MemoryChanges) 
 async def delete_memory(
     hippo: Door, scope: Writer, id: str, reason: str = "deleted over HTTP"
 ) -> Memory:
-    """Hide a memory; it stays in history, and restoring brings it back."""
+    """Hide a memory; it stays in history, and can be restored."""
     return await hippo.delete(id, scope=scope, reason=reason)
 
 
@@ -104,7 +104,7 @@ async def restore_memory(hippo: Door, scope: Writer, id: str) -> Memory | Recoll
 
 @router.post("/recall")
 async def recall(hippo: Door, scope: Reader, body: Question) -> list[Recollection]:
-    """Find what answers a question, best first, without a language model."""
+    """Find the items that answer a question, best first, without a language model."""
     return await hippo.recall(**body.given(), scope=scope)
 
 
@@ -116,5 +116,5 @@ async def forget(hippo: Door, scope: Writer, body: Topic) -> Receipt:
 
 @router.post("/erase")
 async def erase(hippo: Door, scope: Admin, body: ToErase) -> Receipt:
-    """Remove data for ever, everywhere, or list it in a dry run."""
+    """Remove data permanently, everywhere, or list it in a dry run."""
     return await hippo.erase(**body.given(), scope=scope)

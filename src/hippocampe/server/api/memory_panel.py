@@ -1,4 +1,4 @@
-"""Endpoints of the page of memory: facts, search, settings, numbers, the log of injections."""
+"""Endpoints of a memory page: facts, search, settings, statistics, the log of injections."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,13 +12,13 @@ from hippocampe.types import Memory, Mode, Recollection, Retrieval, Settings, St
 
 router = APIRouter(prefix="/api/memory", tags=["page of memory"])
 EXCERPT = 200
-"""Characters of a result that are shown."""
+"""Displayed characters of a result."""
 SEARCHED = ("memory", "summary", "turn", "live", "note")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value under its name; `id` is that of the memory."""
+    """A named value; `id` is that of the memory."""
 
     key: str
     value: str
@@ -81,7 +81,7 @@ async def search(
 
 @router.get("/settings")
 async def get_settings(hippo: Door, scope: Reader) -> Settings:
-    """The settings of the space: of injections, of notes and the others."""
+    """The settings of the space."""
     return await hippo.settings(scope=scope)
 
 
@@ -108,5 +108,5 @@ async def retrievals(
     since: str | None = None,
     channel_only: bool = False,
 ) -> list[Retrieval]:
-    """The latest injections, newest first: for which message, what was injected, with which score."""
+    """The latest injections, newest first: the message, the injected items and their scores."""
     return await hippo.retrievals(scope=scope, limit=limit, since=since, channel_only=channel_only)

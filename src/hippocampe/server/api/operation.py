@@ -1,4 +1,4 @@
-"""Endpoints for those who run the server: is it alive, and can it serve?"""
+"""Endpoints for operators: liveness, readiness, metrics and audit."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ from hippocampe.types import AuditEntry, Scope
 
 router = APIRouter(tags=["operation"])
 changes = APIRouter(tags=["operation"])
-"""What needs a key."""
+"""Routes that need a key."""
 FRESH_SECONDS = 5.0
-"""Anyone may ask, and a remote embedder costs money: an answer is kept this long."""
+"""Time to live of a cached answer: anyone may ask, and a remote embedder costs money."""
 PROBE = Scope(space="hippocampe-readiness")
 State = Literal["ok", "down"]
 
@@ -39,15 +39,15 @@ class Readiness:
     embedder: State
     index: State
     disk: State
-    """`down`: there is less free space than the reserve, so new writes are refused. Reading goes on."""
+    """`down`: free space is below the reserve, so new writes are refused. Reading goes on."""
 
 
 DOWN = Readiness(ready=False, store="down", embedder="down", index="down", disk="down")
-"""The state of all while the store cannot be read."""
+"""The state while the store cannot be read."""
 
 
 class Probe:
-    """Tries the dependencies, at most once in `FRESH_SECONDS`."""
+    """Checks the dependencies, at most once in `FRESH_SECONDS`."""
 
     def __init__(self, hippo: AsyncHippocampe) -> None:
         self._hippo = hippo
@@ -55,7 +55,7 @@ class Probe:
         self._known: tuple[float, Readiness] | None = None
 
     async def readiness(self) -> Readiness:
-        """The state of each dependency now, or a moment ago."""
+        """The current or cached state of each dependency."""
         async with self._trying:
             now = time.monotonic()
             if self._known is None or now - self._known[0] > FRESH_SECONDS:
@@ -86,26 +86,26 @@ class Probe:
 async def audit(
     hippo: Door, scope: Admin, since: str | None = None, limit: int = 100
 ) -> list[AuditEntry]:
-    """Who deleted, erased, restored, or changed settings or keys of the space, newest first."""
+    """The audit log of the space, newest first: deletes, erasures, restores, changes of settings and keys."""
     return await hippo.audit(scope=scope, since=since, limit=limit)
 
 
 @router.get("/healthz")
 async def health() -> Health:
-    """Whether the process answers."""
+    """Report that the process answers."""
     return Health()
 
 
 @router.get("/metrics", include_in_schema=False)
 async def metrics(request: Request) -> Response:
-    """The numbers of the server for Prometheus."""
+    """The metrics of the server for Prometheus."""
     found: Metrics = request.app.state.metrics
     return Response(await asyncio.to_thread(found.text), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
 @router.get("/readyz", responses={503: {"description": "It cannot serve.", "model": Readiness}})
 async def readiness(request: Request, hippo: Door, response: Response) -> Readiness:
-    """Whether each dependency works; 503 if one does not."""
+    """Report the state of each dependency; 503 if one is down."""
     probe: Probe = request.app.state.probe
     found = await probe.readiness()
     if not found.ready:

@@ -1,4 +1,4 @@
-"""Endpoints on pairs of memories: associations, and the pairs that a person has to review."""
+"""Endpoints on pairs of memories: associations, and the review list."""
 
 from dataclasses import dataclass
 

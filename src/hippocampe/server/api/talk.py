@@ -1,4 +1,4 @@
-"""Endpoints on what was said: messages and their full text, and who and what a space knows."""
+"""Endpoints on talk: messages and full-text search, and the users and subjects of a space."""
 
 from typing import Annotated
 
@@ -45,7 +45,7 @@ async def list_messages(
 
 @router.get("/api/spaces")
 async def list_spaces(hippo: Door, scope: Reader, bound: Bound) -> dict[str, Counts]:
-    """The spaces with their counts, largest first; a key sees its own."""
+    """The spaces with their counts, largest first; with a key only its own."""
     found = await hippo.spaces()
     return {scope.space: found.get(scope.space, Counts())} if bound else found
 

@@ -1,4 +1,4 @@
-"""Endpoints that move a whole space: import and export. Files are in a folder that only this user can read."""
+"""Endpoints that move a whole space: import and export. Files are in a private folder."""
 
 import asyncio
 import re
@@ -20,9 +20,9 @@ from hippocampe.types import Imported
 router = APIRouter(prefix="/api", tags=["transfer"])
 LINES = "application/jsonl"
 MAX_IMPORT_BYTES = 2**30
-"""Room for years of talk; exports of whole spaces are smaller."""
+"""Largest import: years of talk; exports of whole spaces are smaller."""
 MAX_NAME_CHARACTERS = 50
-"""File systems limit a name to 255 bytes, and a character takes up to 4."""
+"""Longest name: file systems limit it to 255 bytes, and a character takes up to 4."""
 _FILE: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -47,9 +47,9 @@ async def import_file(
     ] = None,
     timezone: Annotated[str, Query(description="Timezone of times without one.")] = "Europe/Paris",
 ) -> Imported:
-    """Read real talk, or an export of a space. What is already there is not added twice.
+    """Import exported conversations, or an export of a space. Idempotent.
 
-    With a key, messages that name another space are left out, and reported.
+    With a key, messages that name another space are skipped and reported.
     """
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-import-"))
     path = folder / "import"
@@ -59,7 +59,7 @@ async def import_file(
             path, scope=scope, format=format, timezone=timezone, one_space=bound
         )
     except (InvalidInput, UnreadableFile) as exc:
-        # The path is one of this server.
+        # The path is on this server.
         raise type(exc)(str(exc).replace(str(path), "the file")) from exc
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -78,7 +78,7 @@ async def _receive(request: Request, path: Path) -> None:
 
 
 class _Sent(FileResponse):
-    """A file that is removed with its folder once it was sent."""
+    """A file that is removed with its folder after it was sent."""
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
         try:
@@ -98,7 +98,7 @@ class _Sent(FileResponse):
     },
 )
 async def export_space(hippo: Door, scope: Admin) -> FileResponse:
-    """Everything of the space as JSON Lines."""
+    """Export the whole space as JSON Lines."""
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-export-"))
     path = folder / "space.jsonl"
     try:
@@ -110,6 +110,6 @@ async def export_space(hippo: Door, scope: Admin) -> FileResponse:
 
 
 def export_name(space: str) -> str:
-    """A file name for the export of a space, on every system: a space may be named `../../x`, or `con`."""
+    """A file name for the export of a space, valid on every system: a space may be named `../../x`, or `con`."""
     plain = re.sub(r"\W+", "-", space[:MAX_NAME_CHARACTERS]).strip("-")
     return f"hippocampe-{plain}.jsonl" if plain else "hippocampe.jsonl"

@@ -33,21 +33,21 @@ async def before_turn(hippo: Door, scope: Reader, body: ComingTurn) -> Injection
     injection = await hippo.before_turn(body.message, scope=scope, role=body.role, fresh=body.fresh)
     if not body.explain:
         return replace(injection, trace=replace(injection.trace, considered=()))
-    # The candidates are computed when they are looked at, which takes a moment.
+    # The candidates are computed at access, which takes a moment.
     considered = await asyncio.to_thread(tuple, injection.trace.considered)
     return replace(injection, trace=replace(injection.trace, considered=considered))
 
 
 @router.post("/api/after_turn", status_code=201)
 async def after_turn(hippo: Door, scope: Writer, body: Exchange) -> StoredTurn:
-    """Store an exchange; what is worth remembering is extracted in the background."""
+    """Store an exchange; memories are extracted from it in the background."""
     given: dict[str, Any] = {"reply": None, **body.given()}
     return StoredTurn(await hippo.after_turn(**given, scope=scope))
 
 
 @router.post("/api/live")
 async def observe(hippo: Door, scope: Writer, body: LiveMessage) -> Observed:
-    """Store a message of an observed room; it can be found until the next digest."""
+    """Store a message of an observed room; recall finds it until the next digest."""
     return Observed(await hippo.observe(**body.given(), scope=scope))
 
 

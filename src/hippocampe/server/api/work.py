@@ -1,4 +1,4 @@
-"""Endpoints on background work: jobs, what language models cost, notes."""
+"""Endpoints on background work: jobs, costs of language models, notes."""
 
 from typing import Annotated
 
@@ -24,13 +24,13 @@ async def list_jobs(
 
 @router.post("/jobs/run")
 async def run_jobs(hippo: Door, scope: Admin) -> list[JobRun]:
-    """Run all due jobs now, and say how they ended."""
+    """Run all due jobs now, and return their outcomes."""
     return await hippo.run_jobs(scope=scope)
 
 
 @router.post("/jobs/{id}/retry")
 async def retry_job(hippo: Door, scope: Admin, id: str) -> JobRun:
-    """Make a failed or parked run due now, with all its attempts."""
+    """Make a failed or parked run due now, with all its attempts available again."""
     return await hippo.retry_job(id, scope=scope)
 
 
@@ -44,7 +44,7 @@ async def list_usage(
 
 @router.get("/notes")
 async def list_notes(hippo: Door, scope: Reader) -> list[Note]:
-    """The notes as last read, by path."""
+    """The notes by path, as of the last refresh."""
     return await hippo.notes(scope=scope)
 
 

@@ -1,4 +1,4 @@
-"""Auto-retrieval: its switch and sliders, what the next injection would do, the log of the last ones."""
+"""Auto-retrieval: its switch and sliders, a preview of the next injection, the log of the latest ones."""
 
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ async def change(
     results: Annotated[int | None, Form()] = None,
     score: Annotated[float | None, Form()] = None,
 ) -> Response:
-    """Save what was moved, at once."""
+    """Save a moved slider or switch at once."""
     changes: dict[str, Any] = {}
     if switch is not None:
         changes["auto_retrieve_enabled"] = enabled is not None
@@ -36,7 +36,7 @@ async def change(
 
 @router.get("/next")
 async def next_injection(page: ReadPage) -> Response:
-    """What the next injection would do with the last message."""
+    """Preview the next injection for the last message."""
     message = await _last_message(page)
     injection, given = None, {}
     if message is not None:
@@ -48,7 +48,7 @@ async def next_injection(page: ReadPage) -> Response:
 
 @router.get("/log")
 async def log(page: ReadPage) -> Response:
-    """The last injections."""
+    """The latest injections."""
     found = await page.hippo.retrievals(scope=page.scope, limit=SHOWN)
     return page.part("memory/log.html", given=found)
 

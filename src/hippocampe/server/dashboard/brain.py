@@ -1,4 +1,4 @@
-"""What the companion knows of itself and what it is after, by category."""
+"""The companion's statements about itself and its goals, by category."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,11 @@ PAGE_SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A category with its number of memories, and how many were learnt on each of the latest days.
+    """A category with its number of memories, and the numbers learnt on each of the latest days.
 
     Attributes:
         name: The collection and the category: `self/context`.
-        many: Current memories.
+        many: Number of current memories.
         learnt: Memories learnt over the latest days.
         line: The points of the small line.
     """
@@ -32,7 +32,7 @@ class Group:
 
 @router.get("/brain")
 async def brain_page(page: ReadPage) -> Response:
-    """The page; its parts follow."""
+    """The page; its parts load later."""
     return page.render("brain/page.html", section="brain")
 
 

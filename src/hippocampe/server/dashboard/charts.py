@@ -1,4 +1,4 @@
-"""Small charts of days: bars whose places are computed here, because pages have no inline style."""
+"""Small bar charts of days. Positions are computed here, because pages have no inline style."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from hippocampe.types import Day
 
 Value = Callable[[Day], float | None]
 TALLEST = 96.0
-"""Percent of the height that the highest bar takes: its top line stays visible."""
+"""Percent of the height of the highest bar: its top line stays visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class Series:
     """A line of a chart.
 
     Attributes:
-        name: What it shows, translated.
+        name: Its name, translated.
         style: The class of its bars: `solid` or `hollow`.
-        value: Its number on a day; None draws nothing.
+        value: Returns its number on a day; None draws nothing.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of one day: its place in percent, from the left and from the top."""
+    """A bar of one day: its position in percent, from the left and from the top."""
 
     style: str
     left: float

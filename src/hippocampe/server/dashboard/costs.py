@@ -1,4 +1,4 @@
-"""What language models cost: tokens and money by day, purpose and model, and what injections add."""
+"""Costs of language models: tokens and money by day, purpose and model, and the share of injections."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SPANS = (7, 30, 90)
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum of several costs, under the names that they share."""
+    """The sum of several costs with their common names."""
 
     purpose: str | None
     model: str | None
@@ -30,7 +30,7 @@ class Sum:
 
 
 def total(costs: Iterable[Cost], purpose: str | None = None, model: str | None = None) -> Sum:
-    """Sum costs; the price is that of the calls whose price is known."""
+    """Sum costs; the price covers the calls with a known price."""
     known = list(costs)
     prices = [each.price for each in known if each.price is not None]
     return Sum(

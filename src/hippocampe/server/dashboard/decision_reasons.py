@@ -1,7 +1,7 @@
-"""Why a rule or a model decided as it did about two statements, in the language of the reader.
+"""Translate the reason of a decision on two statements to the language of the reader.
 
-A decision is stored with its reason in English. The reason is recognised by its form, and the form is
-translated; the values in it stay as they are. A reason of no known form is shown as stored.
+A decision is stored with its reason in English. Its form is recognised and translated; the values in it stay
+unchanged. A reason of an unknown form is shown as stored.
 """
 
 import re
@@ -65,7 +65,7 @@ RELATIONS: Final = frozenset(
         marked("favourite"),
     }
 )
-"""The relations of `language/relations.toml`, as reasons name them."""
+"""The relations of `language/relations.toml`, as named in reasons."""
 _PLACEHOLDERS: Final = {
     "outcome": "|".join(sorted(OUTCOMES)),
     "relation": "|".join(sorted(RELATIONS)),

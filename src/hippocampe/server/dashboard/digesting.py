@@ -1,4 +1,4 @@
-"""Digests started from a page: their progress, what the last one did, when the next one is due."""
+"""Digests started from a page: their progress, the outcome of the last one, the time of the next one."""
 
 import asyncio
 import re
@@ -23,11 +23,11 @@ class Digesting:
     """A digest that was started from a page.
 
     Attributes:
-        started_at: When.
-        waiting: The live messages there were.
+        started_at: Its start.
+        waiting: The number of live messages at the start.
         ended_at: When it ended; None while it runs.
-        done: What it made, if it succeeded.
-        error: Why it failed, if it did.
+        done: Its result, if it succeeded.
+        error: The reason of its failure, if any.
     """
 
     started_at: datetime
@@ -38,23 +38,23 @@ class Digesting:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """True if it has not ended."""
         return self.ended_at is None
 
 
 class Digests:
-    """The latest digest of each space that was started from a page."""
+    """The latest digest started from a page, by space."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Digesting] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, space: str) -> Digesting | None:
-        """The latest one of a space."""
+        """The latest digest of a space."""
         return self._latest.get(space)
 
     def start(self, hippo: AsyncHippocampe, scope: Scope, waiting: int, now: datetime) -> bool:
-        """Start one in the background; false if one of the space is running."""
+        """Start a digest in the background; return False if one of the space is running."""
         latest = self.of(scope.space)
         if latest is not None and latest.running:
             return False
@@ -75,7 +75,7 @@ class Digests:
 
 
 def next_digest(settings: Settings, now: datetime) -> datetime | None:
-    """The next hour at which live talk is digested; None if no hour is set."""
+    """The next scheduled hour of a digest; None if no hour is set."""
     zone = ZoneInfo(settings.timezone)
     today = now.astimezone(zone).date()
     hours = [
@@ -97,11 +97,11 @@ def counts(outcome: str | None) -> tuple[int, int, int] | None:
 
 @router.get("/digest")
 async def digest_state(page: ReadPage, watched: bool = False) -> Response:
-    """How the digest is doing.
+    """The state of the digest.
 
     Args:
         page: The visit.
-        watched: Whether it was running when the page last asked.
+        watched: Whether it was running at the last poll of the page.
     """
     latest = digests(page).of(page.scope.space)
     ended = watched and latest is not None and not latest.running
@@ -124,7 +124,7 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
 
 
 def _is_later(run: JobRun, latest: Digesting) -> bool:
-    """Whether a run of the schedule ended after a digest by hand."""
+    """Return whether a run of the schedule ended after a digest by hand."""
     return bool(run.ended_at and latest.ended_at and run.ended_at > latest.ended_at)
 
 
@@ -140,7 +140,7 @@ def _outcome(page: Visit, latest: Digesting) -> Toast | None:
 
 @router.post("/digest")
 async def start(page: AdminPage) -> Response:
-    """Start a digest, and show that it runs."""
+    """Start a digest, and show its progress."""
     stats = await page.hippo.stats(scope=page.scope)
     digests(page).start(page.hippo, page.scope, stats.live, page.now)
     return await digest_state(page)

@@ -1,4 +1,4 @@
-"""The page that describes the endpoints, made of the OpenAPI document by this server alone."""
+"""The documentation page of the endpoints, rendered from the OpenAPI document without third-party files."""
 
 import json
 from collections import defaultdict
@@ -13,7 +13,7 @@ from hippocampe.server.dashboard.rendering import template_named
 router = APIRouter(include_in_schema=False)
 Schema = dict[str, Any]
 SHARED = frozenset({"space", "user", "channel", "Idempotency-Key"})
-"""Parameters of all endpoints, which the page describes once."""
+"""Parameters of all endpoints, described once on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A body or an answer: its media type, what it is, and an example as text."""
+    """A body or an answer: its media type, its description, and an example as text."""
 
     status: str
     description: str
@@ -39,7 +39,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An operation, as the page shows it."""
+    """An operation on the page."""
 
     id: str
     method: str
@@ -59,7 +59,7 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 def _page(app: FastAPI) -> str:
-    # FastAPI keeps the document, so the page is made once for each.
+    # FastAPI caches the document, so the page is rendered once per document.
     made: str | None = getattr(app.state, "docs", None)
     if made is None:
         document = app.openapi()
@@ -132,7 +132,7 @@ def _text(example: object) -> str:
 
 
 def _type(schema: Schema) -> str:
-    """What values a schema takes, in words."""
+    """The accepted values of a schema, in words."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:

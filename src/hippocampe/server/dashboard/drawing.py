@@ -1,4 +1,4 @@
-"""Where the marks of charts go. Coordinates are those of an SVG view box; templates draw them."""
+"""Compute the positions of chart marks. Coordinates are those of an SVG view box; templates draw them."""
 
 import math
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 160
 GAP = 0.25
-"""Share of a column that stays empty."""
+"""Empty share of a column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A part of a column, or of a bar; `series` is its number among the series."""
+    """A part of a column or of a bar; `series` is the number of its series."""
 
     x: float
     y: float
@@ -23,7 +23,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of a scale, with its value."""
+    """A tick of a scale, with its value."""
 
     y: float
     value: float
@@ -50,9 +50,9 @@ def columns(
     """Stack the values of each column, first series at the bottom.
 
     Args:
-        values: By column, one number for each series.
+        values: For each column, one number per series.
         titles: Of the columns.
-        at_least: A value that the scale reaches.
+        at_least: Minimum of the top of the scale.
     """
     top = nice_top(max([at_least, *(sum(each) for each in values)]))
     step = WIDTH / max(len(values), 1)
@@ -75,7 +75,7 @@ def _bar(x: float, y: float, width: float, height: float, series: int) -> Bar:
 
 
 def nice_top(most: float) -> float:
-    """A round number that is not below: 1, 2, 4, 5, 8 or 10 times a power of ten."""
+    """A round upper bound: 1, 2, 4, 5, 8 or 10 times a power of ten."""
     if most <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(most))
@@ -83,7 +83,7 @@ def nice_top(most: float) -> float:
 
 
 def line(values: Sequence[float], width: int = 96, height: int = 20) -> str:
-    """The points of a small line, from the oldest value to the newest."""
+    """The points of a sparkline, from the oldest value to the newest."""
     top = max(*values, 1) if values else 1
     step = width / max(len(values) - 1, 1)
     room = height - 3

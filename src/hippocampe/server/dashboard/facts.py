@@ -1,4 +1,4 @@
-"""Facts: values under a name, changed in place."""
+"""Facts: named values, edited in place."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ async def facts(page: ReadPage) -> Response:
 
 @router.get("/row")
 async def row(page: ReadPage, key: str, edit: bool = False) -> Response:
-    """One fact, to read or to edit."""
+    """One fact, for display or editing."""
     found = (await page.hippo.facts(scope=page.scope)).get(key)
     if found is None:
         raise NotFound(f"there is no fact {key!r} any more: reload the page.")
@@ -33,7 +33,7 @@ async def row(page: ReadPage, key: str, edit: bool = False) -> Response:
 
 @router.post("")
 async def set_fact(page: WritePage, key: Text = "", value: Text = "") -> Response:
-    """Write a fact; the value it had becomes history."""
+    """Set a fact; the old value becomes history."""
     done = await page.hippo.set_fact(key.strip(), value, scope=page.scope)
     undo = f"/memory/{done.replaced[0]}/restore" if done.replaced else None
     toast = Toast(page.say("Saved: {key}", key=done.memory.key), undo)

@@ -1,4 +1,4 @@
-"""Numbers and times as a reader of a language writes them."""
+"""Numbers and times in the format of the reader's language."""
 
 from datetime import date, datetime
 from functools import lru_cache

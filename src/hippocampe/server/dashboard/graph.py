@@ -1,4 +1,4 @@
-"""Memories and subjects as a picture, with the same as a list for those who cannot use it."""
+"""Memories and subjects as a graph, and as a list for accessibility."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from hippocampe.types import Graph
 
 router = page_router()
 MOST = 5_000
-"""Memories that are drawn, the most important first."""
+"""Most memories drawn, the most important first."""
 
 
 @router.get("/graph")
@@ -30,7 +30,7 @@ async def graph_page(page: ReadPage) -> Response:
 
 @router.get("/graph/data")
 async def graph_data(page: ReadPage) -> Response:
-    """The graph as columns, with places in lists instead of ids, and compressed: it is sent whole."""
+    """The graph as columns, with list positions instead of ids, and compressed: it is sent whole."""
     graph = await page.hippo.graph(scope=page.scope, limit=MOST)
     body = json.dumps(_columns(graph), ensure_ascii=False, separators=(",", ":")).encode()
     headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}

@@ -1,4 +1,4 @@
-"""The ledger of background jobs: what runs, what waits, what failed and why."""
+"""The ledger of background jobs: running, waiting and failed runs."""
 
 from typing import Any, get_args
 
@@ -29,7 +29,7 @@ async def jobs_page(page: ReadPage, state: str = "", job: str = "") -> Response:
 
 @router.get("/jobs/list")
 async def jobs_list(page: ReadPage, state: str = "", job: str = "") -> Response:
-    """The runs that match, newest first."""
+    """The matching runs, newest first."""
     chosen = _filters(state, job)
     runs = await page.hippo.jobs(
         scope=page.scope,
@@ -47,7 +47,7 @@ def _filters(state: str, job: str) -> dict[str, Any]:
 
 @router.post("/jobs/run")
 async def run_now(page: AdminPage) -> Response:
-    """Run what is due now."""
+    """Run the due jobs now."""
     ran = await page.hippo.run_jobs(scope=page.scope)
     return page.part(toast=Toast(_said(page, len(ran))), changed="jobs")
 
@@ -60,6 +60,6 @@ def _said(page: Visit, ran: int) -> str:
 
 @router.post("/jobs/{id}/retry")
 async def retry(page: AdminPage, id: str) -> Response:
-    """Make a run due now, with all its attempts."""
+    """Make a run due now, with all its attempts available again."""
     await page.hippo.retry_job(id, scope=page.scope)
     return page.part(toast=Toast(page.say("The run is due now.")), changed="jobs")

@@ -1,4 +1,4 @@
-"""The words for what the library did: jobs, categories, purposes."""
+"""Labels of the library's values: jobs, categories, purposes."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ MEANINGS: Mapping[str, str] = {
     "failed": "attention",
     "parked": "danger",
 }
-"""The meaning of a state, as the class of its tag."""
+"""The meaning of a state, as the CSS class of its tag."""
 CATEGORIES: Mapping[str, str] = {
     "self/context": marked("Context"),
     "self/capability": marked("Capabilities"),

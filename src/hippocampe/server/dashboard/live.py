@@ -1,4 +1,4 @@
-"""Rooms that are overheard, what was said since the last digest, and what that one made of it."""
+"""Observed rooms, the messages since the last digest, and the memories of that digest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from hippocampe.validation import MAX_EVIDENCE
 
 router = page_router()
 MOST = 500
-"""Live messages that are shown; of each room, the latest."""
+"""Most live messages shown; the latest of each room."""
 MOST_MADE = 100
 SOURCE = "digest"
 """The source of the memories that a digest makes."""
@@ -39,13 +39,13 @@ class Made:
 
 @router.get("/live")
 async def live_page(page: ReadPage) -> Response:
-    """The page; its parts follow."""
+    """The page; its parts load later."""
     return page.render("live/page.html", section="live")
 
 
 @router.get("/live/rooms")
 async def rooms(page: ReadPage) -> Response:
-    """What was said in each room since the last digest."""
+    """The messages of each room since the last digest."""
     messages = await page.hippo.messages(scope=page.scope, live=True, limit=MOST)
     observed = page.settings.live_rooms
     names = dict.fromkeys((*observed, *(each.channel or "" for each in messages)))
@@ -73,7 +73,7 @@ async def made(page: ReadPage) -> Response:
 
 
 async def _last_digest(page: Visit) -> datetime | None:
-    """When the last digest started that succeeded: by the schedule, or from a page."""
+    """The start of the last successful digest: scheduled, or from a page."""
     runs = await page.hippo.jobs(scope=page.scope, job="digest", states=["done"], limit=1)
     started = [each.started_at for each in runs if each.started_at is not None]
     latest = digests(page).of(page.scope.space)

@@ -1,4 +1,4 @@
-"""Login by a key, logout, and what a reader prefers: language, theme, space."""
+"""Login by a key, logout, and the preferences of a reader: language, theme, space."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -34,7 +34,7 @@ async def login_page(page: OpenPage, next: str = "/") -> Response:
 async def login(
     page: OpenPage, key: Annotated[str, Form()] = "", next: Annotated[str, Form()] = "/"
 ) -> Response:
-    """Start a login with a key."""
+    """Log in with a key."""
     await check_token(page.request, page)
     secret = key.strip()
     if await page.hippo.find_key(secret) is None:
@@ -48,7 +48,7 @@ async def login(
 
 @router.post("/logout")
 async def logout(page: ReadPage) -> Response:
-    """End the login."""
+    """Log out."""
     sessions: Sessions = page.request.app.state.sessions
     sessions.close(session_of(page.request.headers))
     response = page.go(LOGIN)
@@ -63,7 +63,7 @@ async def prefer(
     theme: Annotated[str | None, Form()] = None,
     space: Annotated[str | None, Form()] = None,
 ) -> Response:
-    """Keep what a reader prefers, and show the page again; another space from its start."""
+    """Store a preference, and reload the page; another space starts at its first page."""
     await check_token(page.request, page)
     response = Response(headers={"HX-Refresh": "true"})
     if language in LANGUAGES:
@@ -77,6 +77,6 @@ async def prefer(
 
 
 def _local(path: str) -> str:
-    """A path of this server, whatever a link asked for: another address would take the reader away."""
+    """A path of this server: an absolute address in a link would redirect to another site (open redirect)."""
     good = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return quote(path, safe="/?=&%#+,:~-._") if good else "/"

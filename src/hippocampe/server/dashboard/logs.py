@@ -1,4 +1,4 @@
-"""The log of the server as it is written."""
+"""The log of the server, live."""
 
 import asyncio
 import json
@@ -15,9 +15,9 @@ from hippocampe.server.http.log_tail import LogLine, LogTail
 
 router = page_router()
 LOOK_SECONDS = 0.3
-"""Time between looks for new lines."""
+"""Poll interval for new lines."""
 SILENT_SECONDS = 15
-"""Time without a line after which a comment keeps the connection open."""
+"""Silence after which a comment keeps the connection alive."""
 
 
 @router.get("/logs")
@@ -30,7 +30,7 @@ async def logs_page(page: AdminPage) -> Response:
 async def stream(
     page: AdminPage, last_event_id: Annotated[str | None, Header()] = None
 ) -> StreamingResponse:
-    """The lines that are kept, then each new one, as server-sent events."""
+    """The buffered lines, then each new one, as server-sent events."""
     after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else 0
     return StreamingResponse(_events(page, after), media_type="text/event-stream")
 
@@ -52,7 +52,7 @@ async def _events(page: Visit, after: int) -> AsyncIterator[str]:
 
 
 def _visible(page: Visit, lines: Sequence[LogLine]) -> list[LogLine]:
-    """The lines that a reader may see: with a key, those of its requests and of its space."""
+    """The lines visible to a reader: with a key, those of its requests and of its space."""
     if page.key is None:
         return list(lines)
     return [line for line in lines if line.is_of(page.scope.space, page.key.id)]

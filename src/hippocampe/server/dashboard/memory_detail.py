@@ -25,15 +25,15 @@ from hippocampe.types import (
 router = page_router(prefix="/memory/{id}")
 CHANGED = "memory-changed"
 AROUND = timedelta(minutes=30)
-"""Time around a message of the evidence in which its talk is looked for."""
+"""Time around a message of the evidence in which related talk is searched."""
 NEIGHBOURS = 2
-"""Messages of the talk that are shown before and after one of the evidence."""
+"""Messages shown before and after one of the evidence."""
 TEXT = Annotated[str, Form()]
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a memory, with what changed since the one before marked."""
+    """A version of a memory, with its changes since the previous one marked."""
 
     memory: Memory
     content: Markup
@@ -42,7 +42,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An association as seen from a memory: which way it goes, and the other end."""
+    """An association seen from a memory: its direction, and the other end."""
 
     association: Association
     outward: bool
@@ -66,7 +66,7 @@ async def memory(page: ReadPage, id: str) -> Response:
 
 @router.get("/part")
 async def part(page: ReadPage, id: str) -> Response:
-    """What the page shows, after a change."""
+    """The updated content of the page, after a change."""
     found = await page.hippo.get(id, scope=page.scope)
     return page.part("memory/detail.html", **await _detail(page, found))
 
@@ -81,7 +81,7 @@ async def edit(
     subjects: TEXT = "",
     category: TEXT = "",
 ) -> Response:
-    """Change a memory in place: what is left as it was stays."""
+    """Edit a memory in place: unchanged fields stay."""
     before = await page.hippo.get(id, scope=page.scope)
     tags = [each.strip() for each in subjects.split(",") if each.strip()]
     given: dict[str, Any] = {
@@ -121,7 +121,7 @@ async def restore(page: WritePage, id: str) -> Response:
 
 @router.post("/erase")
 async def erase(page: AdminPage, id: str) -> Response:
-    """Remove a memory with all its versions, for ever."""
+    """Erase a memory with all its versions, permanently."""
     await page.hippo.erase(id=id, scope=page.scope)
     return page.go("/memory")
 
@@ -187,7 +187,7 @@ async def _evidence(page: Visit, memory: Memory) -> list[list[Line]]:
 
 
 def versions(found: Sequence[Memory]) -> list[Version]:
-    """The versions of a memory, oldest first, each with what changed."""
+    """The versions of a memory, oldest first, each with its changes."""
     shown: list[Version] = []
     for before, each in zip([None, *found], found, strict=False):
         if before is None:
@@ -204,7 +204,7 @@ def versions(found: Sequence[Memory]) -> list[Version]:
 
 
 def difference(before: str, after: str) -> Markup:
-    """A text with the words that it lost and gained marked."""
+    """A text with its removed and added words marked."""
     old, new = before.split(), after.split()
     shown: list[Markup] = []
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

@@ -1,4 +1,4 @@
-"""Notes: those that are always given, those that are found, and the state of the vault."""
+"""Notes: those always injected, those that can be found, and the state of the vault."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ SHOWN = 200
 
 @router.get("")
 async def notes(page: ReadPage) -> Response:
-    """The notes as last read."""
+    """The notes as of the last refresh."""
     return await _shown(page, refresh=False)
 
 
@@ -33,7 +33,7 @@ async def change(
     enabled: Annotated[str | None, Form()] = None,
     tag: Annotated[str | None, Form()] = None,
 ) -> Response:
-    """Switch notes on or off, or choose the tag of notes that are always given."""
+    """Switch notes on or off, or choose the tag of notes that are always injected."""
     if switch is not None:
         enable = enabled is not None
         await page.hippo.update_settings(scope=page.scope, obsidian_context_enabled=enable)
@@ -45,7 +45,7 @@ async def change(
 
 @router.post("/fixed")
 async def fix(page: AdminPage, path: Annotated[str, Form()]) -> Response:
-    """Give a note always, or no longer."""
+    """Inject a note always, or no longer."""
     fixed = page.settings.obsidian_context_notes
     kept = tuple(each for each in fixed if each != path)
     if len(kept) == len(fixed):

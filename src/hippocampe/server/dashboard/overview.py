@@ -1,4 +1,4 @@
-"""The overview: what was given just now, what was learnt, what waits for a decision."""
+"""The overview: the latest injections, the latest memories, the pairs to review."""
 
 import asyncio
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """A memory, and what it said before, if it corrected something."""
+    """A memory, and its previous text, if it is a correction."""
 
     memory: Memory
     before: Memory | None
@@ -29,7 +29,7 @@ class Learnt:
 
 @router.get("/overview")
 async def overview(page: ReadPage) -> Response:
-    """The first page; on an empty space, three ways to begin."""
+    """The first page; for an empty space, three ways to start."""
     stats, given, days = await asyncio.gather(
         page.hippo.stats(scope=page.scope),
         page.hippo.retrievals(scope=page.scope, limit=GIVEN),
@@ -66,7 +66,7 @@ async def overview(page: ReadPage) -> Response:
 
 @router.get("/overview/lists")
 async def lists(page: ReadPage) -> Response:
-    """What was learnt and what waits, after a change."""
+    """The latest memories and the pairs to review, after a change."""
     return page.part("overview/lists.html", **await _lists(page))
 
 
@@ -77,7 +77,7 @@ async def settle(
     other: Annotated[str, Form()],
     keep: Annotated[str, Form()] = "",
 ) -> Response:
-    """Decide about a pair: keep one, or both."""
+    """Settle a pair: keep one memory, or both."""
     await page.hippo.settle(id, other, scope=page.scope, keep=keep or None)
     if not keep:
         return page.part(toast=Toast(page.say("Both are kept.")), changed="memory-changed")

@@ -1,4 +1,4 @@
-"""The playground: what would be given for a message, and why, while nothing is stored."""
+"""The playground: a preview of the injection for a message, with reasons and without side effects."""
 
 from datetime import datetime
 from typing import Annotated
@@ -37,7 +37,7 @@ async def playground(
 async def tried(
     page: ReadPage, message: Text = "", user: Text = "", channel: Text = "", at: Text = ""
 ) -> Response:
-    """What would be given."""
+    """The previewed injection."""
     scope = Scope(page.scope.space, user.strip() or None, channel.strip() or None)
     moment = _moment(page, at)
     injection = await page.hippo.preview(message, scope=scope, at=moment)
@@ -57,7 +57,7 @@ async def tried(
 
 
 def _moment(page: Visit, text: str) -> datetime | None:
-    """A time of the form, which is one of the timezone of the space."""
+    """Parse a time of the form, in the timezone of the space."""
     if not text:
         return None
     try:

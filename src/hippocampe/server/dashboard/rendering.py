@@ -1,4 +1,4 @@
-"""The templates of the pages: everything they show is escaped."""
+"""The templates of the pages: all values are escaped."""
 
 from functools import cache
 from hashlib import sha256
@@ -15,7 +15,7 @@ STATIC_FOLDER = _HERE / "static"
 
 
 def template_named(name: str) -> Template:
-    """A template by its file in `templates`."""
+    """Load a template by its file in `templates`."""
     return _environment().get_template(name)
 
 
@@ -36,6 +36,6 @@ def _environment() -> Environment:
 
 @cache
 def static(name: str) -> str:
-    """The address of a file of the package; it changes with the file."""
+    """The address of a file of the package; it changes with the content, for caching."""
     digest = sha256((STATIC_FOLDER / name).read_bytes()).hexdigest()[:8]
     return f"/static/{name}?{digest}"

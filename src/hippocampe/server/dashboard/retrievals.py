@@ -1,4 +1,4 @@
-"""The log of injections, and why each of them was what it was."""
+"""The log of injections, with the reasons of each."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ MOST_REASONS = 12
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A candidate of the log with its content, if that is still stored."""
+    """A candidate of the log with its content, if it still exists."""
 
     logged: Retrieved
     item: Recollection | None
@@ -32,7 +32,7 @@ async def retrievals_page(page: ReadPage) -> Response:
 
 @router.get("/retrievals/more")
 async def more(page: ReadPage, cursor: str) -> Response:
-    """The rows after those of a page."""
+    """The next rows of the list."""
     return page.part("retrievals/rows.html", **await _page(page, cursor))
 
 
@@ -45,7 +45,7 @@ async def _page(page: Visit, cursor: str | None) -> dict[str, Any]:
 
 @router.get("/retrievals/{id}")
 async def retrieval_page(page: ReadPage, id: str) -> Response:
-    """One injection: the text, the items, what was left out and why, and the time it took."""
+    """One injection: the text, the items, the rejected candidates with reasons, and the timing."""
     logged = await page.hippo.retrieval(id, scope=page.scope)
     return page.render(
         "retrievals/one.html",
@@ -57,7 +57,7 @@ async def retrieval_page(page: ReadPage, id: str) -> Response:
 
 @router.get("/retrievals/{id}/why")
 async def why(page: ReadPage, id: str) -> Response:
-    """The text and the candidates, rebuilt; it takes longer than the rest of the page."""
+    """The rebuilt text and candidates; this takes longer than the rest of the page."""
     logged = await page.hippo.retrieval(id, scope=page.scope)
     rebuilt = await page.hippo.replay(id, scope=page.scope)
     shown = _shown(logged, rebuilt)

@@ -1,4 +1,4 @@
-"""Pairs of memories that no rule could decide: keep both, say that they are the same, replace, or merge."""
+"""Pairs of memories that no rule could decide: keep both, mark as the same, replace, or merge."""
 
 import difflib
 import re
@@ -15,7 +15,7 @@ from hippocampe.types import Memory, Review
 
 router = page_router()
 PAGE_SIZE = 20
-"""Pairs shown at once; the next ones follow as they are decided."""
+"""Pairs per page; the next ones load as these are settled."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]+")
 
 Decision = Literal["both", "same", "replace"]
@@ -25,7 +25,7 @@ Marked = Sequence[tuple[str, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair as it is shown: the memory that was learnt first, and the newer one."""
+    """A displayed pair: the older memory and the newer one."""
 
     older: Memory
     newer: Memory
@@ -35,7 +35,7 @@ class Pair:
 
 
 def pair_of(review: Review) -> Pair:
-    """A pair with what differs marked."""
+    """A pair with its differences marked."""
     older, newer = sorted((review.memory, review.other), key=lambda each: each.created_at)
     left, right = _WORD.findall(older.content), _WORD.findall(newer.content)
     matcher = difflib.SequenceMatcher(
@@ -53,7 +53,7 @@ def pair_of(review: Review) -> Pair:
 
 @router.get("/reviews")
 async def reviews_page(page: ReadPage) -> Response:
-    """The pairs that wait for a decision."""
+    """The pairs to review."""
     return page.render("reviews/page.html", section="reviews", **await _listed(page))
 
 
@@ -75,7 +75,7 @@ async def decide(
     newer: Annotated[str, Form()],
     decision: Annotated[Decision, Form()],
 ) -> Response:
-    """Take a pair off the list."""
+    """Settle a pair."""
     keep = {"both": None, "same": older, "replace": newer}[decision]
     await page.hippo.settle(newer, older, scope=page.scope, keep=keep)
     match decision:
@@ -95,7 +95,7 @@ async def merge(
     newer: Annotated[str, Form()],
     content: Annotated[str, Form()],
 ) -> Response:
-    """Make one memory of a pair, with a text that says what both said."""
+    """Merge a pair into one memory, with a text that states the facts of both."""
     await page.hippo.edit(newer, scope=page.scope, content=content)
     await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
     toast = Toast(page.say("The pair is one memory now."), f"/reviews/{older}/undo")
@@ -104,7 +104,7 @@ async def merge(
 
 @router.post("/reviews/{id}/undo")
 async def undo(page: WritePage, id: str) -> Response:
-    """Bring the memory of a decision back; the pair is listed again."""
+    """Restore the memory of a decision; the pair is listed again."""
     await page.hippo.restore(id, scope=page.scope)
     toast = Toast(page.say("Both memories are current again, and the pair is listed."))
     return page.part(toast=toast, changed="memory-changed")

@@ -1,4 +1,4 @@
-"""Routers of pages: their errors are shown as pages, or as messages of the page that is open."""
+"""Routers of pages: errors are rendered as pages, or as messages in the open page."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -17,7 +17,8 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class PageRoute(APIRoute):
-    """A route that answers an error with a page; a part of a page gets a problem, which is shown there."""
+    """A route that answers an error with a page; a request for a part of a page gets a problem, shown in the
+    page."""
 
     def get_route_handler(self) -> Handler:
         handle = super().get_route_handler()
@@ -49,7 +50,7 @@ def page_router(**options: Any) -> APIRouter:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """What HTTP itself refuses: a page for a browser that was led to it, a problem for programs."""
+    """Errors of HTTP itself: a page for a browser's navigation, a problem for programs."""
     assert isinstance(error, HTTPException)
     led = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     if not led:

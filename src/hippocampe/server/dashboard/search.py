@@ -1,4 +1,4 @@
-"""Search of memories, talk and notes; without words, the list of memories."""
+"""Search in memories, talk and notes; without words, the list of memories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ router = page_router()
 RESULTS = 20
 LISTED = 10
 LEAST_SCORE = 0.01
-"""Results below are shown only if there are no better ones."""
+"""Results below this score are shown only if there are no better ones."""
 SNIPPET = 280
-"""Characters of a result that are shown."""
+"""Displayed characters of a result."""
 
 MOST_SUBJECTS = 500
 
@@ -56,7 +56,7 @@ Place = Literal["all", "memories", "talk", "notes"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the search form asks for."""
+    """The query of the search form."""
 
     q: str = ""
     mode: Mode = "hybrid"
@@ -72,13 +72,13 @@ class Asked:
 
     @property
     def filtered(self) -> bool:
-        """Whether a filter is set: the filters are shown then."""
+        """True if a filter is set, so that the filters are shown."""
         return self != Asked(q=self.q, mode=self.mode)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A result as it is shown."""
+    """A displayed result."""
 
     item: Recollection
     snippet: Markup
@@ -87,7 +87,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The choices of the search form: values with their words, to translate."""
+    """The choices of the search form: values with their labels, to translate."""
 
     users: Sequence[str]
     subjects: Sequence[str]
@@ -162,14 +162,14 @@ async def search(
 
 
 def _more(page: Visit, cursor: str | None) -> str | None:
-    """The address of the next part of the list."""
+    """The address of the next page of the list."""
     if cursor is None:
         return None
     return str(page.request.url.include_query_params(cursor=cursor).replace(scheme="", netloc=""))
 
 
 def _day(page: Visit, text: str, after: int = 0) -> datetime | None:
-    """The beginning of a day in the timezone of the space."""
+    """The start of a day in the timezone of the space."""
     if not text:
         return None
     try:
@@ -180,7 +180,7 @@ def _day(page: Visit, text: str, after: int = 0) -> datetime | None:
 
 
 def snippet(content: str, query: str) -> Markup:
-    """The part of a text around the first word of a query, with the words of the query marked."""
+    """An excerpt of a text around the first word of a query, with the words of the query marked."""
     words = {word.casefold() for word in query.replace('"', " ").split() if len(word) > 2}
     folded = content.casefold()
     places = [at for word in words if (at := folded.find(word)) >= 0]
@@ -212,7 +212,7 @@ def _parts(text: str) -> list[str]:
 
 
 def asked_of(page: Visit) -> Asked:
-    """What the address of the page asks for, as it comes: the part that searches checks it."""
+    """Parse the query in the address of the page, unchecked: the search checks it."""
     given = page.request.query_params
     texts: dict[str, Any] = {
         name: given.get(name, "")

@@ -1,4 +1,4 @@
-"""All pages of the dashboard, its files, and the headers that keep foreign code out of it."""
+"""All pages of the dashboard, its files, and the security headers."""
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
@@ -42,7 +42,7 @@ PAGES = (
     search,
     auto_retrieval,
     notes,
-    # Its path takes any name after /memory: it comes after the others.
+    # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
     brain,
     digesting,
@@ -55,7 +55,7 @@ PAGES = (
     logs,
     playground,
 )
-"""The modules with a `router`, a page each."""
+"""The modules with a `router`, one per page."""
 
 POLICY = "; ".join(
     (
@@ -83,7 +83,7 @@ HEADERS = {
 
 
 class Headers:
-    """Adds the headers of security to every response."""
+    """Adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -102,7 +102,7 @@ class Headers:
 
 
 def install(app: FastAPI) -> None:
-    """Add the pages and their files to an application that answers errors with problems."""
+    """Add the pages and their files to an application whose errors are problems."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
     app.state.log_tail = LogTail()

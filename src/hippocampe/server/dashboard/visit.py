@@ -1,4 +1,4 @@
-"""What a page takes from its request: the memory, the space, the reader's language, theme and role.
+"""The context of a page request: the memory, the space, the reader's language, theme and role.
 
 A page is a function with a parameter `ReadPage`, `WritePage` or `AdminPage`, on a router made by
 `page_router`, that returns `page.render(...)` for a whole page or `page.part(...)` for a part that HTMX puts
@@ -38,8 +38,8 @@ class Toast:
     """A short message after a change.
 
     Attributes:
-        text: What was done.
-        undo: The path that a POST is sent to for taking it back, if that is possible.
+        text: A description of the change.
+        undo: The path of the POST that undoes it, if possible.
     """
 
     text: str
@@ -54,12 +54,12 @@ class Visit:
         request: The request.
         hippo: The memory.
         scope: The space, without user and channel.
-        settings: Those of the space.
-        spaces: All spaces that the reader may open.
+        settings: The settings of the space.
+        spaces: The spaces that the reader may open.
         key: The key of the reader; None on loopback.
         session: The value of the cookie of the browser.
-        language: In which the page is shown.
-        theme: Of the page.
+        language: The language of the page.
+        theme: The theme of the page.
         now: The time of the request.
     """
 
@@ -78,16 +78,16 @@ class Visit:
 
     @property
     def token(self) -> str:
-        """What requests of this page carry, to show that they come from it."""
+        """The CSRF token of this page's requests."""
         return _sessions(self.request).token(self.session)
 
     @property
     def address(self) -> str:
-        """The base URL of the server, as the reader knows it."""
+        """The base URL of the server, as the reader sees it."""
         return origin_of(self.request.headers)
 
     def may(self, role: Role) -> bool:
-        """Whether the reader has a role, or one above."""
+        """Return whether the reader has a role, or a higher one."""
         return allows(self.key, role)
 
     # Words and numbers
@@ -97,16 +97,16 @@ class Visit:
         return Wording(self.language).say(text, **values)
 
     def reason(self, text: str) -> str:
-        """The reason of a decision, as stored, in the language of the reader."""
+        """Translate the reason of a decision to the language of the reader."""
         return translated(text, self.say)
 
     def count(self, one: str, many: str, number: int, **values: Any) -> str:
-        """Translate the text for a number, which fills the placeholder `number`."""
+        """Translate the text for a number; `number` is its placeholder."""
         shown = formats.number(number, self.language)
         return Wording(self.language).count(one, many, number, shown=shown, **values)
 
     def ago(self, at: datetime) -> str:
-        """A time as seen from now: "3 days ago"."""
+        """A time relative to now: "3 days ago"."""
         return formats.ago(at, now=self.now, zone=self.settings.timezone, language=self.language)
 
     def exact(self, at: datetime) -> str:
@@ -114,7 +114,7 @@ class Visit:
         return formats.exact(at, zone=self.settings.timezone, language=self.language)
 
     def clock(self, at: datetime) -> str:
-        """The hour of a time of today, or its day as well."""
+        """The hour of a time; for another day, also its day."""
         return formats.clock(at, now=self.now, zone=self.settings.timezone, language=self.language)
 
     def here(self, at: datetime) -> datetime:
@@ -122,15 +122,15 @@ class Visit:
         return at.astimezone(ZoneInfo(self.settings.timezone))
 
     def number(self, value: float, digits: int = 0) -> str:
-        """A number with the signs of the language."""
+        """A number in the format of the language."""
         return formats.number(value, self.language, digits)
 
     def dollars(self, value: float) -> str:
-        """An amount of US dollars with the signs of the language."""
+        """An amount of US dollars in the format of the language."""
         return formats.dollars(value, self.language)
 
     def day(self, at: date, pattern: str = "EEE d MMM") -> str:
-        """A day by a pattern of Unicode."""
+        """A day in a pattern of Unicode."""
         return formats.day(at, self.language, pattern)
 
     # Answers
@@ -142,9 +142,9 @@ class Visit:
 
         Args:
             template: Its file in `templates`.
-            section: The section of the left rail that it belongs to.
+            section: Its section in the left rail.
             status: The HTTP status.
-            values: What the template shows.
+            values: The values of the template.
         """
         return self._answer(template, status, {"section": section, **values}, {})
 
@@ -157,15 +157,14 @@ class Visit:
         status: int = 200,
         **values: Any,
     ) -> HTMLResponse:
-        """A part of a page, or nothing.
+        """A part of a page, or an empty response.
 
         Args:
-            template: Its file in `templates`; None: nothing is put in place.
+            template: Its file in `templates`; None replaces nothing.
             toast: A message to show.
-            changed: The name of an event on the body of the page: parts that show what changed load
-                again on it.
+            changed: The name of an event on the body of the page, on which dependent parts reload.
             status: The HTTP status.
-            values: What the template shows.
+            values: The values of the template.
         """
         events: dict[str, Any] = {}
         if toast is not None:
@@ -178,7 +177,7 @@ class Visit:
         return self._answer(template, status, values, headers)
 
     def go(self, path: str) -> Response:
-        """Lead the browser to another page."""
+        """Redirect the browser to another page."""
         if "hx-request" in self.request.headers:
             return Response(headers={"HX-Redirect": path})
         return Response(status_code=303, headers={"Location": path})
@@ -202,7 +201,7 @@ class Visit:
         seconds: int | None = YEAR_SECONDS,
         secret: bool = False,
     ) -> None:
-        """Set a cookie; one that is secret is not seen by scripts, and ends with the browser."""
+        """Set a cookie; a secret one is hidden from scripts, and ends with the browser."""
         secure = not self.request.app.state.loopback or self.address.startswith("https:")
         response.set_cookie(
             name, value, max_age=seconds, httponly=secret, samesite="strict", secure=secure
@@ -214,7 +213,7 @@ def _sessions(request: Request) -> Sessions:
 
 
 def _language(request: Request, settings: Settings | None) -> Language:
-    """That of the cookie, else of the browser, else of the space."""
+    """The language of the cookie, else of the browser, else of the space."""
     asked = [request.cookies.get(LANGUAGE_COOKIE, "")]
     asked += [part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")]
     for each in asked:
@@ -232,7 +231,7 @@ def _theme(request: Request) -> Theme:
 
 
 async def visitor(request: Request) -> Visit:
-    """A request for a page that is open to all: nothing of a space is shown on it."""
+    """A request for a public page, which shows no data of a space."""
     hippo: AsyncHippocampe = request.app.state.hippo
     return Visit(
         request=request,
@@ -249,9 +248,9 @@ async def visitor(request: Request) -> Visit:
 
 
 async def check_token(request: Request, visit: Visit) -> None:
-    """Refuse a change that does not come from a page of this server.
+    """Refuse a change without the CSRF token of a page of this server.
 
-    The token is in a header; a form without script has it as its field `token`.
+    The token is in a header, or in the field `token` of a form.
     """
     if request.method in SAFE_METHODS:
         return
@@ -264,8 +263,8 @@ async def check_token(request: Request, visit: Visit) -> None:
 
 
 def _scope(request: Request, key: ApiKey | None) -> Scope:
-    """The space of the key, else the one that the reader has chosen."""
-    # The choice may be of a time before this login.
+    """The space of the key, else the one chosen by the reader."""
+    # The choice may be older than this login.
     chosen = None if key is not None else request.cookies.get(SPACE_COOKIE)
     try:
         return scope_of(key, "read", chosen)
@@ -274,7 +273,7 @@ def _scope(request: Request, key: ApiKey | None) -> Scope:
 
 
 def visiting(role: Role) -> Callable[..., Coroutine[Any, Any, Visit]]:
-    """A dependency: the visit of a reader who has a role; a change needs the token of its page."""
+    """Make a dependency: the visit of a reader with a role; a change needs the CSRF token."""
 
     async def visit(request: Request, open_visit: Annotated[Visit, Depends(visitor)]) -> Visit:
         key: ApiKey | None = request.state.key

@@ -1,4 +1,4 @@
-"""Why something was found, and where the time of a turn went, in words."""
+"""Reasons of a result, and the timing of a turn, in words."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -52,9 +52,9 @@ class Reason:
 
     Attributes:
         text: The reason, to translate.
-        amount: What it adds; below zero, what it takes off.
-        start: Where its bar starts, in percent of the width of all bars.
-        width: Of its bar, in percent.
+        amount: Its contribution; negative ones lower the score.
+        start: Left end of its bar, in percent of the width of all bars.
+        width: Width of its bar, in percent.
     """
 
     text: str
@@ -64,7 +64,7 @@ class Reason:
 
 
 def reasons(signals: Iterable[Signal], most: int = 6) -> list[Reason]:
-    """The strongest reasons of a score, the strongest first."""
+    """The strongest reasons of a score, strongest first."""
     sums: dict[str, float] = defaultdict(float)
     for signal in signals:
         name = REASON_OF.get(signal.name) or OBJECTIONS.get(signal.name)
@@ -85,7 +85,7 @@ def reasons(signals: Iterable[Signal], most: int = 6) -> list[Reason]:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage of a turn: its name to translate, milliseconds, and its place in percent of the whole."""
+    """A stage of a turn: its name to translate, milliseconds, and its position in percent of the whole."""
 
     text: str
     took_ms: float
@@ -94,7 +94,7 @@ class Stage:
 
 
 def stages(spent: Mapping[str, float]) -> list[Stage]:
-    """The stages of a turn one after the other; the search runs while sources are waited for."""
+    """The stages of a turn in order; the search runs in parallel with the wait for sources."""
     inside = sum(spent.get(name, 0.0) for name in _INSIDE_GATHER)
     times = {**spent, "gather": max(spent.get("gather", 0.0) - inside, 0.0)}
     ordered = [(STAGES.get(name, name), times.get(name, 0.0)) for name in STAGES if name in spent]

@@ -1,4 +1,4 @@
-"""The words of the pages in the language of the reader, from gettext catalogues.
+"""Translations of the pages, from gettext catalogues.
 
 The English text in a template is the key; translations are in `locales/LANGUAGE/LC_MESSAGES/pages.po`.
 Placeholders are names in braces.
@@ -19,7 +19,7 @@ LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words of one language."""
+    """The translations of one language."""
 
     language: Language
 
@@ -38,7 +38,7 @@ class Wording:
 
 
 def marked(text: str) -> str:
-    """Mark a text for the catalogues that is translated where it is shown."""
+    """Mark a text for the catalogues, to be translated where it is shown."""
     return text
 
 

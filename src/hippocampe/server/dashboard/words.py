@@ -1,4 +1,4 @@
-"""The words that pages show for values of the library: sections, types, kinds, outcomes."""
+"""Labels of the library's values on pages: sections, types, kinds, outcomes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ SKIPPED: Mapping[str, str] = {
     "failed": marked("It failed; the log of the server says where."),
     "joined to a later message": marked("It was joined to a later message."),
 }
-"""Why no search was made for a turn; other reasons are shown as they are."""
+"""Reasons why no search was made for a turn; other reasons are shown unchanged."""
 
 OUTCOMES: Mapping[str, str] = {
     "injected": marked("given"),
@@ -94,4 +94,4 @@ ROUTES: Mapping[str, str] = {
     "search": marked("found"),
     "context": marked("always given"),
 }
-"""How a candidate of a turn was selected."""
+"""Labels of the routes by which candidates of a turn were selected."""

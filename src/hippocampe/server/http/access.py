@@ -1,4 +1,4 @@
-"""Who may do what: keys, roles, spaces, and the web pages that may not use a server on loopback."""
+"""Authentication and authorisation; protection against CSRF and DNS rebinding on loopback."""
 
 import asyncio
 import ipaddress
@@ -24,15 +24,15 @@ from hippocampe.types import KEY_PREFIX, ApiKey, Role, Scope
 
 LOGIN = "/login"
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
-"""Paths that need no key."""
+"""Paths without authentication."""
 PROXY = "/v1/"
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
 """Headers in which clients of the proxy send a key: OpenAI's, Anthropic's, Azure's."""
 BODY_SECONDS = 20.0
-"""Time that a body has to come, and the bytes a second that give it more."""
+"""Time limit for a request body, extended by one second per `SLOWEST` bytes received."""
 SLOWEST = 32 * 1024
 STATIC = "/static/"
-"""Files of the package, which need none either."""
+"""Path of the package's files, which need no authentication either."""
 STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -46,27 +46,27 @@ BEARER = HTTPBearer(
     description="A key of `hippocampe keys create`; programs of this machine need none, unless the server "
     "was started with `--require-key`.",
 )
-"""Only describes the header to the OpenAPI document: `Gate` reads it."""
+"""Only documents the header in the OpenAPI document: `Gate` reads it."""
 
 
 class Gate:
-    """Lets a request through if its key is right; on loopback, also without one from a program of this machine.
+    """Authenticates each request by its key; on loopback, programs of this machine need none.
 
-    The key comes in the header Authorization, or with the cookie of a login. A request with a cookie that
-    changes something also needs the token of that cookie, which pages of other sites cannot read.
+    The key comes in the header Authorization, or with the cookie of a login. A change with a cookie also needs
+    the CSRF token of that cookie, which pages of other sites cannot read.
 
     A page of another site can make a browser send requests to loopback, also under a name that the page's
-    own DNS answers with 127.0.0.1. The browser then sends that name as Host, and the page as Origin. So
-    where no key may be needed, Host has to name loopback. Where a key is needed, any name may be served: a
-    page does not know the key, and the cookie of a login belongs to the name that it was made under.
+    own DNS resolves to 127.0.0.1 (DNS rebinding). The browser then sends that name as Host, and the page's
+    site as Origin. So without a key, Host has to name loopback. With a key, any name is served: a page does
+    not know the key, and the cookie of a login belongs to the name under which it was set.
 
-    A request that came through a reverse proxy comes from anywhere. It is served like one from another
-    machine, whatever address the server listens at.
+    A request through a reverse proxy may come from anywhere. It is treated like one from another machine,
+    whatever address the server listens at.
 
     Args:
         app: The application behind it.
-        hippo: Knows the keys.
-        sessions: Knows the logins.
+        hippo: The memory, with the keys.
+        sessions: The logins.
         loopback: Whether only programs of this machine can connect.
         keyless: Whether they then need no key.
     """
@@ -98,7 +98,7 @@ class Gate:
         await self._app(connection, receive, send)
 
     async def _problem(self, connection: Connection, headers: Headers) -> problems.Problem | None:
-        """Why a request is not let through; its state says by which key it is."""
+        """The reason to refuse a request, or None; stores the key in the state of the request."""
         direct = not forwarded(connection)
         keyless = self._keyless and direct
         problem = _foreign_to_loopback(headers) if keyless else _foreign_page(headers)
@@ -124,7 +124,7 @@ class Gate:
         return problems.of_status(401, f"{why} needs a key: {NEEDS_KEY}")
 
     async def _login(self, headers: Headers) -> tuple[str, ApiKey] | None:
-        """The login that a request belongs to, and its key."""
+        """The login of a request, and its key."""
         session = session_of(headers)
         secret = self._sessions.secret(session)
         if secret is None:
@@ -137,10 +137,9 @@ class Gate:
 
 
 def forwarded(connection: Connection) -> bool:
-    """Whether a request came through a reverse proxy, and so perhaps from another machine.
+    """Return whether a request came through a reverse proxy, and so perhaps from another machine.
 
-    Its headers say so; or it is in HTTP/1.0, which nginx speaks unless it is configured otherwise, without
-    any such header.
+    It has a proxy's headers; or it is in HTTP/1.0 without any, which nginx uses by default.
     """
     return connection["http_version"] == "1.0" or any(
         name in FORWARDED or name.startswith(FORWARDED_PREFIX) for name, _ in connection["headers"]
@@ -148,9 +147,9 @@ def forwarded(connection: Connection) -> bool:
 
 
 def origin_of(headers: Headers) -> str:
-    """The origin of the server as the browser knows it, which may know a reverse proxy instead.
+    """The origin of the server as the browser sees it, which may be that of a reverse proxy.
 
-    No page of another site can set these headers without asking first, which is refused.
+    A page of another site cannot set these headers without a CORS preflight, which is refused.
     """
     scheme = _first(headers.get("x-forwarded-proto", "")) or "http"
     host = _first(headers.get("x-forwarded-host", "")) or headers.get("host", "")
@@ -158,12 +157,13 @@ def origin_of(headers: Headers) -> str:
 
 
 def _first(value: str) -> str:
-    """What the first of several proxies noted."""
+    """The value that the first of several proxies added."""
     return value.partition(",")[0].strip().lower()
 
 
 def _foreign_to_loopback(headers: Headers) -> problems.Problem | None:
-    """What is wrong with a request that may need no key, if a web page of another site sent it."""
+    """The reason to refuse a keyless request that a web page of another site may have sent (DNS rebinding), or
+    None."""
     if not _names_loopback(f"//{headers.get('host', '')}"):
         return problems.of_status(
             403,
@@ -178,7 +178,7 @@ def _foreign_to_loopback(headers: Headers) -> problems.Problem | None:
 
 
 def _foreign_page(headers: Headers) -> problems.Problem | None:
-    """What is wrong with a request that a browser gave the cookie of a login, or that is one."""
+    """The reason to refuse a login, or a request with the cookie of a login, from another site (CSRF), or None."""
     if "authorization" in headers or headers.get("origin") in (None, origin_of(headers)):
         return None
     return problems.of_status(
@@ -198,7 +198,7 @@ def _public(path: str) -> bool:
 
 
 def _refusal(problem: problems.Problem, connection: Connection, headers: Headers) -> Response:
-    """A problem; a browser that needs a key is led to the login."""
+    """A problem; a browser without a key is redirected to the login."""
     if problem.status != 401:
         return problems.response(problem)
     if "hx-request" in headers:
@@ -220,9 +220,9 @@ def credentials(headers: Headers) -> dict[str, str]:
 
 
 def _secret(headers: Headers, path: str) -> str | None:
-    """The key that a request sends to be let in.
+    """The key that authenticates a request.
 
-    A client of the proxy may send that of a provider beside it, in another header.
+    A client of the proxy may send the key of a provider beside it, in another header.
     """
     found = credentials(headers)
     if not path.startswith(PROXY):
@@ -232,17 +232,17 @@ def _secret(headers: Headers, path: str) -> str | None:
 
 
 def _of_provider(path: str, secret: str | None) -> bool:
-    """Whether it may be the key of a provider of models, which clients of the proxy always send."""
+    """Return true for what may be the key of a provider of models, which clients of the proxy always send."""
     return secret is not None and path.startswith(PROXY) and not secret.startswith(KEY_PREFIX)
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, or come too slowly, as soon as they are.
+    """Refuses bodies as soon as they are too large or too slow.
 
     Args:
         app: The application behind it.
-        most: Bytes of the largest body.
-        larger: Bytes of the largest body by the beginning of a path, where they are more.
+        most: Largest body in bytes.
+        larger: Larger limits, by the prefix of a path.
     """
 
     def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
@@ -302,16 +302,16 @@ def _label(description: str) -> Any:
 
 
 def needs(role: Role) -> Callable[..., Coroutine[Any, Any, Scope]]:
-    """A dependency: the scope of a request, whose key must have a role, or one above.
+    """Make a dependency: the scope of a request, whose key must have a role or a higher one.
 
-    Without `space`, a request is for the space of its key, or for `default`.
+    Without `space`, it is the space of the key, or `default`.
     """
 
     async def scope(
         request: Request,
         space: Annotated[str | None, _label("The space; default: that of the key.")] = None,
         user: Annotated[str | None, _label("Who speaks.")] = None,
-        channel: Annotated[str | None, _label("Where they speak.")] = None,
+        channel: Annotated[str | None, _label("The channel.")] = None,
     ) -> Scope:
         found = scope_of(request.state.key, role, space, user, channel)
         _check_parameters(request)
@@ -321,7 +321,7 @@ def needs(role: Role) -> Callable[..., Coroutine[Any, Any, Scope]]:
 
 
 def allows(key: ApiKey | None, role: Role) -> bool:
-    """Whether a request may do what needs a role; without a key, it may do everything."""
+    """Return whether the key of a request has a role; without a key, everything is allowed."""
     return key is None or ROLES.index(key.role) >= ROLES.index(role)
 
 
@@ -332,14 +332,14 @@ def scope_of(
     user: str | None = None,
     channel: str | None = None,
 ) -> Scope:
-    """The scope of a request. Every endpoint and every page asks here, and nowhere else.
+    """The scope of a request. Every endpoint and every page authorises here, and nowhere else.
 
     Args:
-        key: The key of the request; None: it may do everything.
+        key: The key of the request; None allows everything.
         role: The role that the request needs.
-        space: The space that it names; None: that of the key, or `default`.
-        user: Who speaks.
-        channel: Where they speak.
+        space: The space that it names; None: the space of the key, or `default`.
+        user: The speaker.
+        channel: The channel.
 
     Raises:
         HTTPException: The key has a lower role, or belongs to another space.
@@ -359,12 +359,12 @@ def scope_of(
 
 
 def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Scope:
-    """The scope of a request to the proxy, whose body belongs to the provider: headers name it.
+    """The scope of a request to the proxy, from its headers, since the body belongs to the provider.
 
     Args:
         request: The request.
         role: The role that it needs.
-        user: Who speaks by the body, unless a header says it; any other value than a label is ignored.
+        user: The speaker according to the body, unless a header names one; invalid labels are ignored.
 
     Raises:
         HTTPException: The key has a lower role, or belongs to another space.
@@ -381,7 +381,7 @@ def scope_in_headers(request: Request, role: Role, *, user: object = None) -> Sc
 
 
 def _decoded(header: str | None) -> str | None:
-    """A header as text: other letters than ASCII come as UTF-8 or percent-encoded."""
+    """Decode a header: characters beyond ASCII are UTF-8 or percent-encoded."""
     if header is None:
         return None
     try:
@@ -391,7 +391,7 @@ def _decoded(header: str | None) -> str | None:
 
 
 def _check_parameters(request: Request) -> None:
-    """Refuse parameters that the endpoint does not have: a misspelt filter would filter nothing."""
+    """Refuse unknown parameters: a misspelt filter would be ignored."""
     known = {each.alias for each in get_flat_params(request.scope["route"].dependant)}
     unknown = QueryParams(request.scope["query_string"]).keys() - known
     if unknown:
@@ -402,5 +402,5 @@ def _check_parameters(request: Request) -> None:
 
 
 async def bound(request: Request) -> bool:
-    """Whether a request comes with a key, which sees one space only."""
+    """Return whether a request has a key, which restricts it to one space."""
     return request.state.key is not None

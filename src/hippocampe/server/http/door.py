@@ -1,6 +1,6 @@
-"""What the endpoints take from their application and their request.
+"""Dependencies of the endpoints: values from their application and their request.
 
-Dependencies are coroutines: FastAPI runs a plain function in a thread, which costs more than all of it.
+They are coroutines: FastAPI runs a plain function in a thread, which costs more than all of it.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Writes that a client may send again: the same `Idempotency-Key` makes no write twice."""
+"""Idempotent writes: a repeated `Idempotency-Key` does not repeat the write."""
 
 import asyncio
 import hashlib
@@ -22,24 +22,24 @@ HEADER = "idempotency-key"
 MAX_CHARACTERS = 200
 WRITES = frozenset({"POST", "PATCH", "DELETE"})
 WITHOUT = re.compile(r"/api/(chat|erase|import|keys|verbs/.*)")
-"""Endpoints whose replies are not kept: they are streams, quote what was erased, or show a secret."""
+"""Endpoints whose replies are not stored: they are streams, quote erased text, or show a secret."""
 DESCRIPTION = (
-    "Names the write: when it comes again with the same name within 24 hours, it is not made twice, "
-    "and the reply is that of the first time."
+    "The idempotency key of the write: a retry with the same key within 24 hours is not executed again, "
+    "and gets the first reply."
 )
 
 
 def taken(path: str) -> bool:
-    """Whether an endpoint takes an `Idempotency-Key`."""
+    """Return whether an endpoint accepts an `Idempotency-Key`."""
     return WITHOUT.fullmatch(path) is None
 
 
 class Idempotency:
-    """Replies to a write that comes again as the first time, without making it again.
+    """Answers a repeated write with the stored reply, without executing it again.
 
     Args:
         app: The application behind it.
-        hippo: Keeps the replies.
+        hippo: The memory that stores the replies.
     """
 
     def __init__(self, app: ASGIApp, hippo: AsyncHippocampe) -> None:
@@ -94,7 +94,7 @@ class Idempotency:
 
 
 class _Reply:
-    """A reply as it comes."""
+    """Records a reply while it is sent."""
 
     def __init__(self) -> None:
         self._start: Message = {}
@@ -136,7 +136,7 @@ def _space(connection: Connection) -> str:
 def _digest(connection: Connection, body: bytes) -> str:
     key: ApiKey | None = connection["state"]["key"]
     parts = (
-        # Another key, which may have another role, has its own replies.
+        # Another API key, which may have another role, has its own replies.
         "" if key is None else key.id,
         connection["method"],
         connection["path"],
@@ -154,8 +154,8 @@ def _again(known: Reply, request: str) -> Response:
     if known.status is None:
         raise HTTPException(
             409,
-            "this write was begun before, and the server stopped before it could reply: look at what is "
-            "stored, and send what is missing with a new Idempotency-Key.",
+            "the server stopped during the first attempt of this write: check what is stored, and send the "
+            "missing part with a new Idempotency-Key.",
         )
     media_type = "application/json" if known.status < 400 else problems.MEDIA_TYPE
     response = Response(known.body, known.status, media_type=media_type)
@@ -175,7 +175,7 @@ async def _whole(receive: Receive) -> bytes:
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
-    """Receives a body that was read already, then what else comes."""
+    """Receives a body that was read already, then later messages."""
     read = False
 
     async def again() -> Message:

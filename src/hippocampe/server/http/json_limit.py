@@ -1,7 +1,7 @@
-"""Limit the structure of JSON bodies as they come, before any parser builds it.
+"""Limit the structure of JSON bodies while they arrive, before any parser runs.
 
-A body of 16 MiB can hold millions of values: a parser would stop all other requests for a second, take
-hundreds of megabytes, and hand each value to checks that report it.
+A body of 16 MiB can contain millions of values: a parser would block all other requests for a second, take
+hundreds of megabytes, and pass each value to validators that report it.
 """
 
 import re
@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 MAX_VALUES = 250_000
-"""Values of one body: those of `remember_many` with all its items take half of them."""
+"""Most values of one body: a full `remember_many` has half as many."""
 MAX_DEPTH = 100
-"""Nested arrays and objects: far more than any request, and below what recursive code can follow."""
+"""Most nested arrays and objects: more than any request needs, and safe for recursive code."""
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
-"""Bodies of other types, whose parser limits the number of their fields."""
+"""Content types of other bodies, whose parser limits the number of their fields."""
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _MARKS = b"[]{},"
 _PLAIN = bytes(each for each in range(256) if each not in _MARKS)
@@ -25,7 +25,7 @@ _STEPS = {mark: (mark in b"[{") - (mark in b"]}") for mark in _MARKS}
 
 
 class JsonStructure:
-    """Counts the values and the depth of JSON text in UTF-8 that comes in pieces."""
+    """Counts the values and the depth of JSON text in UTF-8, piece by piece."""
 
     def __init__(self) -> None:
         self.values = 0
@@ -35,9 +35,9 @@ class JsonStructure:
         self._rest = b""
 
     def read(self, piece: bytes) -> None:
-        """Count what a piece adds."""
+        """Count a piece."""
         piece = self._rest + piece
-        # An escape may be cut in two.
+        # An escape may be split between two pieces.
         cut = (len(piece) - len(piece.rstrip(b"\\"))) % 2
         self._rest, piece = piece[len(piece) - cut :], piece[: len(piece) - cut]
         if b"\\" in piece:
@@ -51,7 +51,7 @@ class JsonStructure:
 
 
 def has_too_many_values(body: bytes) -> bool:
-    """Whether JSON text has more than `MAX_VALUES` values, found without parsing it."""
+    """Return whether JSON text has more than `MAX_VALUES` values, without parsing it."""
     # Each value takes two bytes at least.
     if len(body) <= 2 * MAX_VALUES:
         return False
@@ -61,11 +61,11 @@ def has_too_many_values(body: bytes) -> bool:
 
 
 class JsonLimit:
-    """Refuses JSON bodies with too many values, or nested too deeply, as soon as they are.
+    """Refuses JSON bodies as soon as they have too many values or are nested too deeply.
 
     Args:
         app: The application behind it.
-        free: Beginnings of paths whose bodies are files, or belong to a provider.
+        free: Prefixes of paths whose bodies are files, or belong to a provider.
     """
 
     def __init__(self, app: ASGIApp, *, free: tuple[str, ...]) -> None:
@@ -91,7 +91,7 @@ class JsonLimit:
 
 
 def _check(structure: JsonStructure, piece: bytes) -> None:
-    # Parsers detect UTF-16 and UTF-32 by their NUL bytes, which UTF-8 has in no JSON.
+    # Parsers detect UTF-16 and UTF-32 by their NUL bytes, which never occur in UTF-8 JSON.
     if b"\0" in piece:
         raise HTTPException(422, "the body is not JSON in UTF-8: encode it so.")
     structure.read(piece)

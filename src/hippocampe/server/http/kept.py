@@ -1,4 +1,4 @@
-"""Counts of a large space, kept for a while: many readers must not take the machine from the turns."""
+"""Cache expensive counts, so that dashboards do not slow down turns."""
 
 import asyncio
 import time
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 EXPENSIVE_SECONDS = 0.01
-"""Seconds of computing from which a count is kept; cheaper ones are made each time."""
+"""Least seconds of computing of a cached count; cheaper ones are computed each time."""
 SHARE = 0.005
-"""Of one core that the same count may take: one of 100 ms is kept for 20 seconds."""
+"""Share of one core for the same count, from which its time to live follows: 20 seconds for a count of 100 ms."""
 MAX_KEPT = 1_000
 
 
 @dataclass(slots=True)
 class _Count:
-    """A count that is expensive: the last value, how long it is kept, and the one being made."""
+    """A cache entry: the last value, its expiry, and the computation under way."""
 
     value: Any
     until: float
@@ -24,7 +24,7 @@ class _Count:
 
 
 class Kept:
-    """Keeps the results of expensive counts. For one event loop.
+    """A cache of expensive counts. For one event loop.
 
     Args:
         clock: Seconds, monotonic.
@@ -35,11 +35,11 @@ class Kept:
         self._counts: OrderedDict[Hashable, _Count] = OrderedDict()
 
     async def get(self, name: Hashable, count: Callable[[], Awaitable[tuple[Any, float]]]) -> Any:
-        """A count, made now or a moment ago.
+        """A count, cached or computed now.
 
         Args:
-            name: Which count of what.
-            count: Makes it; returns it and the seconds of computing that it took.
+            name: The cache key.
+            count: Computes it; returns it and the seconds of computing.
         """
         known = self._counts.get(name)
         if known is None:
@@ -48,7 +48,7 @@ class Kept:
             return known.value
         if known.coming is None:
             known.coming = asyncio.create_task(self._make(name, count))
-        # The count goes on if this reader leaves: others wait for it.
+        # The computation continues if this reader disconnects: others wait for it.
         return await asyncio.shield(known.coming)
 
     async def _make(self, name: Hashable, count: Callable[[], Awaitable[tuple[Any, float]]]) -> Any:
@@ -66,6 +66,6 @@ class Kept:
         return value
 
     def clear(self) -> None:
-        """Forget all counts, also those being made: something was erased or digested."""
-        # Those being made write to the old table.
+        """Invalidate all counts, also those under way, after an erasure or a digest."""
+        # Counts under way write to the old table.
         self._counts = OrderedDict()

@@ -1,4 +1,4 @@
-"""Limits: requests per key, and guesses of keys per address. In memory only."""
+"""Rate limits: requests per key, and wrong keys per address. In memory only."""
 
 import hashlib
 import ipaddress
@@ -17,11 +17,11 @@ from hippocampe.server.http.access import CREDENTIALS
 from hippocampe.types import ApiKey
 
 MAX_KNOWN = 10_000
-"""Keys or addresses that are remembered; the one that was not seen for longest is forgotten."""
+"""Most keys or addresses in memory; the least recently seen one is evicted."""
 GUESSES = 10
-"""Wrong keys in a row that an address may try."""
+"""Consecutive wrong keys that an address may try."""
 GUESSES_PER_SECOND = 0.2
-"""How fast it may try again: 256 bits cannot be guessed anyway, but the log stays readable."""
+"""Rate of further tries: 256 bits cannot be guessed anyway, but the log stays readable."""
 
 
 class Buckets:
@@ -40,14 +40,14 @@ class Buckets:
         self._burst = burst
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """By name: tokens, and when they were counted."""
+        """By name: tokens, and the time of the count."""
 
     def wait(self, name: str) -> float:
-        """Seconds until the bucket has a token; 0 if it has one."""
+        """Seconds until the bucket has a token; 0 if it has one already."""
         return max(0.0, (1 - self._tokens(name)) / self._rate)
 
     def take(self, name: str) -> float:
-        """Take a token; 0, or the seconds until there is one."""
+        """Take a token; return 0, or the seconds until there is one."""
         tokens = self._tokens(name)
         if tokens < 1:
             return (1 - tokens) / self._rate
@@ -63,14 +63,14 @@ class Buckets:
 
 
 class KeyLimit:
-    """Refuses the requests of a key that sends too many. Names the actor of the audit log.
+    """Limits the requests per key. Sets the actor of the audit log.
 
-    Programs without a key are those of this machine, which are not limited.
+    Programs without a key are on this machine, and are not limited.
 
     Args:
         app: The application behind it.
-        rate: Requests a second that a key may send for long.
-        burst: Requests that it may send at once.
+        rate: Sustained requests per second of a key.
+        burst: Requests that a key may send at once.
     """
 
     def __init__(self, app: ASGIApp, *, rate: float, burst: int) -> None:
@@ -91,7 +91,7 @@ class KeyLimit:
 
 
 class GuessLimit:
-    """Refuses addresses that tried too many wrong keys. A key that was right before is still served.
+    """Refuses addresses that tried too many wrong keys. Keys that were accepted before are still served.
 
     Args:
         app: The application behind it; it answers 401 to a wrong key.
@@ -115,7 +115,7 @@ class GuessLimit:
 
         async def seen(message: Message) -> None:
             if message["type"] == "http.response.start" and given is not None:
-                # An upstream that refuses its own key says nothing of the one that opened this server.
+                # An upstream that refuses its own key says nothing about the key of this server.
                 passed_on = connection.get("state", {}).get("passed_on", False)
                 self._note(address, given, 200 if passed_on else message["status"])
             await send(message)
@@ -134,7 +134,7 @@ class GuessLimit:
 
 
 def _address(connection: Connection) -> str:
-    """Who a client is: its address, or the network of 64 bits that one owner of IPv6 has."""
+    """The address of a client, or for IPv6 its network of 64 bits, which has one owner."""
     host = (connection.get("client") or ("",))[0]
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
@@ -146,9 +146,9 @@ def _address(connection: Connection) -> str:
 
 
 def _credentials(connection: Connection) -> bytes | None:
-    """The digest of what a request opens the server with; None if it has nothing.
+    """The digest of a request's credentials; None without any.
 
-    A form that is posted without is a login.
+    A form posted without credentials is a login.
     """
     headers = Headers(scope=connection)
     keys = "\n".join(headers[name] for name in CREDENTIALS if name in headers)

@@ -1,4 +1,4 @@
-"""The latest lines of the log, kept in memory for the pages. What users wrote is never in them."""
+"""The latest lines of the log, in memory for the pages. They contain no text of users."""
 
 import logging
 import threading
@@ -16,9 +16,9 @@ from hippocampe.server.http.logs import FIELDS
 
 Level = Literal["debug", "info", "warning", "error"]
 LOGGERS = ("hippocampe", "uvicorn.error")
-"""Loggers whose lines hold no text of a user."""
+"""Loggers whose lines contain no text of a user."""
 QUIET = frozenset({"none", "/digest", "/jobs/list", "/logs/stream"})
-"""Routes that a page asks again and again, and files: their requests are left out if they succeed."""
+"""Routes that pages poll, and files: their successful requests are not shown."""
 MOST_LINES = 1_000
 MOST_CHARACTERS = 4_000
 
@@ -34,12 +34,12 @@ class LogLine:
     text: str
 
     def is_of(self, space: str, key_id: str) -> bool:
-        """Whether it names a space, or a key."""
+        """Return whether the line belongs to a space, or to a key."""
         return f"space {space!r}" in self.text or f"key {key_id}" in self.text
 
 
 class LogTail(logging.Handler):
-    """Keeps the latest lines of the log. Thread-safe."""
+    """Buffers the latest lines of the log. Thread-safe."""
 
     def __init__(self, most: int = MOST_LINES) -> None:
         super().__init__(logging.INFO)
@@ -50,7 +50,7 @@ class LogTail(logging.Handler):
         self._raised: list[logging.Logger] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line; of an error its class, because its message may quote what a user wrote."""
+        """Buffer a line; an error as its class only, because its message may quote a user."""
         request = getattr(record, FIELDS, None)
         if request is not None and request["route"] in QUIET and request["status"] < 400:
             return
@@ -62,11 +62,11 @@ class LogTail(logging.Handler):
         self._lines.append(line)
 
     def after(self, number: int) -> Sequence[LogLine]:
-        """The lines kept with a higher number, oldest first."""
+        """The buffered lines with a higher number, oldest first."""
         return [line for line in self._lines.copy() if line.number > number]
 
     def attach(self) -> None:
-        """Listen to the loggers."""
+        """Attach the handler to the loggers."""
         for name in LOGGERS:
             logger = logging.getLogger(name)
             logger.addHandler(self)
@@ -75,7 +75,7 @@ class LogTail(logging.Handler):
                 self._raised.append(logger)
 
     def detach(self) -> None:
-        """Stop listening, and end the streams."""
+        """Detach the handler, and end the streams."""
         self.ended.set()
         for name in LOGGERS:
             logging.getLogger(name).removeHandler(self)
@@ -93,11 +93,11 @@ def _level(number: int) -> Level:
 
 
 class Listening:
-    """Keeps the log from the start of an application to its end.
+    """Captures the log from the start of an application to its end.
 
     Args:
         app: The application behind it.
-        tail: Keeps the lines.
+        tail: The buffer of lines.
     """
 
     def __init__(self, app: ASGIApp, tail: LogTail) -> None:

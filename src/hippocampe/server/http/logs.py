@@ -1,4 +1,4 @@
-"""Log lines: as text or JSON, one line each, without what users wrote."""
+"""Log lines: as text or JSON, one line each, without text of users."""
 
 import json
 import logging
@@ -14,17 +14,17 @@ LEVELS = ("debug", "info", "warning", "error")
 requests = logging.getLogger("hippocampe.requests")
 """One line per request, at INFO."""
 FIELDS = "fields"
-"""The attribute of a record that has its values by name."""
+"""The attribute of a record with its values by name."""
 
 
 class WithoutMessages(logging.Formatter):
-    """Formats an error as its class and its place: its message may quote what a user wrote.
+    """Formats an error as its class and its location: its message may quote a user.
 
-    Control characters are escaped, so that no text begins a line of its own.
+    Control characters are escaped, so that no text can start a new line.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        # The lines of a traceback are of the program.
+        # The lines of a traceback are code of the program.
         line, *trace = super().format(record).split("\nTraceback", 1)
         return "\nTraceback".join([escaped(line), *trace])
 
@@ -64,15 +64,15 @@ def install(form: str, level: str) -> None:
 
     Args:
         form: `text` or `json`.
-        level: The least that is written: `debug`, `info`, `warning` or `error`.
+        level: The lowest level written: `debug`, `info`, `warning` or `error`.
 
     Raises:
-        InvalidInput: One of them is none of these.
+        InvalidInput: The form or the level is unknown.
     """
     check_choice("log format", form, FORMATS)
     check_choice("log level", level, LEVELS)
     handler = logging.StreamHandler()
-    # The log of the dashboard takes more, from the same loggers.
+    # The log of the dashboard takes more lines from the same loggers.
     handler.setLevel(level.upper())
     text = WithoutMessages("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%SZ")
     text.converter = time.gmtime

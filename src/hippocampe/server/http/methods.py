@@ -1,4 +1,4 @@
-"""Methods of HTTP: HEAD wherever GET is served, and the methods that a path has."""
+"""HTTP methods: HEAD for every GET, and the allowed methods of a path."""
 
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Match
@@ -13,7 +13,7 @@ class HeadRequests:
 
     Args:
         app: The application behind it, which sees a GET.
-        except_below: The beginning of paths whose HEAD it sees as it is.
+        except_below: Prefix of paths whose HEAD is passed on unchanged.
     """
 
     def __init__(self, app: ASGIApp, *, except_below: str) -> None:
@@ -29,14 +29,14 @@ class HeadRequests:
         async def head(message: Message) -> None:
             if message["type"] == "http.response.start":
                 await send(message)
-                # The server then takes the client for gone, which ends the rest.
+                # Simulates a disconnect of the client, which ends the response.
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
         await self._app({**connection, "method": "GET"}, receive, head)
 
 
 def allowed(request: Request) -> list[str]:
-    """The methods that the path of a request has, whichever route serves each."""
+    """The methods that the path of a request allows, over all routes."""
     routes: list[BaseRoute] = request.app.routes
     found = [
         method

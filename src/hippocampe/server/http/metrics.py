@@ -1,4 +1,4 @@
-"""Numbers for Prometheus. Labels are names of the program, never content."""
+"""Prometheus metrics. Labels are names of the program, never content."""
 
 import threading
 import time
@@ -22,18 +22,18 @@ from hippocampe.types import Injection
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 MILLISECONDS = (1, 2.5, 5, 10, 25, 50, 100, 250)
 FRESH_SECONDS = 5.0
-"""Counting takes a moment: the numbers of the data are kept this long."""
+"""Time to live of the cached numbers of the data, since counting takes a moment."""
 PARTS = frozenset(
     {
         *("embedder", "index", "search", "context", "settings", "before_turn", "language model"),
         *("overload", "notes", "jobs", "retrieval log", "flush", "maintenance", "storing"),
     }
 )
-"""Outages by their own name. Others are `other`: a name may hold that of a space."""
+"""Outages with a label of their own. Others are `other`: a name may contain that of a space."""
 
 
 class Metrics:
-    """What one application counts.
+    """The metrics of one application.
 
     Args:
         hippo: The memory that it serves.
@@ -91,12 +91,12 @@ class Metrics:
             self._stages.labels(stage).observe(spent)
 
     def text(self) -> bytes:
-        """All numbers, in the text format of Prometheus. May wait for the store."""
+        """All metrics, in the text format of Prometheus. May wait for the store."""
         return generate_latest(self.registry)
 
 
 class _Data(Collector):
-    """The numbers of the data folder and of the threads, read when they are asked for."""
+    """Collects the metrics of the data folder and of the threads on demand."""
 
     def __init__(self, hippo: AsyncHippocampe) -> None:
         self._hippo = hippo
@@ -104,18 +104,18 @@ class _Data(Collector):
         self._known: tuple[float, list[GaugeMetricFamily]] | None = None
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Nothing is counted at registration."""
+        """Declare nothing at registration."""
         return []
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The numbers of now, or of a moment ago; without those of the data while the store is down."""
+        """The current or cached metrics; without those of the data while the store is down."""
         with self._reading:
             if self._known is None or time.monotonic() - self._known[0] > FRESH_SECONDS:
                 self._known = time.monotonic(), list(self._data())
         yield from self._known[1]
         if self._hippo.workers is not None:
             pending = self._hippo.workers.pending
-            yield _gauge("pending_calls", "Calls that run or wait.", "kind", pending)
+            yield _gauge("pending_calls", "Running and waiting calls.", "kind", pending)
 
     def _data(self) -> Iterator[GaugeMetricFamily]:
         try:
@@ -134,7 +134,7 @@ class _Data(Collector):
         yield _gauge("outages", "Outages since the start, by part.", "part", outages)
         yield GaugeMetricFamily(
             "hippocampe_index_pending",
-            "Changes that the index does not hold durably yet.",
+            "Changes not durable in the index yet.",
             found.pending,
         )
         if found.disk_free is not None:

@@ -1,4 +1,4 @@
-"""What is noted of each request: an id, a line of the log, a count. Never its words."""
+"""Record each request: an id, a line of the log, a count. Never its content."""
 
 import re
 import time
@@ -14,19 +14,19 @@ from hippocampe.types import ApiKey
 
 ID = "x-request-id"
 PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
-"""Ids of clients that are taken over; others could forge lines of a log."""
+"""Request ids of clients that are accepted; others could forge lines of a log."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 NO_ROUTE = "none"
 CLOSED = 499
-"""The status that is noted if the client left before the answer."""
+"""Recorded status when the client disconnected before the answer."""
 
 
 class Observation:
-    """Notes each request of an application.
+    """Records each request of an application.
 
     Args:
         app: The application behind it.
-        metrics: Counts.
+        metrics: The counters.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
@@ -69,5 +69,5 @@ def _method(connection: Connection) -> str:
 
 
 def _route(connection: Connection) -> str:
-    """The template of the path that was found; the path itself may hold names of users."""
+    """The template of the matched route; the path itself may contain names of users."""
     return getattr(connection.get("route"), "path", NO_ROUTE)

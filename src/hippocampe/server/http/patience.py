@@ -1,15 +1,15 @@
-"""Connections that send nothing are closed: they would use up those that others wait for."""
+"""Close slow clients (slow loris): a connection must complete its request head within 10 s."""
 
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEADER_SECONDS = 10.0
-"""Time that the head of a request has to come, also the first one of a connection."""
+"""Time limit for the head of a request, also for the first one of a connection."""
 MAX_HEAD_BYTES = 32 * 1024
 MAX_CONNECTIONS = 800
-"""Connections at once; further requests are refused with 503. With its own files, the process stays under the
-1,024 that it may have open on most systems."""
+"""Most connections at once; further requests are refused with 503. With its own files, the process stays under
+the 1,024 open files that most systems allow."""
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -23,12 +23,12 @@ class PatientProtocol(HttpToolsProtocol):
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Read what has come; a head that is still incomplete is limited in size."""
+        """Read received data; an incomplete head is limited in size."""
         super().data_received(data)
         if self._in_head and not self.transport.is_closing():
             self._head_bytes += len(data)
@@ -36,30 +36,30 @@ class PatientProtocol(HttpToolsProtocol):
                 self.send_400_response("The head of the request is too large.")
 
     def on_message_begin(self) -> None:
-        """Wait for the rest of a head."""
+        """Start the timer for the rest of a head."""
         super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
         if self._waiting is None:
             self._wait()
 
     def on_headers_complete(self) -> None:
-        """Wait no more.
+        """Stop the timer.
 
         Raises:
-            ValueError: The head is too large, or names several hosts; the parser makes a refusal of it.
+            ValueError: The head is too large, or names several hosts; the parser turns this into a refusal.
         """
         self._in_head = False
         self._wait_no_more()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MAX_HEAD_BYTES:
             raise ValueError("the head of the request is too large")
-        # RFC 9112, section 3.2: which of them counts would be a matter of who reads it.
+        # RFC 9112, section 3.2: with several hosts, each program could choose another one.
         if sum(name == b"host" for name, _ in self.headers) > 1:
             raise ValueError("the request names several hosts")
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         self._wait_no_more()
         super().connection_lost(exc)
 

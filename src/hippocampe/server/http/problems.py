@@ -20,7 +20,7 @@ from hippocampe.server.http.methods import allowed
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = "1"
 MAX_FAULTS = 10
-"""Faults that a problem names, so that it stays short whatever was sent."""
+"""Most faults listed in a problem, so that it stays short."""
 MAX_PARTS = 6
 MAX_NAME = 60
 MAX_REASON = 300
@@ -44,19 +44,19 @@ STATUS: dict[type[errors.HippocampeError], HTTPStatus] = {
     errors.ModelError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Overloaded: HTTPStatus.SERVICE_UNAVAILABLE,
 }
-"""The status of an error; one that is not here has that of its nearest base class."""
+"""The status of an error; a missing one has the status of its nearest base class."""
 
 
 _ENDPOINTS = {
     404: "there is no endpoint at this path: see /openapi.json.",
     405: "the endpoint does not have this method: see /openapi.json.",
 }
-"""What HTTP itself refuses; what an endpoint does not find is a `NotFound`."""
+"""Errors of HTTP itself; an item that an endpoint does not find is a `NotFound`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a request failed.
+    """The reason why a request failed.
 
     Attributes:
         type: `urn:hippocampe:` and the class of the error, or `about:blank` for errors of HTTP itself.
@@ -78,11 +78,11 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     }
     for name, description in (("422", "The request cannot be used."), ("default", "It failed."))
 }
-"""How the OpenAPI document describes errors."""
+"""The errors in the OpenAPI document."""
 
 
 def of_error(error: errors.HippocampeError) -> Problem:
-    """The problem that an error of the library is."""
+    """The problem of an error of the library."""
     kind = type(error)
     status = next(
         (STATUS[base] for base in kind.__mro__ if base in STATUS), HTTPStatus.INTERNAL_SERVER_ERROR
@@ -92,7 +92,7 @@ def of_error(error: errors.HippocampeError) -> Problem:
 
 
 def of_status(status: int, detail: str) -> Problem:
-    """The problem that a status of HTTP is."""
+    """The problem of an HTTP status."""
     return Problem("about:blank", HTTPStatus(status).phrase, status, detail)
 
 
@@ -121,7 +121,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _unusable(request: Request, error: Exception) -> Response:
-    """A request that does not have the form of its endpoint: where and why, never what it had."""
+    """A malformed request: the place and the reason, never the values."""
     assert isinstance(error, RequestValidationError)
     detail = (
         f"the request cannot be used: {faults(error.errors())}. See /openapi.json for its form."
@@ -130,7 +130,7 @@ async def _unusable(request: Request, error: Exception) -> Response:
 
 
 def faults(errors: Sequence[Mapping[str, Any]]) -> str:
-    """The first errors of a validation: where and why, never what was there."""
+    """The first errors of a validation: the place and the reason, never the values."""
     found = dict.fromkeys(
         f"{'.'.join(str(part)[:MAX_NAME] for part in each['loc'][:MAX_PARTS]) or 'body'}: "
         f"{each['msg'][:MAX_REASON]}"
@@ -141,14 +141,14 @@ def faults(errors: Sequence[Mapping[str, Any]]) -> str:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """What HTTP itself refuses, as a problem."""
+    """An error of HTTP itself, as a problem."""
     assert isinstance(error, HTTPException)
     detail = _ENDPOINTS.get(error.status_code, error.detail)
     return response(of_status(error.status_code, detail), headers_of(request, error))
 
 
 def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | None:
-    """The headers of what HTTP itself refuses.
+    """The headers of an error of HTTP itself.
 
     A route knows only its own methods; others may serve the same path.
     """
@@ -156,12 +156,10 @@ def headers_of(request: Request, error: HTTPException) -> Mapping[str, str] | No
         return error.headers
     methods = allowed(request)
     if not methods or request.method in methods:
-        # What a route leads to has refused the method, and has named those that it takes.
+        # A mounted application has refused the method, and has named its own ones.
         return error.headers
     return {"Allow": ", ".join(methods)}
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    return response(
-        of_status(500, "the server failed; its log has the place. Report it with that place.")
-    )
+    return response(of_status(500, "the server failed: report it with the traceback in its log."))

@@ -1,4 +1,4 @@
-"""The memory as the server calls it: in bounded threads, and counted."""
+"""The memory as the server calls it: in bounded thread pools, with metrics."""
 
 import time
 from typing import Any
@@ -14,11 +14,11 @@ from hippocampe.validation import check_scope
 from hippocampe.verbs import Verb
 
 LANES = {
-    # Turns wait inside, within their deadline, for one of the few places that run.
+    # Turns wait inside, within their deadline, for one of the few places.
     "turn": Lane(threads=64, waiting=64),
-    # More would only take the interpreter from the turns.
+    # More threads would only compete for the interpreter.
     "read": Lane(threads=4, waiting=28),
-    # A count of a large space occupies a core while it runs: the turns need the others.
+    # A count of a large space occupies a core while it runs: the turns need the other one.
     "count": Lane(threads=1, waiting=31),
     "write": Lane(threads=2, waiting=62),
     # They wait for models and child processes.
@@ -27,11 +27,10 @@ LANES = {
 
 
 class ServedMemory(AsyncHippocampe):
-    """A memory whose calls are bounded by kind, whose counts are kept if they are expensive, and whose turns
-    are counted.
+    """A memory with bounded calls by kind, a cache of expensive counts, and metrics of turns.
 
     Args:
-        hippo: The open memory; who opened it closes it.
+        hippo: The open memory; the caller closes it.
     """
 
     def __init__(self, hippo: Hippocampe) -> None:
@@ -71,5 +70,5 @@ class ServedMemory(AsyncHippocampe):
         return self.sync.config
 
     def release(self) -> None:
-        """Drop the calls that wait; the memory stays open."""
+        """Drop the waiting calls; the memory stays open."""
         self._workers.close()

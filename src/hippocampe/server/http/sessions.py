@@ -1,4 +1,4 @@
-"""Logins of browsers: a cookie names one, and the key behind it stays in this process."""
+"""Logins of browsers: a cookie identifies one; its key stays in this process."""
 
 import hashlib
 import hmac
@@ -12,9 +12,9 @@ COOKIE = "hippocampe_session"
 TOKEN_HEADER = "x-csrf-token"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 IDLE_SECONDS = 12 * 3_600
-"""A login ends after this long without a request."""
+"""Idle timeout of a login."""
 MOST = 1_000
-"""Logins that are kept; the one that was used least recently goes first."""
+"""Most logins; the least recently used one is dropped."""
 
 
 @dataclass(slots=True)
@@ -26,8 +26,8 @@ class _Login:
 class Sessions:
     """The logins of a server.
 
-    A login holds the text of its key, so that each request looks the key up again: revoking the key ends
-    the login at once.
+    A login holds the text of its key, which each request verifies again: revoking the key ends the login
+    at once.
 
     Args:
         clock: Seconds that never go back.
@@ -39,7 +39,7 @@ class Sessions:
         self._logins: OrderedDict[str, _Login] = OrderedDict()
 
     def open(self, secret: str) -> str:
-        """Start a login with a key; the value of its cookie."""
+        """Start a login with a key; return the value of its cookie."""
         session = new_id()
         self._logins[session] = _Login(secret, self._clock())
         while len(self._logins) > MOST:
@@ -64,15 +64,15 @@ class Sessions:
         self._logins.pop(session, None)
 
     def token(self, session: str) -> str:
-        """What a request that changes something has to carry beside its cookie."""
+        """The CSRF token of a cookie, which a change has to send beside it."""
         return hmac.new(self._signing, session.encode(), hashlib.sha256).hexdigest()
 
     def genuine(self, session: str, token: str | None) -> bool:
-        """Whether a token was made for this cookie."""
+        """Return whether a CSRF token belongs to this cookie."""
         given = (token or "").encode("utf-8", "replace")
         return hmac.compare_digest(self.token(session).encode(), given)
 
 
 def new_id() -> str:
-    """The value of a cookie: nobody guesses it."""
+    """A random value for a cookie."""
     return secrets.token_urlsafe(32)

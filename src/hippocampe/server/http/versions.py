@@ -1,4 +1,4 @@
-"""The version of the interface: in the path of requests, and in a header of every answer."""
+"""The version of the API: in the path of requests, and in a header of every answer."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Send
@@ -12,7 +12,7 @@ HEADER = "Hippocampe-Version"
 
 
 class Versions:
-    """Serves `/api/v1/...` as `/api/...`, and names the version of the package in each answer.
+    """Serves `/api/v1/...` as `/api/...`, and adds the version of the package to each answer.
 
     Args:
         app: The application behind it.

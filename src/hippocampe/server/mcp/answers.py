@@ -1,4 +1,4 @@
-"""What tools answer: structured, and as text. Content is quoted: it cannot pose as anything else."""
+"""Answers of the tools: structured, and as text. Content is quoted: it cannot pose as anything else."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ class Item(BaseModel):
 
 
 class Found(BaseModel):
-    """What a search found, best first, or newest first."""
+    """The results of a search, best first, or newest first."""
 
     notice: str = Field(description="What `items` are.")
     items: list[Item]
@@ -54,7 +54,7 @@ class Stored(BaseModel):
 
 
 class Deleted(BaseModel):
-    """A deleted statement; it stays in history, from which a person can restore it."""
+    """A deleted memory; it stays in history, from which a person can restore it."""
 
     id: str
     content: str
@@ -62,7 +62,7 @@ class Deleted(BaseModel):
 
 
 class Forgotten(BaseModel):
-    """What was hidden about a topic, or would be in a dry run."""
+    """The items hidden about a topic, or in a dry run those to hide."""
 
     dry_run: bool
     counts: dict[str, int] = Field(description="How many, by kind.")
@@ -74,7 +74,7 @@ class Writer:
     """Writes answers in the language of a space.
 
     Args:
-        settings: Those of the space.
+        settings: The settings of the space.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -82,7 +82,7 @@ class Writer:
         self._timezone = settings.timezone
 
     def lines(self, items: Sequence[Item]) -> str:
-        """Items as text, one per line, after a line that says that they are data."""
+        """Items as text, one per line, after a line that declares them as data."""
         if not items:
             return translate(
                 "Nothing found. Search with other words, or say that you do not know.",
@@ -91,11 +91,11 @@ class Writer:
         return "\n".join([self._notice(), *map(self._line, items)])
 
     def found(self, items: Sequence[Item]) -> tuple[str, Found]:
-        """What a search found."""
+        """The results of a search."""
         return self.lines(items), Found(notice=self._notice(), items=list(items))
 
     def stored(self, stored: Remembered, may_settle: Sequence[Item] = ()) -> tuple[str, Stored]:
-        """What `remember` did."""
+        """The result of `remember`."""
         said: Mapping[Action, str] = {
             "inserted": translate("Stored (id: {id}).", self.language),
             "updated": translate(
@@ -123,7 +123,7 @@ class Writer:
         return text, Deleted(id=memory.id, content=content)
 
     def forgotten(self, receipt: Receipt) -> tuple[str, Forgotten]:
-        """What `forget` hid, or would hide."""
+        """The items that `forget` hid, or would hide."""
         items = [
             Item(id=each.id, kind=each.kind, content=quote(each.content), at=each.at)
             for each in receipt.items

@@ -1,4 +1,4 @@
-"""Who calls a tool: with which memory, scope and rights."""
+"""The caller of a tool: its memory, scope and rights."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -34,5 +34,5 @@ class Caller:
 
     @property
     def everywhere(self) -> Scope:
-        """The scope of searches that no channel bounds."""
+        """The scope of searches in all channels."""
         return Scope(space=self.scope.space, user=self.scope.user)

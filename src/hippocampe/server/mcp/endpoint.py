@@ -24,7 +24,7 @@ SETS: tuple[str, ...] = get_args(ToolSet)
 
 
 class McpEndpoint:
-    """Answers MCP clients. Without sessions, a restart or a second server process breaks none of them.
+    """Answers MCP clients. Without sessions, clients survive a restart and can use several server processes.
 
     The SDK is loaded by the first request: a server that no MCP client uses starts sooner.
 
@@ -41,7 +41,7 @@ class McpEndpoint:
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         if connection["method"] != "POST":
-            # No session to end, and no stream of messages that a server would send by itself.
+            # Without sessions to end and without streams of messages that the server starts.
             raise HTTPException(
                 405, "the server has no sessions and no streams: use POST.", {"Allow": "POST"}
             )
@@ -83,7 +83,7 @@ class McpEndpoint:
         return self._manager
 
     async def _run(self, manager: "StreamableHTTPSessionManager", ready: asyncio.Event) -> None:
-        # Its task group has to be left by the task that entered it.
+        # The task that entered its task group has to leave it.
         async with manager.run():
             ready.set()
             await self._stop.wait()

@@ -1,4 +1,4 @@
-"""The MCP server: what it offers, for each caller."""
+"""The MCP server: tools, resources and a prompt for each caller."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -33,14 +33,14 @@ TOOL_SETS: Mapping[ToolSet, tuple[MemoryTool[Any], ...]] = {
     "all": (*companion_tools.TOOLS, *assistant_tools.TOOLS),
 }
 Context = Any
-"""A request of the SDK: `ServerRequestContext`, whose type takes parameters that nothing here uses."""
+"""A request of the SDK: `ServerRequestContext`, whose type takes parameters unused here."""
 
 
 def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
     """Make the server of a memory.
 
     Args:
-        caller_of: Who makes a request.
+        caller_of: Returns the caller of a request.
     """
 
     async def list_tools(
@@ -134,7 +134,7 @@ def make_server(caller_of: Callable[[Context], Caller]) -> Server[Any]:
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )
-    # The library has spans of its own, without content; those of the SDK have the text of errors.
+    # The library has spans of its own, without content; those of the SDK contain the text of errors.
     server.middleware.clear()
     return server
 

@@ -36,12 +36,12 @@ async def _serve(caller: Caller) -> None:
 
 
 class Messages:
-    """The messages of a client. Lines that are none are answered with an error, as JSON-RPC demands.
+    """The messages of a client. Malformed lines are answered with an error, as JSON-RPC demands.
 
-    The SDK drops them, and a client would wait for an answer for ever.
+    The SDK drops them, and a client would wait for an answer forever.
 
     Args:
-        received: Messages, and the errors of lines that are none.
+        received: Messages, and the errors of malformed lines.
         sent: Takes the answers.
     """
 
@@ -78,7 +78,7 @@ class Messages:
 
 
 def _error(refusal: Exception) -> mcp.JSONRPCError | None:
-    """The answer to a line that was refused; None if it is blank."""
+    """The answer to a malformed line; None if it is blank."""
     first = refusal.errors()[0] if isinstance(refusal, ValidationError) else None
     if first is None or first["type"] != "json_invalid":
         return mcp.JSONRPCError(jsonrpc="2.0", id=_id(refusal), error=NO_MESSAGE)
@@ -88,7 +88,7 @@ def _error(refusal: Exception) -> mcp.JSONRPCError | None:
 
 
 def _id(refusal: Exception) -> int | str | None:
-    """The id of a request that is wrong elsewhere, if it has a usable one."""
+    """The id of a malformed request, if it has a usable one."""
     found = refusal.errors() if isinstance(refusal, ValidationError) else []
     for each in found:
         if isinstance(each["input"], dict):

@@ -1,4 +1,4 @@
-"""One tool: what a client reads about it, and what it does."""
+"""One tool: its description for clients, and its execution."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ class MemoryTool(Generic[A]):
     Attributes:
         name: Its name.
         title: Its name for people.
-        description: What it does and when to call it, for the model.
-        effect: What it does to the memory.
+        description: Its effect and when to call it, for the model.
+        effect: Its effect on the memory.
         arguments: The form of its arguments.
         result: The form of its structured result.
         run: Executes it: the text and the structured result.
@@ -68,7 +68,7 @@ class MemoryTool(Generic[A]):
     run: Callable[[Caller, A], Awaitable[tuple[str, BaseModel]]]
 
     def described(self) -> Tool:
-        """The tool as clients see it."""
+        """The description of the tool for clients."""
         reads = self.effect == "reads"
         return Tool(
             name=self.name,
@@ -80,7 +80,7 @@ class MemoryTool(Generic[A]):
                 title=self.title,
                 read_only_hint=reads,
                 destructive_hint=self.effect == "deletes",
-                # What is stored again is reinforced, and what is deleted stays deleted.
+                # A repeated statement is reinforced, and a deleted memory stays deleted.
                 idempotent_hint=True,
                 open_world_hint=False,
             ),
@@ -106,6 +106,6 @@ def refused(reason: str) -> CallToolResult:
 
 
 def _unusable(name: str, error: ValidationError) -> str:
-    """Where the arguments are wrong and why, never what they hold."""
+    """Describe wrong arguments: their place and the reason, never their values."""
     found = faults(error.errors(include_input=False, include_url=False))
     return f"{name} cannot be called with these arguments: {found}. See its input schema."

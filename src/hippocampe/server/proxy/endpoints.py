@@ -1,7 +1,7 @@
 """The proxy: a client of a language model gains memory by changing its base URL.
 
-Requests of the protocols that have a memory get what it adds in a copy of their messages. All else below `/v1` is
-passed on as it came, in both directions.
+Requests of the supported protocols are forwarded with an injection in a copy of their messages. All other
+requests below `/v1` are forwarded unchanged, in both directions.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ log = logging.getLogger("hippocampe")
 T = TypeVar("T")
 
 EVENTS = "text/event-stream"
-BROKEN = "the answer of the upstream broke off: try again."
+BROKEN = "the upstream closed the connection during its answer: try again."
 CLOSED = 499
-"""The status that is noted if the client left before the answer."""
+"""Recorded status when the client disconnected before the answer."""
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 MAX_READ_BYTES = 16 * 2**20
-"""Of a request that memory reads; a larger one is passed on without memory, so that none occupies more."""
+"""Largest request that memory reads; a larger one is forwarded without memory, to bound the RAM."""
 MAX_PASSED_BYTES = 2**30
-"""Of any request. It is passed on as it comes, so its length costs no memory; providers take 512 MB."""
+"""Largest request of any kind. It is streamed, so its length costs no memory; providers take 512 MB."""
 
 
 @asynccontextmanager
@@ -51,7 +51,7 @@ router = APIRouter(prefix=PROXY.rstrip("/"), tags=["proxy"], lifespan=_closing, 
 
 
 def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Response]]:
-    """The endpoint of a protocol that has a memory."""
+    """The endpoint of a supported protocol, with memory."""
 
     async def endpoint(request: Request, hippo: Door) -> Response:
         body = _Body(request)
@@ -59,7 +59,7 @@ def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Respon
             read = await body.read(MAX_READ_BYTES)
             if read is None:
                 scope_in_headers(request, "write")
-                log.warning("a chat that is too large to read is passed on without memory")
+                log.warning("a chat too large to read was forwarded without memory")
                 return await _untouched(request, body)
             return await _remembered(request, hippo, protocol, body, read)
         except ClientDisconnect:
@@ -95,14 +95,14 @@ async def _remembered(
         found = protocol.answer()
         found.read(whole)
         storing = asyncio.ensure_future(chat.ended(found))
-        # The next request finds what was said, unless storing it takes long.
+        # The next request finds this exchange, unless storing takes long.
         await asyncio.wait({storing}, timeout=PATIENCE_SECONDS)
         response.background = BackgroundTask(asyncio.wait, {storing})
     return response
 
 
 async def _passed(request: Request, path: str) -> Response:
-    """Pass any other request on as it came, and its answer."""
+    """Forward any other request unchanged, and its answer."""
     lists_models = request.method in ("GET", "HEAD") and path.split("/")[0] == "models"
     scope_in_headers(request, "read" if lists_models else "write")
     bound = request.state.key is not None and _upstream(request).key is not None
@@ -127,14 +127,14 @@ async def _untouched(request: Request, body: "_Body") -> Response:
 
 
 def _has_id(path: str) -> bool:
-    """Whether a path names one thing, by an id of the provider, which nobody guesses; not a list."""
+    """Return whether a path names one object by an id of the provider, which cannot be guessed; not a list."""
     return any(character.isdecimal() for character in path)
 
 
 _HEADERS = (
     ("X-Hippocampe-Space", "The space; default: that of the key."),
-    ("X-Hippocampe-User", "Who speaks, percent-encoded; default: the field `user`."),
-    ("X-Hippocampe-Channel", "Where they speak; default: each conversation is a channel."),
+    ("X-Hippocampe-User", "The speaker, percent-encoded; default: the field `user`."),
+    ("X-Hippocampe-Channel", "The channel; default: one for each conversation."),
 )
 
 
@@ -190,11 +190,11 @@ def _upstream(request: Request) -> Upstream:
 
 
 class _Body:
-    """The body of a request, which is read whole or passed on as it comes.
+    """The body of a request, read whole or streamed.
 
     Attributes:
         follows: Whether the request has a body.
-        complete: Set once all of it has come.
+        complete: Set once it was received completely.
     """
 
     def __init__(self, request: Request) -> None:
@@ -206,7 +206,7 @@ class _Body:
             self.complete.set()
 
     async def read(self, most: int) -> bytes | None:
-        """The whole body; None if it has more than `most` bytes, which are then passed on too."""
+        """The whole body; None if it has more than `most` bytes, which are then streamed too."""
         pieces, size = list[bytes](), 0
         async for piece in self._pieces:
             pieces.append(piece)
@@ -235,10 +235,10 @@ async def _whole(answer: httpx.Response) -> bytes:
 
 
 async def _while_connected(request: Request, body: _Body, work: Coroutine[Any, Any, T]) -> T:
-    """Wait for a result, unless the client goes away.
+    """Wait for a result, unless the client disconnects.
 
     Raises:
-        ClientDisconnect: It has; the work was cancelled.
+        ClientDisconnect: It disconnected; the work was cancelled.
     """
     working = asyncio.create_task(work)
     gone = asyncio.create_task(_gone(request, body))
@@ -256,11 +256,11 @@ async def _while_connected(request: Request, body: _Body, work: Coroutine[Any, A
 async def _gone(request: Request, body: _Body) -> None:
     await body.complete.wait()
     while (await request.receive())["type"] != "http.disconnect":
-        """The body was read; nothing else comes."""
+        """Return nothing more: the body was read."""
 
 
 class _Through(StreamingResponse):
-    """Passes an answer on as it arrives, byte for byte."""
+    """Forwards an answer as it arrives, byte for byte."""
 
     def __init__(self, answer: httpx.Response) -> None:
         super().__init__(answer.aiter_raw(), answer.status_code)
@@ -271,17 +271,17 @@ class _Through(StreamingResponse):
         try:
             await super().stream_response(send)
         except httpx.HTTPError:
-            # An answer without its end closes the connection, so that the client sees the break.
-            log.warning("the upstream of the proxy broke off in an answer")
+            # A truncated answer closes the connection, so that the client sees the break.
+            log.warning("the upstream closed the connection during an answer")
         finally:
             with anyio.CancelScope(shield=True):
                 await self._answer.aclose()
 
 
 class _Relay(StreamingResponse):
-    """Passes a stream of events on as it arrives, and stores the exchange when it ends.
+    """Forwards a stream of events as it arrives, and stores the exchange when it ends.
 
-    A client that goes away ends the stream of the upstream too; what it has read is stored.
+    A disconnect of the client ends the stream of the upstream too; the part it has read is stored.
     """
 
     def __init__(self, answer: httpx.Response, chat: RememberedChat, protocol: Protocol) -> None:
@@ -310,6 +310,6 @@ class _Relay(StreamingResponse):
                 yield last
         except httpx.HTTPError:
             self._broken = True
-            log.warning("the upstream of the proxy broke off in a stream")
+            log.warning("the upstream closed the connection during a stream")
             yield b"" if last.endswith(b"\n") else b"\n"
             yield b"\n" + self._protocol.broken(BROKEN)

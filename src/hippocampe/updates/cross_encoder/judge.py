@@ -1,8 +1,7 @@
-"""Read two statements together, and tell what the new one is to the old one.
+"""Classify a pair of statements: the relation of the new one to the old one.
 
-multilingual-e5-small (Wang et al., 2024) as a cross-encoder: both statements in one text, so that every
-word of one is read beside those of the other. What was learnt for this, by
-`benchmarks/learn_reader.py`, is a low-rank change (Hu et al., 2022) of its upper layers and a head.
+multilingual-e5-small (Wang et al., 2024) as a cross-encoder: both statements in one text, so that attention
+spans both. `benchmarks/learn_reader.py` learnt a low-rank change (Hu et al., 2022) of its upper layers and a head.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from hippocampe.updates.cross_encoder.pieces import Cutter
 from hippocampe.updates.learnt import OUTCOMES, Model
 
 MAX_PIECES: Final = 126
-"""Pieces read of a statement, with the two of its prefix."""
+"""Pieces read of a statement, the two of its prefix included."""
 PREFIX: Final = "query: "
-"""What the encoder was taught to expect before a text."""
+"""The prefix of texts with which the encoder was trained."""
 BATCH: Final = 16
 JOINT: Final = "joint."
-"""Beginning of the names of the joint model's arrays."""
+"""Prefix of the names of the joint model's arrays."""
 _FILE: Final = "reader.npz"
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What was learnt over the encoder.
+    """The learnt weights on top of the encoder.
 
     Attributes:
-        changes: What is added to matrices of the encoder, as it takes them.
+        changes: Low-rank changes of the encoder's matrices, in its own format.
         head: The two matrices from the states of a pair to its outcomes.
-        joint: The model that weighs the evidence of a pair with what the reader says of it.
+        joint: The model that weighs the evidence of a pair and the opinion of the reader.
     """
 
     changes: Changes
@@ -107,7 +106,7 @@ _loaded: Final = WeakValueDictionary[str, Reader]()
 
 
 def load_reader() -> Reader:
-    """The reader, shared in the process while it is used: 150 MB, half a second to load.
+    """The reader, shared within the process while in use: 150 MB, half a second to load.
 
     Raises:
         ModelUnavailable: The extra is not installed, or a file of it is damaged.
@@ -122,7 +121,7 @@ def load_reader() -> Reader:
 
 
 def load_learnt() -> Learnt:
-    """What is shipped.
+    """Load the shipped weights.
 
     Raises:
         ModelUnavailable: The file is damaged, or was learnt over other weights.
@@ -138,10 +137,10 @@ def load_learnt() -> Learnt:
 
 
 def from_arrays(held: Mapping[str, NDArray[Any]]) -> Learnt:
-    """What was stored.
+    """Rebuild the learnt weights from arrays.
 
     Raises:
-        ValueError: It was learnt over other weights of the encoder.
+        ValueError: They were learnt over other weights of the encoder.
     """
     about = json.loads(bytes(held["about"]).decode())
     if about["base"] != SHA256:

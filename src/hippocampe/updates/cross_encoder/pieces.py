@@ -1,4 +1,4 @@
-"""Cut texts into the pieces of a unigram language model (Kudo, 2018: Subword Regularization)."""
+"""Tokenize texts with a unigram language model (Kudo, 2018: Subword Regularization)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 
 SPACE: Final = "▁"
 UNKNOWN_PENALTY: Final = 10.0
-"""How far below the least score an unknown character is, as in SentencePiece."""
+"""Penalty of an unknown character below the least score, as in SentencePiece."""
 MAX_CACHED_WORDS: Final = 8_192
 
 
 class Cutter:
-    """Cuts texts into pieces. No piece spans two words, so each word is cut alone and cached.
+    """Tokenizes texts. No piece spans two words, so each word is tokenized alone and cached.
 
     Args:
         pieces: The id and the score of each piece.
-        characters: What characters are replaced by first.
-        unknown: Id of a run of characters that no piece has.
+        characters: Replacements of characters before tokenization.
+        unknown: Id of a run of characters without a piece.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which most compatible servers speak."""
+"""OpenAI's chat completions, which most compatible servers support."""
 
 import json
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class ChatCompletions(Protocol):
     # Clients of Azure name the deployment in the path.
     paths = ("/chat/completions", "/deployments/{deployment}/chat/completions")
     described = (
-        "Pass a chat on to the upstream with what memory knows, and store the exchange.\n\n"
-        "The form is that of OpenAI's chat completions, with streams and tools. Memories are put before the "
-        "words of the user, in a copy of the messages."
+        "Forward a chat to the upstream with an injection, and store the exchange.\n\n"
+        "The form is that of OpenAI's chat completions, with streams and tools. The injection goes before the "
+        "user's text, in a copy of the messages."
     )
     example: ClassVar[Json] = {
         "model": "gpt-5-mini",

@@ -1,4 +1,4 @@
-"""A conversation as memory reads it, whatever the protocol of its client. No I/O."""
+"""A conversation as memory reads it, independent of the client's protocol. No I/O."""
 
 import hashlib
 import json
@@ -31,13 +31,13 @@ class Conversation:
 
     Attributes:
         messages: In order.
-        names: Of the messages of the user, by position: each identifies the message and the answer before it.
+        names: Ids of the user's messages, by position; each covers the message and the answer before it.
         said: The text of the last message of the user; empty if none is in the request.
         opening: Identifies the conversation by its first message, or by the history that it continues.
-        begins: Whether the model has answered nothing yet.
+        begins: Whether the model has not answered yet.
         continued: Whether the model has answered the last message of the user already, with calls of tools.
-        results: Texts that tools returned since.
-        continues: Names the history that the provider keeps, if the request continues one.
+        results: Results of tools since.
+        continues: Id of the provider's stored history that the request continues, if any.
     """
 
     messages: tuple[Message, ...]
@@ -56,11 +56,11 @@ def conversation(
     """The conversation of messages.
 
     Args:
-        messages: The messages; None if the request has none that can be read.
-        continues: Names the history that the provider keeps, if the request continues one.
+        messages: The messages; None if the request has no readable ones.
+        continues: Id of the provider's stored history that the request continues, if any.
 
     Returns:
-        None if no user says any text in it, and it continues nothing.
+        None if it has no text of a user, and continues no history.
     """
     if messages is None:
         return None
@@ -91,7 +91,7 @@ def text_of(content: object, between: str = "\n") -> str:
 
     Args:
         content: A text, a list of parts, or anything else, which has none.
-        between: What separates the texts of two parts.
+        between: Separator of the texts of two parts.
     """
     if isinstance(content, str):
         return content
@@ -100,7 +100,7 @@ def text_of(content: object, between: str = "\n") -> str:
 
 
 def parsed(data: bytes) -> Json:
-    """A JSON object; empty if it is none, or has too many values to be a conversation."""
+    """Parse a JSON object; empty if it is not one, or has too many values for a conversation."""
     if has_too_many_values(data):
         return {}
     try:
@@ -111,28 +111,28 @@ def parsed(data: bytes) -> Json:
 
 
 def as_object(value: object) -> Json:
-    """A value, if it is a JSON object; else an empty one."""
+    """The value if it is a JSON object; else an empty one."""
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
 def objects(value: object) -> list[Json]:
-    """The objects of a list; none of what is not a list."""
+    """The objects of a list; empty for any other value."""
     return [cast("Json", each) for each in _listed(value) if isinstance(each, dict)]
 
 
 def all_objects(value: object) -> list[Json] | None:
-    """A list of objects; None if it is anything else."""
+    """A list of objects; None for any other value."""
     found = objects(value)
     return found if _is_list(value) and len(found) == len(value) else None
 
 
 def as_text(value: object) -> str | None:
-    """A value, if it is a text that is not empty."""
+    """The value if it is a non-empty text."""
     return value if isinstance(value, str) and value else None
 
 
 def as_count(value: object) -> int | None:
-    """A value, if it is a whole number."""
+    """The value if it is a whole number."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

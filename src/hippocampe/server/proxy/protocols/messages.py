@@ -17,7 +17,7 @@ from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
 _RESULT = "tool_result"
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""Parts of the tokens of a request; a stream has them at its start, or corrects them at its end."""
+"""The token counts of a request; a stream has them at its start, or corrects them at its end."""
 
 
 class Messages(Protocol):
@@ -26,9 +26,9 @@ class Messages(Protocol):
     name = "messages"
     paths = ("/messages",)
     described = (
-        "Pass a message on to the upstream with what memory knows, and store the exchange.\n\n"
-        "The form is that of Anthropic's messages, with streams, tools and thinking. Memories are put before "
-        "the words of the user, in a copy of the messages."
+        "Forward a message to the upstream with an injection, and store the exchange.\n\n"
+        "The form is that of Anthropic's messages, with streams, tools and thinking. The injection goes before "
+        "the user's text, in a copy of the messages."
     )
     example: ClassVar[Json] = {
         "model": "claude-sonnet-5",
@@ -53,7 +53,7 @@ class Messages(Protocol):
         role, content = item.get("role"), item.get("content")
         results = [part for part in objects(content) if part.get("type") == _RESULT]
         if role == "user" and results:
-            # Clients put notes of their own beside results: such a message is no new word of the user.
+            # Clients put notes of their own beside results: such a message has no new words of the user.
             return Message("tool", "\n".join(text_of(each.get("content")) for each in results))
         if role == "user" or role == "assistant":
             return Message(role, text_of(content))
@@ -95,7 +95,7 @@ class _Answer(Answer):
             self.text += "\n"
 
     def _stop(self, found: Json) -> None:
-        # A pause of the provider's own tools: the client sends the answer back, and the turn goes on.
+        # A pause of the provider's own tools: the client sends the answer back, and the turn continues.
         self.calls |= found.get("stop_reason") == "pause_turn"
 
     def _count(self, used: Json) -> None:

@@ -1,4 +1,4 @@
-"""The parts of a protocol: its requests, with what memory adds to a copy, and its answers. No I/O."""
+"""A protocol: its requests, copies of them with injections, and its answers. No I/O."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -14,17 +14,17 @@ from hippocampe.server.proxy.protocols.conversation import (
 )
 
 MAX_LINE_BYTES = 2**24
-"""Length of the part of an event that is read."""
+"""Longest part of an event that is read."""
 
 
 @dataclass(slots=True)
 class Answer(ABC):
-    """An answer of a model, read while it is passed on.
+    """An answer of a model, parsed while it is forwarded.
 
     Attributes:
         text: Its text.
-        calls: Whether the client has to answer it, with the results of tools, so that the turn goes on.
-        id: What a later request continues it by, if the provider keeps the history.
+        calls: Whether it calls tools of the client, so that the turn continues.
+        id: Its id for later requests that continue it, if the provider stores the history.
         model: The model that answered.
         input_tokens: Tokens of the request, if the answer has them.
         output_tokens: Tokens of the answer, if it has them.
@@ -39,11 +39,11 @@ class Answer(ABC):
     _line: bytes = b""
 
     def read(self, body: bytes) -> None:
-        """Read an answer that came in one piece."""
+        """Parse a whole answer."""
         self._whole(parsed(body))
 
     def feed(self, piece: bytes) -> None:
-        """Read the next piece of a stream of events."""
+        """Parse the next piece of a stream of events."""
         *lines, rest = (self._line + piece).split(b"\n")
         self._line = rest[:MAX_LINE_BYTES]
         for line in lines:
@@ -53,21 +53,21 @@ class Answer(ABC):
 
     @abstractmethod
     def _whole(self, answer: Json) -> None:
-        """Read the body of an answer."""
+        """Parse the body of an answer."""
 
     @abstractmethod
     def _event(self, event: Json) -> None:
-        """Read an event of a stream."""
+        """Parse an event of a stream."""
 
 
 class Protocol(ABC):
     """One way in which clients talk with models.
 
     Attributes:
-        name: Of its endpoint in the OpenAPI document.
+        name: The name of its endpoint in the OpenAPI document.
         paths: Its endpoints below `/v1`; the first is documented.
-        described: What its endpoint does.
-        example: A request; its fields, but for the optional ones, are required.
+        described: The description of its endpoint.
+        example: A request; its fields, except the optional ones, are required.
         optional: Fields of the example that may be missing.
     """
 
@@ -79,20 +79,20 @@ class Protocol(ABC):
 
     @abstractmethod
     def answer(self) -> Answer:
-        """An answer that is not read yet."""
+        """A new parser of an answer."""
 
     @abstractmethod
     def broken(self, message: str) -> bytes:
         """The event that ends a stream with an error."""
 
     def conversation(self, request: Json) -> Conversation | None:
-        """The conversation of a request; None if it has none that can be read."""
+        """The conversation of a request; None if it has no readable one."""
         items = self._items(request)
         messages = None if items is None else [self._message(each) for each in items]
         return conversation(messages, self._continues(request))
 
     def reminded(self, request: Json, reminders: Mapping[int, str]) -> Json:
-        """A copy of a request with texts put before those of messages of the user.
+        """A copy of a request with texts inserted before those of messages of the user.
 
         Args:
             request: The request.
@@ -102,7 +102,7 @@ class Protocol(ABC):
         for position, text in reminders.items():
             item = items[position]
             content = item["content"]
-            # In one message with the words: some models refuse two messages of the user in a row.
+            # Inserted into the user's message: some models refuse two user messages in a row.
             if isinstance(content, str):
                 content = f"{text}\n\n{content}"
             else:
@@ -112,7 +112,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def _items(self, request: Json) -> list[Json] | None:
-        """What a request says, in order; None if it cannot be read."""
+        """The items of a request, in order; None if they cannot be read."""
 
     @abstractmethod
     def _with_items(self, request: Json, items: list[Json]) -> Json:
@@ -123,7 +123,7 @@ class Protocol(ABC):
         """An item as memory reads it."""
 
     def _continues(self, request: Json) -> str | None:
-        """Names the history that the provider keeps, if the request continues one."""
+        """The id of the provider's stored history that the request continues, if any."""
         return None
 
     def _text_type(self) -> str:

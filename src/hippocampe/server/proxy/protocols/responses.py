@@ -16,20 +16,20 @@ from hippocampe.server.proxy.protocols.conversation import (
 from hippocampe.server.proxy.protocols.protocol import Answer, Protocol
 
 _OUTPUT = "_output"
-"""Ends the type of an item that holds the result of a call; such a call and its result have one `call_id`."""
+"""Suffix of the type of an item with the result of a call; the call and its result share one `call_id`."""
 _APPROVAL = "mcp_approval_request"
-"""An item that the client answers although it calls no tool of the client."""
+"""An item that the client answers although it is not a call of a client's tool."""
 
 
 class Responses(Protocol):
-    """`POST /v1/responses`: the client sends the whole history, or only what continues one that is kept."""
+    """`POST /v1/responses`: the client sends the whole history, or only the continuation of a stored one."""
 
     name = "responses"
     paths = ("/responses",)
     described = (
-        "Pass a request for a response on to the upstream with what memory knows, and store the exchange.\n\n"
-        "The form is that of OpenAI's responses, with streams, tools and `previous_response_id`. Memories are "
-        "put before the words of the user, in a copy of the input."
+        "Forward a request for a response to the upstream with an injection, and store the exchange.\n\n"
+        "The form is that of OpenAI's responses, with streams, tools and `previous_response_id`. The "
+        "injection goes before the user's text, in a copy of the input."
     )
     example: ClassVar[Json] = {
         "model": "gpt-5-mini",
@@ -65,7 +65,7 @@ class Responses(Protocol):
             return Message("user", text_of(item.get("content")))
         if role in ("system", "developer"):
             return Message("system", text_of(item.get("content")))
-        # All other items are of the model: messages, calls, reasoning, references to them.
+        # All other items come from the model: messages, calls, reasoning, references to them.
         return Message("assistant", text_of(item.get("content")))
 
     def _continues(self, request: Json) -> str | None:
@@ -93,7 +93,7 @@ class _Answer(Answer):
         elif event.get("type") == "response.output_text.done":
             self.text += "\n"
         else:
-            # The last one has all of it; a stream that is left early has its id and model in the first.
+            # The last event has the whole answer; a stream that is cut early has id and model in the first.
             self._whole(as_object(event.get("response")))
 
 
@@ -104,7 +104,7 @@ def _conversation_id(found: Json) -> str | None:
 
 
 def _awaits_client(output: list[Json]) -> bool:
-    """Whether an output has calls without results, which the client has to send."""
+    """Return whether an output has calls without results, which the client has to send."""
     returned = {each.get("call_id") for each in output if str(each.get("type")).endswith(_OUTPUT)}
     called = {each["call_id"] for each in output if as_text(each.get("call_id"))}
     return bool(called - returned) or any(each.get("type") == _APPROVAL for each in output)
