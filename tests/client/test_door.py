@@ -127,6 +127,10 @@ def test_a_key_opens_its_space_with_its_role(hippo: Hippocampe) -> None:
                 door.remember("x", scope=Scope())
             with pytest.raises(ServerUnavailable, match="does not open this space"):
                 door.recent(scope=Scope(space="work"))
+            # What all spaces share is not for the key of one.
+            assert hippo.stats(scope=Scope(space="home")).indexed
+            assert door.stats(scope=Scope()).memories == {"memory": 1}
+            assert not door.stats(scope=Scope()).indexed
         with connect(url, made("work", "admin"), hippo.config) as door:
             assert door.recent(scope=Scope()) == []
             door.update_settings(scope=Scope(), language="en")

@@ -95,9 +95,12 @@ async def change_settings(hippo: Door, scope: Admin, body: SettingsChanges) -> S
 async def stats(hippo: Door, scope: Reader, bound: Bound) -> Stats:
     """Counts of the space; without a key also those of the whole index, which all spaces share."""
     found = await hippo.stats(scope=scope)
-    if bound:
-        return replace(found, indexed={}, pending=0, outages={}, retrievals_dropped=0)
-    return found
+    return of_one_space(found) if bound else found
+
+
+def of_one_space(found: Stats) -> Stats:
+    """Counts without those of the whole index, which all spaces share, for a key that opens one space."""
+    return replace(found, indexed={}, pending=0, outages={}, retrievals_dropped=0)
 
 
 @router.get("/retrievals")

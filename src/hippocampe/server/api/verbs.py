@@ -15,10 +15,11 @@ from hippocampe.client.calls import decode_arguments, results_of, takes_progress
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.api.memory_panel import of_one_space
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
 from hippocampe.server.http.door import Door
-from hippocampe.types import ApiKey
+from hippocampe.types import ApiKey, Stats
 from hippocampe.validation import check_scope
 from hippocampe.verbs import SENT, Verb
 
@@ -53,8 +54,11 @@ async def call(
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and takes_progress(Hippocampe, verb):
         return StreamingResponse(_told(step), media_type=LINES)
+    result = await step()
+    if key is not None and isinstance(result, Stats):
+        result = of_one_space(result)
     # Encoding looks at lazy parts of the result, which takes a moment.
-    return JSONResponse({"result": await asyncio.to_thread(encode, await step())})
+    return JSONResponse({"result": await asyncio.to_thread(encode, result)})
 
 
 def _open(name: str, key: ApiKey | None) -> Verb:
