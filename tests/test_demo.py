@@ -87,7 +87,7 @@ def test_the_server_shows_it_answers_and_stops_without_a_terminal() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "The dashboard on this sample: http://127.0.0.1:" in done.stdout
-    assert "It answers." in done.stdout
+    assert "The check passed." in done.stdout
 
 
 def test_the_server_goes_on_from_the_last_question(

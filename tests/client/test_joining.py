@@ -137,7 +137,7 @@ def test_programs_share_a_process_that_starts_by_itself(config: Config, folder: 
 
 def test_a_program_that_started_a_process_ends_without_a_warning(folder: Path) -> None:
     script = (
-        "import sys; from hippocampe import Config; from hippocampe.client import join_or_start;"
+        "import sys; from hippocampe import Config; from hippocampe.client.joining import join_or_start;"
         "join_or_start(Config(sys.argv[1], embedder='local')).close()"
     )
     ended = subprocess.run(

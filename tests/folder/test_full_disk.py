@@ -111,7 +111,7 @@ print("end")
 SERVER = """
 import httpx
 from served import served
-from hippocampe.server import operation
+from hippocampe.server.api import operation
 # Counts that took long are kept for a while as well.
 operation.FRESH_SECONDS = 0
 hippo = Hippocampe.open(config)
