@@ -48,7 +48,7 @@ ALLOWED: dict[str, str] = {
     "server": "errors types verbs config actor system language validation client store embed model engine"
     " hippocampe aio companion",
     "testing": "errors protocols",
-    "resident": "errors config_sources embed hippocampe",
+    "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
     "cli": "errors types config actor system config_sources language validation client embed"
     " model engine updates notes folder hippocampe companion server demo",

@@ -799,7 +799,9 @@ class JoinedHippocampe(Hippocampe):
     def host(self) -> None:
         return None
 
-    def _run(self, *_: Any, **__: Any) -> Any:
+    def _refuse(self, *_: Any, **__: Any) -> Any:
         raise StoreReadOnly(
             "another process owns the folder, and only the owner can do this: open it with join=False."
         )
+
+    _execute = _run = _refuse

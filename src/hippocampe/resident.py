@@ -8,10 +8,9 @@ import sys
 import threading
 
 from hippocampe.errors import FolderInUse, HippocampeError
+from hippocampe.system.local_socket import IN_USE
 
 POLL_SECONDS = 1.0
-IN_USE = 5
-"""The exit code when another process holds the folder."""
 
 
 def main(folder: str, idle_seconds: float, embedder: str | None = None) -> int:

@@ -182,6 +182,8 @@ def test_opening_twice_in_one_process_is_the_same_memory(config: Config) -> None
         assert second.before_turn("que boit Nina ?", scope=ME).items
         with pytest.raises(StoreReadOnly, match="only the owner"):
             second.announce("http://127.0.0.1:1")
+        with pytest.raises(StoreReadOnly, match="only the owner"):
+            second.find_key("hippo_x")
 
 
 def test_a_folder_that_is_not_shared(folder: Path) -> None:

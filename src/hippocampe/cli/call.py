@@ -27,6 +27,7 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
+from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Opener = Callable[[Config], "Hippocampe"]
 NOTHING_FOUND = 3
-IN_USE = 5
 INTERRUPTED = 130
 WHERE = "Where"
 URL = "HIPPOCAMPE_URL"

@@ -17,19 +17,16 @@ from hippocampe.client.local import LocalConnection
 from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.system import private
+from hippocampe.system.local_socket import HELD_SECONDS, IN_USE
 
 IDLE_SECONDS = 900.0
 """Idle timeout of an owner that was started automatically: turns of one session share it."""
 START_SECONDS = 60.0
 """Time limit for opening a large folder on a slow disk, as long as the process sends heartbeats."""
-HELD_SECONDS = 1.5
-"""Grace period for a process that holds the folder without sharing it, such as one that is closing."""
 POLL_SECONDS = 0.02
 DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
 """For Windows, where there are no sessions."""
 LOG = "server.log"
-IN_USE = 5
-"""The exit code of a process that finds the folder in use."""
 T = TypeVar("T")
 _children: list[subprocess.Popen[bytes]] = []
 """Processes that this one started and that may still run."""

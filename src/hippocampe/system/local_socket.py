@@ -25,6 +25,10 @@ FILES = (SOCKET, TOKEN)
 WAITING_CONNECTIONS = 128
 SILENCE_SECONDS = 1.5
 """An owner that sends nothing for so long is stopped or frozen."""
+HELD_SECONDS = 1.5
+"""Grace period for a process that holds the folder without sharing it, such as one that is closing."""
+IN_USE = 5
+"""The exit code of a process that finds the folder held by another one."""
 MAX_PATH_BYTES = 100
 """The shortest limit of systems on the address of a Unix socket is 104 bytes."""
 _UNIX = hasattr(socket, "AF_UNIX") and hasattr(os, "geteuid")

@@ -5,7 +5,13 @@ import socket
 import time
 
 from hippocampe.client.hooks.options import Options
-from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
+from hippocampe.system.local_socket import (
+    HELD_SECONDS,
+    IN_USE,
+    SILENCE_SECONDS,
+    Untrusted,
+    connect,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,10 +20,6 @@ if TYPE_CHECKING:
 
 START_SECONDS = 15.0
 """Time limit for a starting server, as long as it sends heartbeats."""
-HELD_SECONDS = 1.5
-"""Grace period for a process that holds the folder without sharing it, such as one that is closing."""
-IN_USE = 5
-"""The exit code of a server that finds the folder held by another process."""
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.02
 UNRESERVED = frozenset(b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
