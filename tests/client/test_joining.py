@@ -21,7 +21,7 @@ from hippocampe.client.host import Host
 from hippocampe.client.joining import join, join_or_start
 from hippocampe.client.local import LocalConnection
 from hippocampe.hippocampe import JoinedHippocampe
-from hippocampe.system.local_socket import SILENCE_SECONDS, SOCKET
+from hippocampe.system.local_socket import IN_USE, SILENCE_SECONDS, SOCKET
 from hippocampe.system.owner import Owner, read_owner
 
 ME = Scope(user="dev", channel="lobby")
@@ -121,14 +121,16 @@ def test_programs_share_a_process_that_starts_by_itself(config: Config, folder: 
         Hippocampe.open(config, join=False)
     serve = [sys.executable, "-m", "hippocampe", "serve", "--port", "0", "--folder", str(folder)]
     with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert "serves at" in process.stdout.readline()
-        assert owner_of(folder).pid == process.pid
-        assert len(memories[0].recent(scope=ME)) == 3
-        refused = command(folder, "serve")
-        assert refused.returncode == joining.IN_USE
-        assert str(owner_of(folder).address) in refused.stderr
-        process.terminate()
+        try:
+            assert process.stdout is not None
+            assert "serves at" in process.stdout.readline()
+            assert owner_of(folder).pid == process.pid
+            assert len(memories[0].recent(scope=ME)) == 3
+            refused = command(folder, "serve")
+            assert refused.returncode == IN_USE
+            assert str(owner_of(folder).address) in refused.stderr
+        finally:
+            process.terminate()
     for memory in memories:
         memory.close()
     with Hippocampe.open(config) as hippo:

@@ -9,8 +9,9 @@ from contextlib import closing
 
 from hippocampe import __version__
 from hippocampe.cli.call import KEY, URL
-from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.connection import Connection
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import Unreached
 from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL, Config
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import SplitResult, urlsplit
 
 from hippocampe.client.problems import error_of
+from hippocampe.client.reaching import Unreached
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
 from hippocampe.types import Progress
 
@@ -20,10 +21,6 @@ ANSWER_SECONDS = 900.0
 """Timeout of an answer: a digest with a slow model takes minutes."""
 LINES = "application/x-ndjson"
 VERBS = "/api/verbs"
-
-
-class Unreached(Exception):
-    """The server was not reached, or the connection broke before its answer."""
 
 
 class Connection:

@@ -12,8 +12,9 @@ from uuid import uuid4
 
 from hippocampe import __version__
 from hippocampe.client import transfer
-from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.connection import Connection
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import Unreached
 from hippocampe.client.wire import decode, encode, type_of
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput, ServerUnavailable

@@ -1,6 +1,7 @@
 """Use a data folder through the process that owns it, and start such a process for a free folder."""
 
 import atexit
+import os
 import subprocess
 import sys
 import threading
@@ -11,19 +12,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from hippocampe import __version__
-from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.connection import Connection
 from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import POLL_SECONDS, Held, NotStarted, Unreached, reach
 from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.system import private
-from hippocampe.system.local_socket import HELD_SECONDS, IN_USE
+from hippocampe.system.local_socket import HELD_SECONDS
 
 IDLE_SECONDS = 900.0
 """Idle timeout of an owner that was started automatically: turns of one session share it."""
 START_SECONDS = 60.0
 """Time limit for opening a large folder on a slow disk, as long as the process sends heartbeats."""
-POLL_SECONDS = 0.02
 DETACHED = getattr(subprocess, "DETACHED_PROCESS", 0)
 """For Windows, where there are no sessions."""
 LOG = "server.log"
@@ -133,33 +134,20 @@ def take_over(folder: Path, own: Callable[[], T]) -> T:
 
 def ensure(config: Config) -> LocalConnection:
     """A connection to the process that owns a folder, started if there is none; errors as `join_or_start`."""
-    folder, started = config.folder, time.monotonic()
-    child: subprocess.Popen[bytes] | None = None
-    refused_since: float | None = None
-    while time.monotonic() - started < START_SECONDS:
-        with suppress(Unreached):
-            return _joined(folder)
-        if child is None:
-            child = start(config)
-        elif (code := child.poll()) is not None:
-            # A negative code: it was killed.
-            if code > 0 and code != IN_USE:
-                raise ServerUnavailable(
-                    f"the server of {folder} did not start: {_last_words(folder)} Run hippocampe serve "
-                    "to see why."
-                )
-            refused_since = refused_since or started
-            if code == IN_USE and time.monotonic() - refused_since > HELD_SECONDS:
-                raise FolderInUse(
-                    f"cannot use {folder}: another process holds it and does not share it. Close it, or "
-                    "serve the folder with hippocampe serve."
-                )
-            # A closing process holds the folder, or another one was faster.
-            child = None
-        time.sleep(POLL_SECONDS)
-    raise ServerUnavailable(
-        f"the server of {folder} did not answer within {START_SECONDS:.0f} s: see {folder / LOG}."
-    )
+    folder = config.folder
+    try:
+        return reach(
+            os.fspath(folder), lambda: _joined(folder), lambda: start(config), START_SECONDS
+        )
+    except Held as exc:
+        raise FolderInUse(
+            f"cannot use {folder}: another process holds it and does not share it. Close it, or "
+            "serve the folder with hippocampe serve."
+        ) from exc
+    except NotStarted as exc:
+        raise ServerUnavailable(
+            f"the server of {folder} did not start: {_last_words(folder)} Run hippocampe serve to see why."
+        ) from exc
 
 
 def start(config: Config) -> subprocess.Popen[bytes]:

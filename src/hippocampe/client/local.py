@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from hippocampe.client.connection import Unreached
 from hippocampe.client.problems import error_of
+from hippocampe.client.reaching import Unreached
 from hippocampe.errors import FolderInUse
 from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
 from hippocampe.types import Progress

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from hippocampe.client.connection import Connection, Unreached
+from hippocampe.client.connection import Connection
+from hippocampe.client.reaching import Unreached
 from hippocampe.client.wire import decode
 from hippocampe.errors import InvalidInput, ServerUnavailable, StoreError, UnreadableFile
 from hippocampe.system.atomic_file import whole_file

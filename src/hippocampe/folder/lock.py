@@ -10,6 +10,7 @@ from hippocampe.client.host import Host
 from hippocampe.engine.outages import log
 from hippocampe.errors import FolderInUse, StoreFull, StoreReadOnly
 from hippocampe.system import free_space, private
+from hippocampe.system.local_socket import LOCK
 from hippocampe.system.owner import publish, read_owner, withdraw
 
 
@@ -34,7 +35,7 @@ class FolderLock:
         try:
             private.make_folder(folder)
             # Not thread-local: another thread may close.
-            self._lock = FileLock(folder / "owner.lock", mode=0o600, thread_local=False)
+            self._lock = FileLock(folder / LOCK, mode=0o600, thread_local=False)
             self._lock.acquire(timeout=0)
         except Timeout as exc:
             raise FolderInUse(_refusal(folder)) from exc

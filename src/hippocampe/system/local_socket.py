@@ -14,10 +14,7 @@ import os
 import socket
 import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
+LOCK = "owner.lock"
 SOCKET = "owner.sock"
 TOKEN = "owner.token"
 FILES = (SOCKET, TOKEN)
@@ -34,6 +31,30 @@ MAX_PATH_BYTES = 100
 _UNIX = hasattr(socket, "AF_UNIX") and hasattr(os, "geteuid")
 _PROOF_BYTES = 200
 _ROLES = (b"owner", b"client")
+
+
+def is_held(folder: str) -> bool | None:
+    """Return whether a process holds the lock of a folder; None where the system cannot tell.
+
+    A shared lock for an instant tells it: owners take an exclusive one.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        return None
+    try:
+        descriptor = os.open(os.path.join(folder, LOCK), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return False
 
 
 class Untrusted(OSError):

@@ -2,35 +2,25 @@
 
 import json
 import socket
-import time
 
 from hippocampe.client.hooks.options import Options
-from hippocampe.system.local_socket import (
-    HELD_SECONDS,
-    IN_USE,
-    SILENCE_SECONDS,
-    Untrusted,
-    connect,
-)
+from hippocampe.client.reaching import Held, NotStarted, Unreached, reach
+from hippocampe.system.local_socket import SILENCE_SECONDS, Untrusted, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from subprocess import Popen
     from typing import Any
 
 START_SECONDS = 15.0
 """Time limit for a starting server, as long as it sends heartbeats."""
 ANSWER_SECONDS = 5.0
-PAUSE_SECONDS = 0.02
 UNRESERVED = frozenset(b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 class HookFailed(Exception):
     """The hook has no answer. The message says what failed, why, and what to do."""
-
-
-class Unreached(Exception):
-    """No server answers."""
 
 
 def call(
@@ -60,25 +50,18 @@ def call(
 
 def _call_owner(folder: str, request: bytes) -> str:
     """The result of a call to the process that owns a folder; one is started if none does."""
-    started = time.monotonic()
-    child: Any = None
-    while True:
-        try:
-            return _answered(folder, request)
-        except Unreached as exc:
-            waited = time.monotonic() - started
-            code = None if child is None else child.poll()
-            if waited > START_SECONDS or (code not in (None, IN_USE)):
-                raise HookFailed(
-                    "the server of the data folder did not start: run hippocampe doctor."
-                ) from exc
-            if code == IN_USE and waited > HELD_SECONDS:
-                raise HookFailed(
-                    "another process holds the data folder and does not share it: close it."
-                ) from exc
-            if child is None or code == IN_USE:
-                child = _start(folder)
-        time.sleep(PAUSE_SECONDS)
+    try:
+        return reach(
+            folder, lambda: _answered(folder, request), lambda: _start(folder), START_SECONDS
+        )
+    except Held as exc:
+        raise HookFailed(
+            "another process holds the data folder and does not share it: close it."
+        ) from exc
+    except NotStarted as exc:
+        raise HookFailed(
+            "the server of the data folder did not start: run hippocampe doctor."
+        ) from exc
 
 
 def _answered(folder: str, request: bytes) -> str:
@@ -111,7 +94,7 @@ def _answered(folder: str, request: bytes) -> str:
     return answer["result"]
 
 
-def _start(folder: str) -> "Any":
+def _start(folder: str) -> "Popen[bytes]":
     """Start a server of a folder that outlives this process, and stops when idle.
 
     Raises:
