@@ -716,9 +716,9 @@ class Hippocampe(Verbs, Here):
             # One space only: each searched space is cached in RAM.
             warm = partial(warmup.warm_spaces, spaces=1)
             return cls(opening.open_read_only(config, clock or _utc_now, warm))
+        note_sync = open_notes(config)
 
         def own() -> Hippocampe:
-            note_sync = open_notes(config)
             opened = opening.open_folder(config, clock or _utc_now, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:

@@ -22,7 +22,6 @@ from hippocampe.errors import EmbedderError, StoreError
 from hippocampe.store import conversations, embeddings, memories, meta, notes
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
-from hippocampe.store.store import Store
 from hippocampe.types import Progress
 
 UNEMBEDDED = "unembedded"
@@ -170,14 +169,27 @@ def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
 
 
 def _embed_rows(
-    context: Context, kind: str, rows: list[Any], index: bool, *, from_reserve: bool = False
+    context: Context,
+    kind: str,
+    rows: list[Any],
+    index: bool,
+    *,
+    counted: bool = True,
+    from_reserve: bool = False,
 ) -> None:
+    """Embed and store rows, unless their text changes meanwhile.
+
+    Args:
+        index: Whether to index them too.
+        counted: Whether indexing adds their words to the counts of their space.
+        from_reserve: See `Store.write`.
+    """
     while rows:
         prepared = context.prepare(*texts(kind, rows))
         with context.change(from_reserve=from_reserve) as change:
             unchanged = _unchanged(change.connection, kind, rows)
             if len(unchanged) == len(rows):
-                _store_embeddings(context, change, kind, rows, prepared, index)
+                _store_embeddings(context, change, kind, rows, prepared, index, counted)
                 return
         # The others were erased or edited meanwhile: not even their words may be stored.
         rows = unchanged
@@ -198,6 +210,7 @@ def _store_embeddings(
     rows: Sequence[Any],
     prepared: Sequence[Prepared],
     index: bool,
+    counted: bool,
 ) -> None:
     embedded = [change.embedded(each) for each in prepared]
     pairs = list(zip(rows, embedded, strict=True))
@@ -208,7 +221,8 @@ def _store_embeddings(
         ids = [row.id for row in rows]
         for point in stored_points(change.connection, kind, model, ids):
             change.index(kind, point)
-        change.counted += [(row.space, each.words, 1) for row, each in pairs]
+        if counted:
+            change.counted += [(row.space, each.words, 1) for row, each in pairs]
 
 
 def embed_again(context: Context, kind: str, ids: Sequence[str]) -> None:
@@ -216,29 +230,12 @@ def embed_again(context: Context, kind: str, ids: Sequence[str]) -> None:
 
     A vector without a text is removed. A row whose text changes meanwhile is left to that change.
     """
-    before = _rows_of(context.store, kind, ids)
-    prepared = context.prepare(*texts(kind, list(before.values())))
+    with context.store.read() as connection:
+        rows = list(_select_rows(connection, kind, ids))
+    _embed_rows(context, kind, rows, index=True, counted=False)
     with context.change() as change:
-        now = {row.id: row for row in _select_rows(change.connection, kind, ids)}
-        unchanged = [
-            (now[id], change.embedded(each))
-            for (id, row), each in zip(before.items(), prepared, strict=True)
-            if id in now and texts(kind, [now[id]]) == texts(kind, [row])
-        ]
-        model = context.embedder.model
-        new = [
-            embeddings.vector_row(row.id, model, kind, row.space, each) for row, each in unchanged
-        ]
-        embeddings.put_vectors(change.connection, new)
-        written = [row.id for row, _ in unchanged]
-        for point in stored_points(change.connection, kind, model, written):
-            change.index(kind, point)
-        embeddings.remove_vectors(change.connection, [id for id in ids if id not in now])
-
-
-def _rows_of(store: Store, kind: str, ids: Sequence[str]) -> dict[str, Any]:
-    with store.read() as connection:
-        return {row.id: row for row in _select_rows(connection, kind, ids)}
+        held = {row.id for row in _select_rows(change.connection, kind, ids)}
+        embeddings.remove_vectors(change.connection, [id for id in ids if id not in held])
 
 
 def _select_rows(connection: Connection, kind: str, ids: Sequence[str]) -> Iterable[Any]:

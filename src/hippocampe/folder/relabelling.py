@@ -4,7 +4,6 @@ Two spaces are never merged. Names of users and channels that differ only in the
 inside their space.
 """
 
-from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy import Column, Connection, Table, select, update
@@ -45,8 +44,7 @@ def relabel(store: Store) -> bool:
             return done == STORED
         wrong = _wrong(connection)
     if wrong:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        store.backup(store.folder / "backups" / f"before-labels-{stamp}.db")
+        store.backup_before("labels")
         log.warning(
             "%d names of spaces, users and channels get their normal form: without white space around them, "
             "accents composed. Names of spaces that were taken got a number: see hippocampe spaces.",

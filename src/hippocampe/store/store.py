@@ -170,6 +170,20 @@ class Store:
                 sqlite.backup(self.engine, partial)
         return target
 
+    def backup_before(self, change: str) -> None:
+        """Copy the database to the backups, before a change of its form.
+
+        Args:
+            change: The change, as a part of the file's name.
+
+        Raises:
+            StoreFull: The disk has no room for it.
+            StoreError: The copy cannot be written.
+        """
+        # Microseconds: an interrupted change may be repeated at once.
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        self.backup(self.folder / BACKUPS / f"before-{change}-{stamp}.db")
+
     def remove_partial_backups(self) -> None:
         """Remove unfinished backups of killed processes: an erasure would not reach them."""
         with translated():
@@ -262,9 +276,7 @@ class Store:
             with self.write() as connection:
                 migrate.create(connection)
             return
-        # Microseconds: an interrupted upgrade may be repeated at once.
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        self.backup(self.folder / BACKUPS / f"before-{schema.REVISION}-{stamp}.db")
+        self.backup_before(schema.REVISION)
         with self.write() as connection:
             migrate.upgrade(connection, current)
 
