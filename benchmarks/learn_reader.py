@@ -167,14 +167,14 @@ def export(options: argparse.Namespace) -> None:
     network = trained(options)
     pieces = Pieces(cache / "tokenizer.json")
     model = reader_export.build(network, options.exit, KINDS)
-    held = torch.load(cache / f"{options.name}.pt")
+    checkpoint = torch.load(cache / f"{options.name}.pt")
     about = {
         "base": {"package": PACKAGE, "file": FILE, "sha256": SHA256, "licence": "MIT"},
         "program": "benchmarks/learn_reader.py",
         "date": datetime.now(UTC).date().isoformat(),
         "versions": {name: version(name) for name in ("torch", "onnx", "tokenizers")},
         "layers": options.exit,
-        "steps": held["step"],
+        "steps": checkpoint["step"],
         "pieces": len(network.words),
     }
     pieces.tokenizer.no_truncation()
@@ -202,8 +202,8 @@ def measure(options: argparse.Namespace) -> None:
         if not path.exists():
             path.write_text(json.dumps(candidates(world)))
     known, found = known_worlds(options.data), known_pairs(options.data)
-    asked_of = {"own": own, "held out": [each for each in known if held_out(each.name)]}
-    told = {
+    question_groups = {"own": own, "held out": [each for each in known if held_out(each.name)]}
+    pair_groups = {
         "own": pairs(sorted((OWN / "reader").glob("pairs-*.txt"))),
         "updates": pairs(sorted((OWN / "updates").glob("*.jsonl"))),
         "held out": [each for each in found if held_out(each.group)],
@@ -212,14 +212,14 @@ def measure(options: argparse.Namespace) -> None:
     for name, read in _readers(options, pieces).items():
         results[name] = {}
         for group in options.groups:
-            figures = _asked_figures(asked_of.get(group, []), read, cache)
-            figures |= _told_figures(told[group], read)
+            figures = _question_figures(question_groups.get(group, []), read, cache)
+            figures |= _pair_figures(pair_groups[group], read)
             results[name][group] = figures
             print(name, group, json.dumps(figures, indent=1), flush=True)
             common.save(options.out, "learn_reader", results)
 
 
-def _asked_figures(known: Sequence[World], read: Read, cache: Path) -> dict[str, Any]:
+def _question_figures(known: Sequence[World], read: Read, cache: Path) -> dict[str, Any]:
     """Figures of questions, by language."""
     found = {world.name: ranked(world, cache) for world in known}
     return {
@@ -229,7 +229,7 @@ def _asked_figures(known: Sequence[World], read: Read, cache: Path) -> dict[str,
     }
 
 
-def _told_figures(known: Sequence[Pair], read: Read) -> dict[str, Any]:
+def _pair_figures(known: Sequence[Pair], read: Read) -> dict[str, Any]:
     """Figures of pairs, by language; minimal pairs apart."""
     parts = {
         language: [
@@ -244,7 +244,7 @@ def _told_figures(known: Sequence[Pair], read: Read) -> dict[str, Any]:
     return figures | {"strangers": strangers(known, read)}
 
 
-class Remembered:
+class Cached:
     """Reads each pair once, by all exits at a time.
 
     Args:
@@ -253,28 +253,28 @@ class Remembered:
 
     def __init__(self, read: Callable[[str, Sequence[tuple[str, str]]], Floats]) -> None:
         self._read = read
-        self._held: dict[tuple[str, tuple[str, str]], Floats] = {}
+        self._logits: dict[tuple[str, tuple[str, str]], Floats] = {}
 
     def __call__(self, exit: int, head: str, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Logits after an exit, shape (pairs, logits)."""
-        new = [each for each in dict.fromkeys(pairs) if (head, each) not in self._held]
+        new = [each for each in dict.fromkeys(pairs) if (head, each) not in self._logits]
         if new:
             read = np.moveaxis(self._read(head, new), 1, 0)
-            self._held |= {(head, each): logits for each, logits in zip(new, read, strict=True)}
-        return np.array([self._held[head, each][exit] for each in pairs])
+            self._logits |= {(head, each): logits for each, logits in zip(new, read, strict=True)}
+        return np.array([self._logits[head, each][exit] for each in pairs])
 
 
 def _readers(options: argparse.Namespace, pieces: Pieces) -> dict[str, Read]:
     """The ways to read: after each exit of the network, and by the exported file."""
     made: dict[str, Read] = {}
     if options.output:
-        held = Reader(options.output.read_bytes(), options.threads)
-        file = Remembered(lambda head, told: held.read_pairs(cast("Head", head), told)[None])
+        reader = Reader(options.output.read_bytes(), options.threads)
+        file = Cached(lambda head, some: reader.read_pairs(cast("Head", head), some)[None])
         made["file"] = partial(file, 0)
     if not options.file_only:
         network = trained(options)
-        exits = Remembered(
-            lambda head, told: logits(network, [(pieces(a), pieces(b)) for a, b in told], head)
+        exits = Cached(
+            lambda head, some: logits(network, [(pieces(a), pieces(b)) for a, b in some], head)
         )
         made |= {f"exit {exit}": partial(exits, at) for at, exit in enumerate(network.exits)}
     return made

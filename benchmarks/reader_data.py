@@ -50,7 +50,7 @@ def held_out(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What one person said or told; a message of talk has a moment."""
+    """A statement or a message of one person; a message of talk has a moment."""
 
     user: str
     content: str
@@ -313,8 +313,8 @@ def more_pairs(
     for world in known:
         texts = list(world.texts.values())
         for at, others in enumerate(near.get(world.name, ())):
-            told = [texts[other] for other in others if texts[other].user == texts[at].user]
-            for other in told[:2]:
+            near_by = [texts[other] for other in others if texts[other].user == texts[at].user]
+            for other in near_by[:2]:
                 made.append(
                     Pair(other.content, texts[at].content, separate, OTHER / 2, world.name, "world")
                 )

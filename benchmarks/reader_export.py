@@ -63,19 +63,19 @@ class Graph:
             return self.node("MatMul", values, self.constant(matrix))
         if kind == ROUNDED:
             scale = np.abs(matrix).max(axis=0) / 127
-            held = np.round(matrix / scale).astype(np.int8)
+            numbers = np.round(matrix / scale).astype(np.int8)
             return self.node(
                 "DynamicQuantizeMatMul",
-                *(values, self.constant(held), self.constant(scale), self.constant(np.zeros_like(scale, np.int8))),
+                *(values, self.constant(numbers), self.constant(scale), self.constant(np.zeros_like(scale, np.int8))),
                 domain=MICROSOFT,
             )  # fmt: skip
         inner, outer = matrix.shape
         blocks = matrix.T.reshape(outer, inner // BLOCK, BLOCK)
         scale = np.abs(blocks).max(axis=2) / 127
-        held = (np.round(blocks / scale[..., None]) + 128).astype(np.uint8)
+        numbers = (np.round(blocks / scale[..., None]) + 128).astype(np.uint8)
         return self.node(
             "MatMulNBits",
-            *(values, self.constant(held), self.constant(scale)),
+            *(values, self.constant(numbers), self.constant(scale)),
             domain=MICROSOFT,
             K=inner,
             N=outer,

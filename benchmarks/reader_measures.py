@@ -6,8 +6,8 @@ the logit of `recall` and a share of the reader's.
 - `first`, `three`: an answer is the first, or among the first three
 - `area`: of the curve of right texts against the other candidates
 - `near`, `small_talk`: something scores at least .5, though nothing answers
-- `given`: an answer scores at least .5; `all_given`: all of them do, of questions with several answers
-- `given_at_fifth`: at the threshold at which one question in five without an answer gets something
+- `found`: an answer scores at least .5; `all_found`: all of them do, of questions with several answers
+- `found_at_fifth`: at the threshold at which one question in five without an answer gets something
 
 Pairs: a new statement merges where update, same and detail together are at least the threshold.
 
@@ -46,8 +46,8 @@ STRANGERS: Final = 5
 
 def questions(known: Sequence[World], found: Sequence[Ranked], read: Read) -> dict[str, Any]:
     """Figures of the questions of some worlds, by way to score and candidates read."""
-    told = [_candidates(*each, read) for each in zip(known, found, strict=True)]
-    rows = [row for each in told for row in each]
+    by_world = [_candidates(*each, read) for each in zip(known, found, strict=True)]
+    rows = [row for each in by_world for row in each]
     results: dict[str, Any] = {"questions": len(rows)}
     for depth in DEPTHS:
         ways: dict[str, Callable[[dict[str, Any]], NDArray[np.float64]]] = {
@@ -103,13 +103,13 @@ def _ranking(
             np.concatenate([row[1] for row in answered]),
             np.concatenate([row[2] for row in answered]),
         ),
-        "given": np.mean(right_score >= limit),
-        "given_at_fifth": np.mean(right_score >= max(np.quantile(best["N"], 0.8), -9 + 1e-9)),
+        "found": np.mean(right_score >= limit),
+        "found_at_fifth": np.mean(right_score >= max(np.quantile(best["N"], 0.8), -9 + 1e-9)),
         "near": np.mean(best["N"] >= limit),
         "small_talk": np.mean(best["T"] >= limit) if len(best["T"]) else np.nan,
     }
     if several:
-        figures["all_given"] = np.mean(
+        figures["all_found"] = np.mean(
             [(score[right] >= limit).sum() == count for _, right, score, count in several]
         )
     return {name: round(float(value), 3) for name, value in figures.items()}

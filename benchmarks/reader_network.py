@@ -76,8 +76,10 @@ class Layer(nn.Module):
             places: The position of each token among those with padding, shape (tokens,).
         """
         count, longest = real.shape
-        told = self.qkv(states)
-        spread = told.new_zeros(real.numel(), told.shape[1]).index_copy(0, places, told)
+        projected = self.qkv(states)
+        spread = projected.new_zeros(real.numel(), projected.shape[1]).index_copy(
+            0, places, projected
+        )
         asked, keys, values = spread.view(count, longest, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         scores = torch.matmul(asked * asked.shape[-1] ** -0.5, keys.transpose(-1, -2)).float()
         shares = scores.masked_fill(~real[:, None, None, :], -1e4).softmax(-1).to(values.dtype)
@@ -254,8 +256,8 @@ def _answer_loss(found: list[Tensor], spans: Sequence[tuple[int, int, int]]) -> 
             loss = loss + functional.binary_cross_entropy_with_logits(own[1:], truth)
             if each is not found[-1]:
                 guide = last[start : start + count].detach()
-                told = functional.pad(guide, (1, 0)).softmax(0)
-                follow = -(told * shares).sum()
+                target = functional.pad(guide, (1, 0)).softmax(0)
+                follow = -(target * shares).sum()
                 follow = follow + functional.binary_cross_entropy_with_logits(
                     own[1:], guide.sigmoid()
                 )
@@ -269,8 +271,8 @@ def _relation_loss(found: list[Tensor], labels: Tensor, weights: Tensor) -> Tens
     for each in found:
         loss = functional.cross_entropy(each, labels, reduction="none", label_smoothing=SMOOTHING)
         if each is not found[-1]:
-            told = found[-1].detach().softmax(1)
-            follow = -(told * each.log_softmax(1)).sum(1)
+            target = found[-1].detach().softmax(1)
+            follow = -(target * each.log_softmax(1)).sum(1)
             loss = 0.5 * ((1 - DISTILLED) * loss + DISTILLED * follow)
         total = total + (loss * weights).mean()
     return total
@@ -282,7 +284,7 @@ def fit(
     related: Sequence[Related],
     run: Run,
     checkpoint: Path,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
     """Learn both heads together. A run that was cut off goes on from its checkpoint."""
     body = [p for p in network.layers.parameters() if p.requires_grad]
@@ -292,11 +294,11 @@ def fit(
     steps = int(run.passes * len(asked) / QUESTIONS)
     step, spent = 0, 0.0
     if checkpoint.exists():
-        held: Mapping[str, Any] = torch.load(checkpoint)
-        network.load_state_dict(held["network"])
-        optimiser.load_state_dict(held["optimiser"])
-        step, spent = held["step"], held["spent"]
-        say(f"goes on from step {step}")
+        state: Mapping[str, Any] = torch.load(checkpoint)
+        network.load_state_dict(state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        step, spent = state["step"], state["spent"]
+        report(f"goes on from step {step}")
     chance = random.Random(run.seed + step)
     torch.manual_seed(run.seed + step)
     questions, pairs = _endless(asked, chance), _endless(related, chance)
@@ -334,7 +336,7 @@ def fit(
         for at, loss in enumerate((answers, relations)):
             mean[at] += (float(loss) - mean[at]) / min(step, 50)
         if step % 20 == 0:
-            say(f"step {step}/{steps} {spent:.0f} s: {mean[0]:.3f} {mean[1]:.3f}")
+            report(f"step {step}/{steps} {spent:.0f} s: {mean[0]:.3f} {mean[1]:.3f}")
         if time.monotonic() - stored > 300:
             _store(checkpoint, network, optimiser, step, spent)
             stored = time.monotonic()

@@ -17,7 +17,7 @@ from hippocampe.updates.cross_encoder.base import Base
 
 LANGUAGES: Final = ("fr", "en")
 WORDS: Final = 100_000
-"""Most frequent words of each language whose pieces are kept; names are among them."""
+"""Most frequent words of each language whose pieces stay; names are among them."""
 SPECIAL: Final = 4
 """The pieces that begin and end a text, pad it, and stand for what is unknown: ids 0 to 3."""
 UNKNOWN: Final = 3

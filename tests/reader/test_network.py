@@ -14,19 +14,19 @@ GRAPH, PIECES = b"graph", b"{}"
 
 
 def archive(about: dict[str, object], graph: bytes = GRAPH) -> bytes:
-    held = BytesIO()
-    with ZipFile(held, "w") as file:
+    content = BytesIO()
+    with ZipFile(content, "w") as file:
         file.writestr("about.json", json.dumps(about))
         file.writestr("model.onnx", graph)
         file.writestr("tokenizer.json", PIECES)
-    return held.getvalue()
+    return content.getvalue()
 
 
 SUMS = [hashlib.sha256(each).hexdigest() for each in (GRAPH, PIECES)]
 
 
 @pytest.mark.parametrize(
-    "held",
+    "content",
     [
         b"",
         archive({"format": FORMAT, "sha256": SUMS})[:-40],
@@ -36,6 +36,6 @@ SUMS = [hashlib.sha256(each).hexdigest() for each in (GRAPH, PIECES)]
     ],
     ids=["empty", "cut off", "another graph", "another format", "no sums"],
 )
-def test_a_file_that_is_not_whole_is_refused(held: bytes) -> None:
+def test_a_file_that_is_not_whole_is_refused(content: bytes) -> None:
     with pytest.raises(ModelUnavailable, match="reinstall"):
-        Reader(held)
+        Reader(content)

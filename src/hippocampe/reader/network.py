@@ -40,7 +40,7 @@ class Reader:
     """Reads pairs of texts. Thread-safe.
 
     Args:
-        held: The file of weights: a graph, a tokenizer and their provenance.
+        archive: The file of weights: a graph, a tokenizer and their provenance.
         threads: Threads of one call.
 
     Attributes:
@@ -50,9 +50,9 @@ class Reader:
         ModelUnavailable: The file is damaged or of another format.
     """
 
-    def __init__(self, held: bytes, threads: int = 1) -> None:
+    def __init__(self, archive: bytes, threads: int = 1) -> None:
         try:
-            with ZipFile(BytesIO(held)) as file:
+            with ZipFile(BytesIO(archive)) as file:
                 self.about: dict[str, Any] = json.loads(file.read("about.json"))
                 graph, pieces = file.read("model.onnx"), file.read("tokenizer.json")
         except (BadZipFile, KeyError, ValueError) as exc:
@@ -129,7 +129,7 @@ def load_reader() -> Reader:
 @cache
 def _shipped() -> Reader:
     try:
-        held = (resources.files("hippocampe") / "data" / _FILE).read_bytes()
+        archive = (resources.files("hippocampe") / "data" / _FILE).read_bytes()
     except OSError as exc:
         raise ModelUnavailable(_DAMAGED) from exc
-    return Reader(held)
+    return Reader(archive)
