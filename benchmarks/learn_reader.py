@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -180,6 +181,46 @@ def export(options: argparse.Namespace) -> None:
     pieces.tokenizer.no_truncation()
     reader_export.store(options.output, model, pieces.tokenizer, about)
     print(options.output, f"{options.output.stat().st_size / 1e6:.1f} MB")
+    pieces.tokenizer.enable_truncation(MAX_PIECES)
+    for head, figures in _differences(options, network, pieces).items():
+        print(head, json.dumps(figures))
+
+
+def _differences(
+    options: argparse.Namespace, network: Network, pieces: Pieces
+) -> dict[str, dict[str, float]]:
+    """By head: how far the logits of the file are from those of the network, and its time for a pair."""
+    reader = Reader(options.output.read_bytes())
+    statements = [
+        (each.old, each.new) for each in pairs(sorted((OWN / "reader").glob("pairs-*.txt")))
+    ]
+    messages = [
+        (question.line, text.line)
+        for world in worlds([OWN / "reader"])
+        for question in world.questions
+        for text in random.Random(0).sample(list(world.texts.values()), 2)
+    ]
+    found: dict[str, dict[str, float]] = {}
+    for head, some in (("relation", statements), ("answer", messages)):
+        cut = [(pieces(one), pieces(two)) for one, two in some]
+        network_logits = logits(network, cut, head)[network.exits.index(options.exit)]
+        began = time.process_time()
+        file_logits = reader.read_pairs(cast("Head", head), some)
+        spent = time.process_time() - began
+        best = [_decided(each) for each in (network_logits, file_logits)]
+        found[head] = {
+            "pairs": len(some),
+            "tokens": round(float(np.mean([len(a) + len(b) + 4 for a, b in cut])), 1),
+            "mean_difference": round(float(np.abs(network_logits - file_logits).mean()), 4),
+            "decided_otherwise": round(float(np.mean(best[0] != best[1])), 4),
+            "milliseconds": round(1e3 * spent / len(some), 2),
+        }
+    return found
+
+
+def _decided(found: Floats) -> NDArray[Any]:
+    """The likeliest outcome of each pair, or whether a text rather helps than not."""
+    return found.argmax(axis=1) if found.shape[1] > 1 else found[:, 0] > 0
 
 
 def trained(options: argparse.Namespace) -> Network:
