@@ -49,7 +49,7 @@ from reader_data import (
 )
 from reader_export import BLOCKED, ROUNDED
 from reader_measures import Read, questions, statements, strangers
-from reader_network import EXITS, MAX_PIECES, Asked, Ids, Network, Related, Run, fit, logits
+from reader_network import EXITS, MAX_PIECES, RATE, Asked, Ids, Network, Related, Run, fit, logits
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
@@ -157,7 +157,7 @@ def learn(options: argparse.Namespace) -> None:
     print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)
     torch.manual_seed(options.seed)
     network = Network(Base.open(), json.loads((cache / "rows.json").read_text()))
-    run = Run(options.passes, options.seconds, options.seed)
+    run = Run(options.passes, options.seconds, options.rate, options.seed)
     path = cache / f"{options.name}.pt"
     fit(network, questions, statements, run, path, lambda line: print(line, flush=True))
 
@@ -332,6 +332,7 @@ def main() -> None:
     parser.add_argument("--name", default="run", help="of the checkpoint in the cache")
     parser.add_argument("--passes", type=float, default=2.0, help="over the questions")
     parser.add_argument("--seconds", type=float, default=7200.0, help="most time to learn")
+    parser.add_argument("--rate", type=float, default=RATE, help="of the layers at the beginning")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exit", type=int, default=EXITS[0], help="layers of the exported file")

@@ -8,6 +8,7 @@ a talk and a group are held out whole, by the hash of their name.
 from __future__ import annotations
 
 import hashlib
+import random
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,8 +35,10 @@ WEIGHTS: Final = {"groups": 1.0, "plain": 1.0, "records": 1.0, "minimal": 0.6}
 """Weight of a pair by its file's kind."""
 OTHER: Final = 0.7
 """Weight of another old statement of a record, of a repetition read backwards, and of neighbours in a world."""
-UNRELATED: Final = 0.3
+UNRELATED: Final = 0.6
 """Weight of statements of two groups."""
+STRANGERS: Final = 0.4
+"""Share of new statements that are also read with an old one of another group."""
 CANDIDATES: Final = 40
 """Results of recall that are stored for a question."""
 _START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -306,10 +309,12 @@ def more_pairs(
         for each in found
         if each.label == same
     ]
-    groups = list(dict.fromkeys(each.group for each in found))
-    first = {each.group: each for each in reversed(found)}
-    for one, two in zip(groups[::3], groups[2::3], strict=False):
-        made.append(Pair(first[one].old, first[two].old, separate, UNRELATED, one, "unrelated"))
+    chance = random.Random(0)
+    olds = list({each.group: each.old for each in found}.items())
+    for each in found:
+        group, old = chance.choice(olds)
+        if group != each.group and chance.random() < STRANGERS:
+            made.append(Pair(old, each.new, separate, UNRELATED, each.group, "unrelated"))
     for world in known:
         texts = list(world.texts.values())
         for at, others in enumerate(near.get(world.name, ())):

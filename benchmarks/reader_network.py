@@ -223,10 +223,14 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How long to learn: as many passes over the questions, but no more than so many seconds."""
+    """How long to learn: as many passes over the questions, but no more than so many seconds.
+
+    `rate` is that of the layers at the beginning; a run that goes on needs a higher one, since it falls to 0.
+    """
 
     passes: float
     seconds: float
+    rate: float = RATE
     seed: int = 0
 
 
@@ -302,7 +306,8 @@ def fit(
     chance = random.Random(run.seed + step)
     torch.manual_seed(run.seed + step)
     questions, pairs = _endless(asked, chance), _endless(related, chance)
-    began, stored, mean = time.monotonic() - spent, time.monotonic(), [0.0, 0.0]
+    began, stored = time.monotonic() - spent, time.monotonic()
+    mean: list[float] = []
     network.train()
     while True:
         spent = time.monotonic() - began
@@ -310,7 +315,7 @@ def fit(
         if done >= 1:
             break
         for group, factor in zip(optimiser.param_groups, (1.0, HEAD_RATE), strict=True):
-            group["lr"] = RATE * factor * min(1, (done + 1e-3) / WARM) * (1 - done)
+            group["lr"] = run.rate * factor * min(1, (done + 1e-3) / WARM) * (1 - done)
         read: list[tuple[Ids, Ids]] = []
         spans: list[tuple[int, int, int]] = []
         for _ in range(QUESTIONS):
@@ -333,8 +338,8 @@ def fit(
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         step += 1
-        for at, loss in enumerate((answers, relations)):
-            mean[at] += (float(loss) - mean[at]) / min(step, 50)
+        now = [float(answers), float(relations)]
+        mean = [0.98 * old + 0.02 * new for old, new in zip(mean or now, now, strict=True)]
         if step % 20 == 0:
             report(f"step {step}/{steps} {spent:.0f} s: {mean[0]:.3f} {mean[1]:.3f}")
         if time.monotonic() - stored > 300:
