@@ -175,7 +175,7 @@ class Messages:
         if self.form == "memory":
             found = self.loaded.hippo.recent(LAST, scope=Scope(space=space))
             return [of_memory(memory) for memory in found]
-        with self.loaded.hippo._context.store.read() as connection:
+        with self.loaded.hippo._context.corpus.store.read() as connection:
             turns = conversations.latest(
                 connection, space, channel=None, since=None, until=None, limit=LAST
             )

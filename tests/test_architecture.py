@@ -32,7 +32,7 @@ ALLOWED: dict[str, str] = {
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols language store engine",
     "ingest": "errors types protocols system language validation store engine updates",
-    "retrieval": "errors types protocols language validation store embed engine",
+    "retrieval": "errors types protocols system language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"
     " updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"

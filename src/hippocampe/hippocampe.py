@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -19,7 +19,16 @@ from hippocampe.curation import erase, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.context import (
+    Context,
+    aliases_of,
+    corpus_of,
+    itself,
+    settings_of,
+    store_of,
+    writer_of,
+)
+from hippocampe.engine.corpus import Retired
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import note_result
 from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
@@ -61,33 +70,32 @@ from hippocampe.verbs import SENT, VERBS, Bound, Here
 P = ParamSpec("P")
 T = TypeVar("T")
 U = TypeVar("U")
+V = TypeVar("V")
 When = datetime | str | None
 UNSCOPED = Scope()
 """The scope of verbs without one."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-def bound(step: Callable[Concatenate[Context, P], T]) -> Bound[P, T]:
-    """Make a verb of a step."""
+def bound(part: Callable[[Context], U], step: Callable[Concatenate[U, P], T]) -> Bound[P, T]:
+    """Make a verb of a step, whose first argument is a part of the open memory."""
 
     def call(name: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         execute = memory._execute  # pyright: ignore[reportPrivateUsage]
-        return execute(name, lambda context: step(context, *args, **named), named)
+        return execute(name, lambda context: step(part(context), *args, **named), named)
 
     return Bound(step, call)
 
 
 def provided(
-    provide: "Callable[[Verbs], U]", step: Callable[Concatenate[Context, U, P], T]
+    part: Callable[[Context], U],
+    provide: "Callable[[Verbs], V]",
+    step: Callable[Concatenate[U, V, P], T],
 ) -> Bound[P, T]:
     """Make a verb of a step whose second argument the memory provides."""
 
     def call(name: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         execute, more = memory._execute, provide(memory)  # pyright: ignore[reportPrivateUsage]
-        return execute(name, lambda context: step(context, more, *args, **named), named)
+        return execute(name, lambda context: step(part(context), more, *args, **named), named)
 
     return Bound(step, call, provided=2)
 
@@ -134,7 +142,7 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        with self._context.tracer.span(verb, space=space) as span:
+        with self._opened.tracer.span(verb, space=space) as span:
             if verb.writes and not named.get("dry_run"):
                 result = self._write(step)
             else:
@@ -144,7 +152,7 @@ class Verbs:
 
     def _write(self, step: Callable[[Context], T]) -> T:
         if self._follow is not None:
-            self._context.store.check_writable()
+            self._context.corpus.store.check_writable()
         return self._run(step)
 
     def _run(self, step: Callable[[Context], T], *, stale_allowed: bool = False) -> T:
@@ -158,15 +166,15 @@ class Verbs:
             try:
                 return step(context)
             except (Retired, IndexUnavailable):
-                if not context.retired:
+                if not context.corpus.retired:
                     raise
                 # Wait for the switch to another embedder to finish, then retry.
-                with context.store.exclusive():
+                with context.corpus.store.exclusive():
                     continue
 
     # Memories
 
-    remember = bound(remember_step.remember)
+    remember = bound(writer_of, remember_step.remember)
 
     @own
     def remember_many(
@@ -195,11 +203,15 @@ class Verbs:
                 reported to `progress` stay stored.
         """
         check_scope(scope)
-        drafts = self._write(lambda context: remember_many.check_items(context, items, scope=scope))
+        drafts = self._write(
+            lambda context: remember_many.check_items(context.corpus, items, scope=scope)
+        )
         results: list[Remembered] = []
 
         def store_next(context: Context) -> list[Remembered]:
-            return remember_many.store_batch(context, drafts, start=len(results), scope=scope)
+            return remember_many.store_batch(
+                context.writer, drafts, start=len(results), scope=scope
+            )
 
         while len(results) < len(drafts):
             # A retry must not store a batch twice: one call per transaction.
@@ -208,29 +220,29 @@ class Verbs:
                 progress("remembering", len(results), len(drafts))
         return results
 
-    recall = bound(recall.recall)
-    recent = bound(lookup.recent)
-    memories = bound(browse.memories)
-    spaces = bound(browse.spaces)
-    users = bound(browse.users)
-    subjects = bound(browse.subjects)
-    get = bound(lookup.get)
-    history = bound(lookup.history)
-    edit = bound(revise.edit)
-    delete = bound(revise.delete)
-    restore = bound(revise.restore)
-    associate = bound(associations.associate)
-    neighbours = bound(associations.neighbours)
-    graph = bound(graph.graph)
-    reviews = bound(associations.reviews)
-    settle = bound(associations.settle)
-    facts = bound(lookup.facts)
-    set_fact = bound(remember_step.set_fact)
-    delete_fact = bound(revise.delete_fact)
+    recall = bound(itself, recall.recall)
+    recent = bound(store_of, lookup.recent)
+    memories = bound(store_of, browse.memories)
+    spaces = bound(store_of, browse.spaces)
+    users = bound(store_of, browse.users)
+    subjects = bound(store_of, browse.subjects)
+    get = bound(store_of, lookup.get)
+    history = bound(store_of, lookup.history)
+    edit = bound(writer_of, revise.edit)
+    delete = bound(writer_of, revise.delete)
+    restore = bound(writer_of, revise.restore)
+    associate = bound(store_of, associations.associate)
+    neighbours = bound(store_of, associations.neighbours)
+    graph = bound(store_of, graph.graph)
+    reviews = bound(store_of, associations.reviews)
+    settle = bound(writer_of, associations.settle)
+    facts = bound(store_of, lookup.facts)
+    set_fact = bound(writer_of, remember_step.set_fact)
+    delete_fact = bound(writer_of, revise.delete_fact)
 
     # Talk
 
-    observe = bound(conversation.observe)
+    observe = bound(writer_of, conversation.observe)
 
     @own
     def before_turn(
@@ -327,7 +339,7 @@ class Verbs:
         return self._execute(
             "preview",
             lambda context: preview.preview(
-                context,
+                context.corpus,
                 self._turns,
                 message,
                 scope=scope,
@@ -383,7 +395,7 @@ class Verbs:
             ),
             {"scope": scope},
         )
-        self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        self._turns.channels.channel(scope).heard(turn_id, self._context.corpus.store.now())
         if self._context.language_model is not None:
             self._runner.wake()
         return turn_id
@@ -452,8 +464,8 @@ class Verbs:
             {"scope": scope},
         )
 
-    messages = bound(conversation.messages)
-    search_text = bound(conversation.search_text)
+    messages = bound(store_of, conversation.messages)
+    search_text = bound(store_of, conversation.search_text)
 
     @own
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
@@ -472,13 +484,13 @@ class Verbs:
         if note_sync is None:
             return []
         if wanted and scope.space == note_sync.space:
-            self._write(lambda context: note_sync.refresh(context))
+            self._write(lambda context: note_sync.refresh(context.writer))
         return note_sync.notes(space=scope.space)
 
     # Forgetting
 
-    forget = bound(forget_step.forget)
-    erase = provided(lambda memory: memory._turns, erase.erase)
+    forget = bound(itself, forget_step.forget)
+    erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     @own
     def expire(self, *, scope: Scope) -> Receipt:
@@ -486,24 +498,26 @@ class Verbs:
         return self._execute(
             "expire",
             lambda context: forget_step.expire(
-                context, space=check_scope(scope).space, audited=True
+                context.writer, space=check_scope(scope).space, audited=True
             ),
             {"scope": scope},
         )
 
-    audit = bound(audit.entries)
+    audit = bound(store_of, audit.entries)
 
     # Turns
 
-    settings = bound(settings_step.read)
-    update_settings = bound(settings_step.update)
-    retrievals = provided(lambda memory: memory._turns.retrievals, retrieval_log.retrievals)
-    retrieval = provided(lambda memory: memory._turns.retrievals, retrieval_log.retrieval)
-    replay = provided(lambda memory: memory._turns, replay.replay)
+    settings = bound(settings_of, settings_step.read)
+    update_settings = bound(settings_of, settings_step.update)
+    retrievals = provided(
+        store_of, lambda memory: memory._turns.retrievals, retrieval_log.retrievals
+    )
+    retrieval = provided(store_of, lambda memory: memory._turns.retrievals, retrieval_log.retrieval)
+    replay = provided(corpus_of, lambda memory: memory._turns, replay.replay)
 
     # Background jobs
 
-    jobs = bound(ledger.jobs)
+    jobs = bound(store_of, ledger.jobs)
 
     @own
     def run_jobs(self, *, scope: Scope) -> list[JobRun]:
@@ -530,7 +544,7 @@ class Verbs:
         """
         run = self._execute(
             "retry_job",
-            lambda context: ledger.retry_job(context, id, scope=scope),
+            lambda context: ledger.retry_job(context.corpus.store, id, scope=scope),
             {"scope": scope},
         )
         self._runner.wake()
@@ -538,7 +552,7 @@ class Verbs:
 
     # Language models
 
-    names = bound(lookup.names)
+    names = bound(aliases_of, lookup.names)
 
     @own
     def check_budget(self, *, scope: Scope) -> None:
@@ -549,20 +563,20 @@ class Verbs:
         """
         self._execute(
             "check_budget",
-            lambda context: model_calls.check_budget(context, scope.space),
+            lambda context: model_calls.check_budget(context.corpus, scope.space),
             {"scope": scope},
         )
 
-    usage = bound(model_calls.usage)
-    costs = bound(model_calls.costs)
-    record_usage = bound(model_calls.record_usage)
+    usage = bound(store_of, model_calls.usage)
+    costs = bound(corpus_of, model_calls.costs)
+    record_usage = bound(store_of, model_calls.record_usage)
 
     # The server
 
-    create_key = bound(api_keys.create_key)
-    keys = bound(api_keys.keys)
-    revoke_key = bound(api_keys.revoke_key)
-    find_key = bound(api_keys.find_key)
+    create_key = bound(store_of, api_keys.create_key)
+    keys = bound(store_of, api_keys.keys)
+    revoke_key = bound(store_of, api_keys.revoke_key)
+    find_key = bound(store_of, api_keys.find_key)
 
     @own
     def announce(self, address: str) -> None:
@@ -580,12 +594,12 @@ class Verbs:
     @own
     def now(self) -> datetime:
         """The current time, by the clock that this memory was opened with; aware, in UTC."""
-        return self._context.now()
+        return self._context.corpus.store.now()
 
-    stats = provided(lambda memory: memory._turns.retrievals.dropped, verification.stats)
-    activity = provided(lambda memory: memory._turns.retrievals, activity.activity)
-    vitals = bound(verification.vitals)
-    verify = bound(verification.verify)
+    stats = provided(corpus_of, lambda memory: memory._turns.retrievals.dropped, verification.stats)
+    activity = provided(corpus_of, lambda memory: memory._turns.retrievals, activity.activity)
+    vitals = bound(corpus_of, verification.vitals)
+    verify = bound(writer_of, verification.verify)
 
     @own
     def reindex(
@@ -602,20 +616,20 @@ class Verbs:
         Raises:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         """
-        self._write(lambda context: rederivation.rederive(context))
+        self._write(lambda context: rederivation.rederive(context.writer))
         if embedder is None:
-            return self._write(lambda context: soundness.rebuild(context, progress))
+            return self._write(lambda context: soundness.rebuild(context.writer, progress))
         return self._write(
             lambda context: reembed.change_embedder(context, embedder, progress, self._take_over)
         )
 
     def _take_over(self, context: Context) -> None:
         self._context = context
-        self._turns.embedder_changed(context.config)
+        self._turns.embedder_changed(context.corpus.config)
 
-    backup = bound(verification.backup)
-    export_to = bound(importer.export_to)
-    import_from = bound(importer.import_from)
+    backup = bound(store_of, verification.backup)
+    export_to = bound(store_of, importer.export_to)
+    import_from = bound(writer_of, importer.import_from)
 
     @own
     def flush(self) -> None:
@@ -649,11 +663,12 @@ class Hippocampe(Verbs, Here):
     def __init__(self, opened: opening.Opened, note_sync: NoteSync | None = None) -> None:
         self._opened = opened
         self._context = opened.context
-        self._turns = TurnState(opened.context.config)
+        corpus = opened.context.corpus
+        config = corpus.config
+        self._turns = TurnState(config)
         self._maintenance = None
         self._note_sync = note_sync
-        config = opened.context.config
-        self._follow = opening.Following(self._context) if opened.owner is None else None
+        self._follow = opening.Following(corpus) if opened.owner is None else None
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
@@ -665,8 +680,8 @@ class Hippocampe(Verbs, Here):
             self._runner.start()
         if note_sync is not None:
             note_sync.start(
-                self._write,
-                opened.context.outages,
+                lambda step: self._write(lambda context: step(context.writer)),
+                corpus.outages,
                 config.notes_seconds,
                 thread=config.background,
             )
@@ -715,11 +730,11 @@ class Hippocampe(Verbs, Here):
         if read_only:
             # One space only: each searched space is cached in RAM.
             warm = partial(warmup.warm_spaces, spaces=1)
-            return cls(opening.open_read_only(config, clock or _utc_now, warm))
+            return cls(opening.open_read_only(config, clock, warm))
         note_sync = open_notes(config)
 
         def own() -> Hippocampe:
-            opened = opening.open_folder(config, clock or _utc_now, warmup.warm_spaces, progress)
+            opened = opening.open_folder(config, clock, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
                 opened.host.serve(memory, partial(acting, "local"))
@@ -745,7 +760,7 @@ class Hippocampe(Verbs, Here):
     @property
     def replies(self) -> Replies:
         """The stored replies to the server's idempotent writes."""
-        return Replies(lambda: self._context)
+        return Replies(self._context.corpus.store)
 
     @property
     def host(self) -> Host | None:
@@ -755,7 +770,7 @@ class Hippocampe(Verbs, Here):
     @property
     def config(self) -> Config:
         """The configuration that this memory was opened with."""
-        return self._context.config
+        return self._context.corpus.config
 
     def __enter__(self) -> Self:
         return self

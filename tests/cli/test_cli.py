@@ -167,10 +167,8 @@ class TestTurns:
                 made = Injection(str(number), "", (kept,), tokens=17, took_ms=4.25, trace=trace)
                 scope = Scope(channel=f"salon{number}")
                 buffer = hippo._turns.retrievals  # pyright: ignore[reportPrivateUsage]
-                context = hippo._context  # pyright: ignore[reportPrivateUsage]
-                retrieval_log.record(
-                    context, buffer, made, considered, scope=scope, message=message
-                )
+                store = hippo._context.corpus.store  # pyright: ignore[reportPrivateUsage]
+                retrieval_log.record(store, buffer, made, considered, scope=scope, message=message)
         shown = run("retrievals").out
         assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
         assert "1 injected, 1 below threshold of 2 found" in shown

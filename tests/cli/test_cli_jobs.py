@@ -53,14 +53,14 @@ def test_listed_run_and_retried(run: Run, config: Config, monkeypatch: pytest.Mo
     monkeypatch.setitem(JOBS, "extract", work)
     with Hippocampe.open(config) as hippo:
         context: Context = hippo._context  # pyright: ignore[reportPrivateUsage]
-        with context.store.write() as connection:
-            id = job_runs.add(connection, "extract", "default", due_at=context.now())
+        with context.corpus.store.write() as connection:
+            id = job_runs.add(connection, "extract", "default", due_at=context.corpus.store.now())
     for number in range(1, MAX_ATTEMPTS + 1):
         if number > 1:
             run("jobs", "retry", id)
             with Hippocampe.open(config) as hippo:
                 context = hippo._context  # pyright: ignore[reportPrivateUsage]
-                with context.store.write() as connection:
+                with context.corpus.store.write() as connection:
                     job_runs.change(connection, id, attempts=number - 1)
         shown = run("jobs", "run")
     assert re.search(r"extract +parked +KeyError \(5 attempts\)\s+" + id, shown)

@@ -46,7 +46,7 @@ def working(hippo: Hippocampe, scope: Scope = DESK) -> list[str]:
 
 
 def runs(hippo: Hippocampe) -> list[JobRun]:
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         return job_runs.find(connection, "default", job="compact", limit=100)
 
 
@@ -173,7 +173,7 @@ def test_an_exchange_queues_a_compaction_once(hippo: Hippocampe, clock: FakeCloc
     assert done.summaries[0].channel is None
     assert done.summaries[0].content.startswith("Résumé (17 janvier 2026) :")
     # What runs too late has nothing to do.
-    with hippo._context.store.write() as connection:
+    with hippo._context.corpus.store.write() as connection:
         late = job_runs.add(connection, "compact", "default", due_at=clock())
     compaction.compact(hippo._context, space="default", channel="desk", run_id=late)
     assert runs(hippo)[0].state == "done"

@@ -55,7 +55,7 @@ def lifetime(memory: Memory) -> timedelta:
 
 
 def runs(hippo: Hippocampe, space: str = "default") -> list[JobRun]:
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         return job_runs.find(connection, space, limit=100)
 
 

@@ -238,7 +238,7 @@ def test_vectors_of_many_spaces_are_not_all_kept(
     beside = reader()
     for each in spaces * 2:
         assert len(beside.recall("tuba", scope=each)) == 1
-    held = beside._context.index._shelves  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+    held = beside._context.corpus.index._shelves  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
     assert list(held) == [("memory", "c")]
 
 

@@ -160,7 +160,7 @@ class TestMetrics:
     def test_names_of_spaces_are_no_labels(
         self, memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        outages = memory._context.outages
+        outages = memory._context.corpus.outages
         outages.failed(f"budget of space {SECRET}", "spent")
         outages.failed("job digest", "late")
         told = Metrics(ServedMemory(memory)).text().decode()

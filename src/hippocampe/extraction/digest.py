@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from hippocampe.engine import backlog, model_calls, settings
+from hippocampe.engine import backlog, model_calls
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
 from hippocampe.extraction import talk
@@ -27,7 +28,7 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
 from hippocampe.store import conversations, embeddings, job_runs, memories
-from hippocampe.types import Distilled, Memory, Message, Scope
+from hippocampe.types import Distilled, Memory, Message
 from hippocampe.updates.draft import Draft
 
 MAX_FAILURES = 4
@@ -55,12 +56,12 @@ def digest(context: Context, *, space: str, run_id: str | None = None) -> Distil
         EmbedderError: Statements cannot be embedded.
     """
     with context.digesting:
-        backlog.catch_up_with_talk(context)
-        with context.store.read() as connection:
+        backlog.catch_up_with_talk(context.writer)
+        with context.corpus.store.read() as connection:
             waiting = conversations.live(connection, space)
         run = _Run(context, space, run_id, deque(talk.parts(waiting)))
         run.go()
-        backlog.embed_soon(context)
+        backlog.embed_soon(context.writer)
         return run.done
 
 
@@ -83,7 +84,7 @@ class _Run:
             InvalidAnswer: A part could not be digested.
         """
         if not self.waiting:
-            with self.context.change() as change:
+            with self.context.writer.change() as change:
                 self._finish(change)
         while self.waiting:
             part = self.waiting.popleft()
@@ -112,19 +113,19 @@ class _Run:
 
     def _digest(self, part: Part) -> None:
         while True:
-            with self.context.store.read() as connection:
+            with self.context.corpus.store.read() as connection:
                 messages = self._still_live(connection, part)
             drafts, turns = list[Draft](), self.context.language_model is None
             if not turns and not all(is_small_talk(message.content) for message in messages):
                 drafts = self._stated(messages)
-            prepared = embed_drafts(self.context, drafts) if drafts else []
-            with self.context.change() as change:
+            prepared = embed_drafts(self.context.corpus.vocabulary, drafts) if drafts else []
+            with self.context.writer.change() as change:
                 if self._still_live(change.connection, messages) != messages:
                     # Some were erased or forgotten meanwhile: a statement must not rest on them.
                     continue
                 if turns:
                     _store_turns(change, messages)
-                remembered = store_drafts(self.context, change, drafts, prepared)
+                remembered = store_drafts(self.context.corpus, change, drafts, prepared)
                 _clear(change, messages)
                 done = replace(
                     self.done,
@@ -143,19 +144,19 @@ class _Run:
 
     def _stated(self, messages: Part) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
-        context, chosen = self.context, settings.read(self.context, scope=Scope(space=self.space))
+        context, chosen = self.context, self.context.corpus.settings.of(self.space)
         authors = [message.author for message in messages if message.author]
         subjects = [*authors, *(name for each in messages for name in subjects_of(each.content))]
         overheard = Overheard(
             talk.by_short_id("m", messages),
-            talk.by_short_id("k", _known(context, self.space, messages)),
+            talk.by_short_id("k", _known(context.corpus, self.space, messages)),
             list(dict.fromkeys((*chosen.companion_names, *authors))),
         )
         shown = {
             "room": [quote_label(messages[0].channel or "")],
             "messages": talk.lines(overheard.messages, chosen.timezone),
             "known": [f"[{id}] {quote(each.content)}" for id, each in overheard.known.items()],
-            "density": talk.density(context, self.space, subjects),
+            "density": talk.density(context.corpus.store, self.space, subjects),
         }
         answer = model_calls.ask(
             context,
@@ -165,14 +166,14 @@ class _Run:
             ProposedStatements,
             space=self.space,
         )
-        return overheard.drafts(context, answer.statements)
+        return overheard.drafts(context.corpus, answer.statements)
 
     def _finish(self, change: UnitOfWork, done: Distilled | None = None) -> None:
         if self.run_id is None:
             return
         done = done or self.done
         counts = f"{done.messages} messages, {len(done.remembered)} statements, {done.turns} turns"
-        job_runs.finish(change.connection, self.run_id, counts, self.context.now())
+        job_runs.finish(change.connection, self.run_id, counts, self.context.corpus.store.now())
 
 
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
@@ -191,23 +192,23 @@ def _clear(change: UnitOfWork, messages: Sequence[Message]) -> None:
         change.unindex("live", message.id, message.space)
 
 
-def _known(context: Context, space: str, messages: Sequence[Message]) -> list[Memory]:
+def _known(corpus: Corpus, space: str, messages: Sequence[Message]) -> list[Memory]:
     """The current memories nearest to messages, nearest first."""
-    where = Filter(space=space, collections=("memory",), now=context.now().timestamp())
+    where = Filter(space=space, collections=("memory",), now=corpus.store.now().timestamp())
     cosines: dict[str, float] = {}
-    with context.store.read() as connection:
+    with corpus.store.read() as connection:
         ids = [message.id for message in messages if not is_small_talk(message.content)]
-        spoken = embeddings.vectors(connection, context.embedder.model, ids)
+        spoken = embeddings.vectors(connection, corpus.embedder.model, ids)
         try:
             for each in spoken.values():
-                hits = context.index.nearest(
+                hits = corpus.index.nearest(
                     "memory", each.dense, limit=KNOWN_PER_MESSAGE, where=where
                 )
                 for hit in hits:
                     cosines[hit.id] = max(hit.score, cosines.get(hit.id, -1.0))
         except IndexUnavailable as exc:
             # The rules of storing still compare each statement with the known memories.
-            context.outages.failed("index", exc)
+            corpus.outages.failed("index", exc)
         nearest = sorted(cosines, key=lambda id: -cosines[id])[:MAX_KNOWN]
         found = memories.get(connection, space, nearest)
     return [found[id] for id in nearest if id in found and found[id].current]

@@ -7,20 +7,22 @@ from datetime import datetime
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe.engine import backlog, settings
+from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.documents import (
     turn_embedding_text,
     turn_point,
     turn_text,
 )
-from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.vocabulary import Prepared, Vocabulary
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold
 from hippocampe.store import conversations, job_runs, schema, working_history
 from hippocampe.store.conversations import Turn
+from hippocampe.store.store import Store
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
@@ -56,9 +58,9 @@ class TurnDraft:
 
 
 def make_message(
-    context: Context,
     content: str,
     *,
+    refuse: bool,
     space: str,
     author: str | None,
     role: str | None,
@@ -70,6 +72,9 @@ def make_message(
     working: bool = False,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
+
+    Args:
+        refuse: Whether a secret is refused, instead of masked.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -85,7 +90,7 @@ def make_message(
             strip_injection(
                 clean_text(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"
             ),
-            refuse=context.config.refuse_secrets,
+            refuse=refuse,
             what="message",
         ),
         author=None if author is None else normal_label(author),
@@ -118,23 +123,21 @@ def make_turn(messages: Sequence[Message]) -> TurnDraft:
     return TurnDraft(turn, tuple(messages))
 
 
-def embed_turns(context: Context, drafts: Sequence[TurnDraft]) -> list[Prepared]:
+def embed_turns(vocabulary: Vocabulary, drafts: Sequence[TurnDraft]) -> list[Prepared]:
     """Embed turns, in order."""
     turns = [draft.turn for draft in drafts]
-    return context.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
+    return vocabulary.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
 
 
-def store_turns(
-    context: Context, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]
-) -> None:
+def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]) -> None:
     """Store and index turns with their messages in one transaction."""
-    with context.change() as change:
+    with writer.change() as change:
         conversations.add_turns(change.connection, [draft.turn for draft in drafts])
         pairs = [(message, draft.turn.id) for draft in drafts for message in draft.messages]
         conversations.add_messages(
             change.connection,
             [message for message, _ in pairs],
-            context.now(),
+            writer.corpus.store.now(),
             [turn_id for _, turn_id in pairs],
         )
         for draft, embedded in zip(drafts, prepared, strict=True):
@@ -173,7 +176,8 @@ def after_turn(
     Raises:
         InvalidInput: A message is invalid; nothing was stored.
     """
-    when = as_utc(at, name="at") or context.now()
+    corpus = context.corpus
+    when = as_utc(at, name="at") or corpus.store.now()
     check_id(assistant, name="assistant")
     utterances = [(user_message, scope.user, "user")]
     if reply is not None:
@@ -181,8 +185,8 @@ def after_turn(
     utterances = [each for each in utterances if not is_injection(each[0])] or utterances
     spoken = [
         make_message(
-            context,
             content,
+            refuse=corpus.config.refuse_secrets,
             space=scope.space,
             author=author,
             role=role,
@@ -196,8 +200,8 @@ def after_turn(
     ]
     returned = [
         make_message(
-            context,
             content,
+            refuse=corpus.config.refuse_secrets,
             space=scope.space,
             author=None,
             role="tool",
@@ -209,8 +213,8 @@ def after_turn(
     ]
     turn = make_turn(spoken).turn
     messages = [*spoken, *returned]
-    recent = settings.read(context, scope=scope).recent_messages
-    with context.change() as change:
+    recent = corpus.settings.of(scope.space).recent_messages
+    with context.writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one exchange.
         if external_id and (
             known := conversations.turn_of_external_id(
@@ -220,23 +224,25 @@ def after_turn(
             return known
         conversations.add_turns(change.connection, [turn])
         ids = [turn.id] * len(messages)
-        conversations.add_messages(change.connection, messages, context.now(), ids)
+        conversations.add_messages(change.connection, messages, corpus.store.now(), ids)
         change.index_later("turn", turn.id, scope.space)
         if context.language_model is not None:
             job_runs.add(
                 change.connection,
                 "extract",
                 scope.space,
-                due_at=context.now(),
+                due_at=corpus.store.now(),
                 payload={"turn": turn.id},
             )
-        _queue_compaction(change.connection, context.now(), turn, recent)
-    backlog.embed_soon(context)
+        _queue_compaction(change.connection, corpus.store.now(), turn, recent)
+    backlog.embed_soon(context.writer)
     return turn.id
 
 
-def _tool_results(given: Sequence[str]) -> tuple[str, ...]:
-    checked = check_list("tool_results", given, most=MAX_TOOL_RESULTS, limit=MAX_MESSAGE_CHARACTERS)
+def _tool_results(results: Sequence[str]) -> tuple[str, ...]:
+    checked = check_list(
+        "tool_results", results, most=MAX_TOOL_RESULTS, limit=MAX_MESSAGE_CHARACTERS
+    )
     if sum(map(len, checked)) > MAX_TOOL_CHARACTERS:
         raise InvalidInput(
             f"tool_results have more than {MAX_TOOL_CHARACTERS:,} characters together: shorten them."
@@ -256,7 +262,7 @@ def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent:
 
 
 def observe(
-    context: Context,
+    writer: Writer,
     content: str,
     *,
     scope: Scope,
@@ -280,26 +286,27 @@ def observe(
     Raises:
         InvalidInput: The message cannot be stored.
     """
+    corpus = writer.corpus
     message = make_message(
-        context,
         content,
+        refuse=corpus.config.refuse_secrets,
         space=scope.space,
         author=scope.user,
         role=None,
         channel=scope.channel,
-        at=as_utc(at, name="at") or context.now(),
+        at=as_utc(at, name="at") or corpus.store.now(),
         external_id=external_id,
         live=True,
     )
-    if not _is_overheard(message, settings.read(context, scope=scope)):
+    if not _is_overheard(message, corpus.settings.of(scope.space)):
         return None
-    with context.change() as change:
+    with writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one message.
         if known := _already_stored(change.connection, message):
             return known
-        conversations.add_messages(change.connection, [message], context.now(), [None])
+        conversations.add_messages(change.connection, [message], corpus.store.now(), [None])
         change.index_later("live", message.id, scope.space)
-    backlog.embed_soon(context)
+    backlog.embed_soon(writer)
     return message
 
 
@@ -325,7 +332,7 @@ def _already_stored(connection: Connection, message: Message) -> Message | None:
 
 
 def messages(
-    context: Context,
+    store: Store,
     *,
     scope: Scope,
     since: datetime | str | None = None,
@@ -350,7 +357,7 @@ def messages(
         InvalidInput: An argument is invalid.
     """
     limit = check_limit(limit)
-    conditions = conversations.said_in(
+    conditions = conversations.within(
         schema.message,
         # By id alone: given a space too, SQLite would read all rows of the space.
         scope.space if ids is None else None,
@@ -364,7 +371,7 @@ def messages(
         conditions.append(schema.message.c.live.is_(True))
     if ids is not None:
         conditions.append(schema.message.c.id.in_(check_list("ids", ids, most=MAX_EVIDENCE)))
-    with context.store.read() as connection:
+    with store.read() as connection:
         found = conversations.find_messages(
             connection, *conditions, newest_first=True, limit=limit if ids is None else None
         )
@@ -372,7 +379,7 @@ def messages(
 
 
 def search_text(
-    context: Context,
+    store: Store,
     query: str,
     *,
     scope: Scope,
@@ -400,7 +407,7 @@ def search_text(
     """
     filters = Scope(user=user, channel=channel)
     query = clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
-    with context.store.read() as connection:
+    with store.read() as connection:
         return conversations.search_text(
             connection,
             scope.space,

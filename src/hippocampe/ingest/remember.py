@@ -10,10 +10,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_embedding_text, memory_text
+from hippocampe.engine.settings import SpaceSettings
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.vocabulary import Prepared, Vocabulary
+from hippocampe.engine.writer import Writer
 from hippocampe.ingest.draft import default_lifetime, make_draft
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import (
@@ -41,7 +43,7 @@ REINFORCEMENT = 0.1
 
 
 def remember(
-    context: Context,
+    writer: Writer,
     content: str,
     *,
     scope: Scope,
@@ -89,9 +91,9 @@ def remember(
         NotFound: An id in `replaces` is not a current memory of the space.
     """
     return _remember(
-        context,
+        writer,
         make_draft(
-            context,
+            writer.corpus,
             content,
             scope=scope,
             type=type,
@@ -110,33 +112,33 @@ def remember(
     )
 
 
-def set_fact(context: Context, key: str, value: str, *, scope: Scope) -> Remembered:
+def set_fact(writer: Writer, key: str, value: str, *, scope: Scope) -> Remembered:
     """Write a fact; the value it had becomes history.
 
     Raises:
         InvalidInput: The key or the value cannot be stored.
     """
     return _remember(
-        context, make_draft(context, value, scope=scope, key=check_id(key, name="key"))
+        writer, make_draft(writer.corpus, value, scope=scope, key=check_id(key, name="key"))
     )
 
 
-def _remember(context: Context, draft: Draft) -> Remembered:
-    (prepared,) = embed_drafts(context, [draft])
-    with context.change() as change:
-        return decide_and_store(context, change, draft, prepared)
+def _remember(writer: Writer, draft: Draft) -> Remembered:
+    (prepared,) = embed_drafts(writer.corpus.vocabulary, [draft])
+    with writer.change() as change:
+        return decide_and_store(writer.corpus, change, draft, prepared)
 
 
-def embed_drafts(context: Context, drafts: Sequence[Draft]) -> list[Prepared]:
+def embed_drafts(vocabulary: Vocabulary, drafts: Sequence[Draft]) -> list[Prepared]:
     """Embed statements, in order."""
     new = [draft.memory for draft in drafts]
-    return context.prepare(
+    return vocabulary.prepare(
         [memory_embedding_text(memory) for memory in new], [memory_text(memory) for memory in new]
     )
 
 
 def decide_and_store(
-    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared
 ) -> Remembered:
     """Store a checked statement by the decision table, in a transaction.
 
@@ -144,12 +146,12 @@ def decide_and_store(
         InvalidInput: It needs a category and inherits none.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
-    judgement = judge(context, change, draft, prepared)
+    judgement = judge(corpus, change, draft, prepared)
     if judgement.duplicate is not None:
         return _reinforce(change, draft, prepared, judgement.duplicate, judgement)
     memory = draft.memory
     if judgement.replaced:
-        memory = _inherit(context, draft, judgement.replaced)
+        memory = _inherit(corpus.settings, draft, judgement.replaced)
     check_collection(memory)
     insert_memory(change, memory, draft.names, prepared)
     supersede_and_link(change, memory, judgement)
@@ -172,7 +174,7 @@ def inherited_importance(old: Memory, type: str) -> float:
     return old.importance
 
 
-def _inherit(context: Context, draft: Draft, replaced: Sequence[Memory]) -> Memory:
+def _inherit(settings: SpaceSettings, draft: Draft, replaced: Sequence[Memory]) -> Memory:
     """Complete a statement with the fields of the superseded memories that the caller left out.
 
     The most important memory wins; subjects are the union of all.
@@ -196,7 +198,7 @@ def _inherit(context: Context, draft: Draft, replaced: Sequence[Memory]) -> Memo
     if "category" not in given and collection == old.collection:
         inherited["category"] = old.category
         if not draft.keeps_lifetime:
-            lifetime = default_lifetime(context, memory.space, collection, old.category)
+            lifetime = default_lifetime(settings, memory.space, collection, old.category)
             inherited["expires_at"] = memory.created_at + lifetime if lifetime else None
     return replace(memory, **inherited)
 

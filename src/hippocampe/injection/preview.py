@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from hippocampe.engine import settings as space_settings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.injection.before_turn import skip
@@ -26,7 +25,7 @@ PATIENCE_MS = 10_000
 
 
 def preview(
-    context: Context,
+    corpus: Corpus,
     state: TurnState,
     message: HostMessage | Sequence[HostMessage],
     *,
@@ -38,7 +37,7 @@ def preview(
     """Preview the injection of a turn; nothing is counted, logged or recorded as injected.
 
     Args:
-        context: The shared services.
+        corpus: The corpus.
         state: The state kept between turns.
         message: As for `before_turn`.
         scope: The speaker and the channel.
@@ -53,16 +52,16 @@ def preview(
     moment = as_utc(at, name="at")
     if moment is None:
         channel = state.channels.copy(scope)
-        return _preview(context, state, message, scope, role, note_sync, channel)
-    with past(context, moment) as (then, past_state):
+        return _preview(corpus, state, message, scope, role, note_sync, channel)
+    with past(corpus, moment) as (then, past_state):
         return _preview(then, past_state, message, scope, role, None, Channel())
 
 
 @contextmanager
-def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]:
+def past(corpus: Corpus, at: datetime) -> Generator[tuple[Corpus, TurnState]]:
     """The services, and a state of turns, as of a time."""
-    with known_at(context, at) as then:
-        state = TurnState(context.config)
+    with known_at(corpus, at) as then:
+        state = TurnState(corpus.config)
         try:
             yield then, state
         finally:
@@ -70,7 +69,7 @@ def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]
 
 
 def _preview(
-    context: Context,
+    corpus: Corpus,
     state: TurnState,
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
@@ -79,14 +78,14 @@ def _preview(
     channel: Channel,
 ) -> Injection:
     texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
-    settings = space_settings.read(context, scope=scope)
+    settings = corpus.settings.of(scope.space)
     if not settings.auto_retrieve_enabled:
         skipped = "switched off"
-    wait_until_loaded(context, state, scope.space)
+    wait_until_loaded(corpus, state, scope.space)
     stopwatch = Stopwatch()
     if skipped is not None:
         return skip(stopwatch, skipped)
     patient = replace(settings, hook_timeout_ms=max(PATIENCE_MS, settings.hook_timeout_ms))
-    text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), context.now()
-    turn = Turn(context, state, text, scope, patient, now, note_sync, stopwatch, [])
+    text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), corpus.store.now()
+    turn = Turn(corpus, state, text, scope, patient, now, note_sync, stopwatch, [])
     return turn.serve(channel)[0]

@@ -65,8 +65,8 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
     found = _FRONTMATTER.match(content)
     head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
     text = (content[found.end() :] if found else content).strip()
-    given = head.get("title")
-    title = given.strip() if isinstance(given, str) else ""
+    declared = head.get("title")
+    title = declared.strip() if isinstance(declared, str) else ""
     if not 0 < len(title) <= _MAX_TITLE_CHARACTERS or not title.isprintable():
         title = PurePosixPath(path).stem
     prose = _ONLY_CODE.sub(" ", text)
@@ -215,12 +215,12 @@ def _cut(text: str, limit: int, seams: Sequence[tuple[str, str]] = _SEAMS) -> It
         yield from (text[start : start + limit] for start in range(0, len(text), limit))
         return
     (joint, seam), *finer = seams
-    kept = ""
+    piece = ""
     for part in re.split(seam, text):
-        joined = f"{kept}{joint}{part}" if kept else part
+        joined = f"{piece}{joint}{part}" if piece else part
         if len(joined) <= limit:
-            kept = joined
+            piece = joined
             continue
-        yield from _cut(kept, limit, finer)
-        kept = part
-    yield from _cut(kept, limit, finer)
+        yield from _cut(piece, limit, finer)
+        piece = part
+    yield from _cut(piece, limit, finer)

@@ -223,7 +223,7 @@ def _of_driver(row: Sequence[Any]) -> Turn:
     return Turn(**values)
 
 
-def said_in(
+def within(
     table: Table,
     space: str | None,
     *,
@@ -257,8 +257,8 @@ def latest(
     limit: int,
 ) -> list[Turn]:
     """The latest turns of a space that are not forgotten, newest first."""
-    said = said_in(turn, space, channel=channel, since=since, until=until)
-    query = select(turn).where(*said, turn.c.forgotten_at.is_(None))
+    conditions = within(turn, space, channel=channel, since=since, until=until)
+    query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None))
     rows = connection.execute(query.order_by(turn.c.at.desc(), turn.c.id.desc()).limit(limit))
     return [Turn(*row) for row in rows]
 
@@ -273,9 +273,9 @@ def latest_live(
     limit: int,
 ) -> list[Message]:
     """The latest live messages of a space, newest first."""
-    said = said_in(message, space, channel=channel, since=since, until=until)
+    conditions = within(message, space, channel=channel, since=since, until=until)
     return find_messages(
-        connection, *said, message.c.live.is_(True), newest_first=True, limit=limit
+        connection, *conditions, message.c.live.is_(True), newest_first=True, limit=limit
     )
 
 
@@ -410,11 +410,11 @@ def search_text(
     if not parameters["full_text"]:
         return []
     shown = or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None))
-    said = said_in(message, space, author=author, channel=channel, since=since, until=until)
+    conditions = within(message, space, author=author, channel=channel, since=since, until=until)
     statement = (
         select(*_MESSAGE)
         .select_from(message.outerjoin(turn, turn.c.id == message.c.turn_id))
-        .where(*said, text(condition), shown)
+        .where(*conditions, text(condition), shown)
     )
     statement = statement.order_by(message.c.at.desc(), message.c.number.desc()).limit(limit)
     return [message_of_row(row) for row in connection.execute(statement, parameters)]

@@ -35,6 +35,10 @@ BACKUPS = "backups"
 """Name of the folder of backups in the data folder."""
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Store:
     """One database.
 
@@ -42,25 +46,44 @@ class Store:
         path: The database file.
         folder: The data folder, which contains the backups.
         read_only: Change no file; for a process beside the owner.
+        clock: Returns the current time, aware; default: the clock of the system.
     """
 
-    def __init__(self, path: Path, folder: Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
         self.path = path
         self.folder = folder
         self.read_only = read_only
+        self.now = clock or _utc_now
+        self.memory_changes = 0
+        """Changes of this process to memories: what was cached before the last one is stale."""
         self.engine = sqlite.make_engine(path, read_only=read_only)
         self._writing = threading.RLock()
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
 
     @classmethod
-    def open(cls, path: Path, folder: Path, *, read_only: bool = False) -> "Store":
+    def open(
+        cls,
+        path: Path,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] | None = None,
+    ) -> "Store":
         """Open a database; create or upgrade its tables if needed.
 
         Args:
             path: The database file.
             folder: The data folder, which contains the backups.
             read_only: Neither create nor upgrade.
+            clock: As of the class.
 
         Raises:
             StoreCorrupt: The file is damaged or not a database.
@@ -68,7 +91,7 @@ class Store:
             StoreReadOnly: It cannot be written; with `read_only`: it cannot be read without writing.
             StoreMissing: With `read_only`: there is no database.
         """
-        store = cls(path, folder, read_only=read_only)
+        store = cls(path, folder, read_only=read_only, clock=clock)
         try:
             if read_only:
                 store._check_readable()

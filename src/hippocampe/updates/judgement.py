@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.errors import NotFound
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.reading.statement import read
@@ -42,21 +42,23 @@ class Related(NamedTuple):
 class Weigher:
     """Weighs a new statement against old ones with the learnt model."""
 
-    context: Context
+    vocabulary: Vocabulary
     new: Side
     prepared: Prepared
     model: Model
 
     @classmethod
-    def of(cls, context: Context, content: str, prepared: Prepared) -> "Weigher | None":
+    def of(cls, corpus: Corpus, content: str, prepared: Prepared) -> "Weigher | None":
         """Return None if the model was learnt with another embedder."""
-        model = model_for(context.embedder.model)
+        model = model_for(corpus.embedder.model)
         if model is None:
             return None
-        if context.config.background and installed() is not None:
+        if corpus.config.background and installed() is not None:
             # The local reader reads the listed pairs soon, so the decision can be more cautious.
             model = replace(model, thresholds=held_back(model.thresholds))
-        return cls(context, side_of(context, content, prepared), prepared, model)
+        return cls(
+            corpus.vocabulary, side_of(corpus.vocabulary, content, prepared), prepared, model
+        )
 
     def decide(
         self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
@@ -78,7 +80,7 @@ class Weigher:
         nearest, farther = near[:MAX_WEIGHED], near[MAX_WEIGHED:]
         olds = [
             Weighed(
-                side_of(self.context, pairs[row][0].content, self.prepared), cosine, decided[row]
+                side_of(self.vocabulary, pairs[row][0].content, self.prepared), cosine, decided[row]
             )
             for cosine, row in nearest
         ]
@@ -91,20 +93,20 @@ class Weigher:
         return decided
 
 
-def side_of(context: Context, content: str, prepared: Prepared | None = None) -> Side:
+def side_of(vocabulary: Vocabulary, content: str, prepared: Prepared | None = None) -> Side:
     """A statement to weigh; words that are not stored yet are found in `prepared`."""
     reading, new = read(content), prepared.new if prepared else None
-    return Side(reading, context.vocabulary.placed(reading.words, new))
+    return Side(reading, vocabulary.placed(reading.words, new))
 
 
-def stays_former(context: Context, lost: Memory, kept: Memory) -> bool:
+def stays_former(vocabulary: Vocabulary, lost: Memory, kept: Memory) -> bool:
     """Return whether recall still finds a stored memory that another one supersedes.
 
     It does if the memory is the older one, and states a fact that the other one lacks.
     """
     older = (lost.created_at, lost.id) < (kept.created_at, kept.id)
     return older and bool(
-        left_unsaid(side_of(context, lost.content), side_of(context, kept.content))
+        left_unsaid(side_of(vocabulary, lost.content), side_of(vocabulary, kept.content))
     )
 
 
@@ -132,7 +134,7 @@ class Judgement:
 
 
 def judge(
-    context: Context,
+    corpus: Corpus,
     change: UnitOfWork,
     draft: Draft,
     prepared: Prepared,
@@ -142,7 +144,7 @@ def judge(
     """Compare a statement with the current memories by rule.
 
     Args:
-        context: The open memory.
+        corpus: The corpus.
         change: The transaction, for reading only.
         draft: The statement.
         prepared: Its embedding and words.
@@ -159,12 +161,12 @@ def judge(
         reason = "same key" if same_key else "replaced by id"
         # A memory named by id is replaced as a whole.
         unnamed = [old for old in named if old.id not in draft.replaces]
-        former = _former(context, memory, unnamed, prepared)
+        former = _former(corpus.vocabulary, memory, unnamed, prepared)
         return Judgement(replaced=tuple(named), former=former, reason=reason)
     duplicate = find_duplicate(change, memory)
     if duplicate is not None:
         return Judgement(duplicate=duplicate, reason="same statement", similarity=1.0)
-    return _judge_by_rule(context, change, draft, prepared, successor)
+    return _judge_by_rule(corpus, change, draft, prepared, successor)
 
 
 def _doubt(decision: Decision) -> float:
@@ -173,12 +175,12 @@ def _doubt(decision: Decision) -> float:
 
 
 def _former(
-    context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
+    vocabulary: Vocabulary, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
 ) -> frozenset[str]:
     """The ids of the replaced memories that state a fact that the new one lacks."""
-    new = side_of(context, memory.content, prepared)
+    new = side_of(vocabulary, memory.content, prepared)
     return frozenset(
-        old.id for old in replaced if left_unsaid(side_of(context, old.content, prepared), new)
+        old.id for old in replaced if left_unsaid(side_of(vocabulary, old.content, prepared), new)
     )
 
 
@@ -206,7 +208,7 @@ def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
 
 
 def _judge_by_rule(
-    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
 ) -> Judgement:
     memory, connection = draft.memory, change.connection
     # Only the transaction's connection sees what the transaction wrote.
@@ -214,16 +216,16 @@ def _judge_by_rule(
     aliases = (
         statements.aliases(connection, memory.space)
         if written
-        else context.aliases(memory.space, connection)
+        else corpus.aliases.of(memory.space, connection)
     )
-    nominated = nominate(context, change, draft, prepared, aliases)
+    nominated = nominate(corpus, change, draft, prepared, aliases)
     nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
     names = CanonicalNames(aliases, speaker=memory.user)
     statement = parse(memory.content, subjects=memory.subjects, names=names)
     related: list[Related] = []
     updated: list[str] = []
     reason = "new"
-    weigher = Weigher.of(context, memory.content, prepared)
+    weigher = Weigher.of(corpus, memory.content, prepared)
     pairs = [
         (old, cosine, compare(statement, parse(old.content, subjects=old.subjects, names=names)))
         for old, cosine in nominated
@@ -232,7 +234,7 @@ def _judge_by_rule(
     listed = max((_doubt(each) for each in decided), default=0.0)
     for (old, cosine, _), decision in zip(pairs, decided, strict=True):
         verdict = decision.verdict
-        near = cosine is None or cosine >= context.embedder.dedup_threshold
+        near = cosine is None or cosine >= corpus.embedder.dedup_threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
@@ -248,7 +250,7 @@ def _judge_by_rule(
     if updated:
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
-        former = _former(context, memory, replaced, prepared)
+        former = _former(corpus.vocabulary, memory, replaced, prepared)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
     return Judgement(
         related=tuple(related[:MAX_RELATED]),

@@ -111,7 +111,7 @@ def pair(memory: Hippocampe, clock: FakeClock) -> Pair:
         second = memory.remember(newer, scope=HERE).memory
         edge = Association(second.id, first.id, "related_to", "alike, and no rule is sure", clock())
         context = memory._context  # pyright: ignore[reportPrivateUsage]
-        with context.store.write() as connection:
+        with context.corpus.store.write() as connection:
             associations.associate(connection, "default", edge, review=True)
         return first, second
 

@@ -7,11 +7,10 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from hippocampe.curation import local_settlement, settlement
-from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import job_runs, spaces
-from hippocampe.types import Scope, Settings
+from hippocampe.types import Settings
 
 CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start (seed 001)."""
@@ -42,7 +41,7 @@ def due(
         starting: Whether a digest is due because the last one is more than four hours old.
         space: Only this space.
     """
-    with context.store.read() as connection:
+    with context.corpus.store.read() as connection:
         known = job_runs.pending(connection, jobs)
         return [
             (job, of)
@@ -52,10 +51,11 @@ def due(
 
 
 def _due(context: Context, connection: Connection, *, starting: bool) -> Iterator[tuple[str, str]]:
-    now = context.now()
+    corpus = context.corpus
+    now = corpus.store.now()
 
     def chosen(space: str) -> Settings:
-        return settings.read(context, scope=Scope(space=space))
+        return corpus.settings.of(space)
 
     def passed(job: str, space: str, every: timedelta) -> bool:
         last = _last(connection, job, space, now)
@@ -66,10 +66,10 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
         if is_digest_due(chosen(space), since=since, now=now, starting=starting):
             yield "digest", space
     asking = context.language_model is not None
-    if asking or local_settlement.is_available(context):
+    if asking or local_settlement.is_available(corpus.embedder):
         settles, every = (settlement, SETTLE_EVERY) if asking else (local_settlement, READ_EVERY)
         for space in spaces.to_review(connection, read=asking):
-            if passed("settle", space, every) and settles.is_due(context, space=space):
+            if passed("settle", space, every) and settles.is_due(corpus.store, space=space):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):

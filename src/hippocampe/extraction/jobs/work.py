@@ -14,7 +14,7 @@ itself, in the transaction of its writes."""
 
 
 def _expire(context: Context, run: JobRun) -> str:
-    return f"{len(forget.expire(context, space=run.space).ids)} hidden"
+    return f"{len(forget.expire(context.writer, space=run.space).ids)} hidden"
 
 
 def _decay(context: Context, run: JobRun) -> None:
@@ -39,8 +39,8 @@ def _compact(context: Context, run: JobRun) -> None:
 
 
 def _settle(context: Context, run: JobRun) -> str | None:
-    reading = local_settlement.is_available(context)
-    read = local_settlement.settle_reviews(context, space=run.space) if reading else 0
+    reading = local_settlement.is_available(context.corpus.embedder)
+    read = local_settlement.settle_reviews(context.writer, space=run.space) if reading else 0
     if reading and context.language_model is None:
         return f"{read} settled"
     settlement.settle_reviews(context, space=run.space, run_id=run.id, settled=read)
