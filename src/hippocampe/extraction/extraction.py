@@ -100,7 +100,7 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
     proposed = model_calls.ask(
         context,
         "extract",
-        prompt("hippocampe.extraction", "extract", chosen.language),
+        prompt("extraction/extract", chosen.language),
         prompt_of(context, exchange, chosen),
         ProposedStatements,
         space=space,
