@@ -129,8 +129,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("timezone", "Europe/Pari", "IANA timezone"),
     ("timezone", "../etc/passwd", "IANA timezone"),
     ("timezone", 2, "IANA timezone"),
-    ("language", "de", "fr or en"),
-    ("language", ["fr"], "fr or en"),
+    ("language", "de", "en or fr"),
+    ("language", ["fr"], "en or fr"),
     ("obsidian_context_tag", "a\nb", "printable"),
     ("retrieval_days", 366, "from 1 to 365"),
 ]

@@ -22,7 +22,7 @@ from hippocampe.injection.render import Rendered, render
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.humanize import clock_label
-from hippocampe.language.i18n import LANGUAGES, translate
+from hippocampe.language.i18n import languages, translate
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.types import Memory, Recollection
 
@@ -478,9 +478,9 @@ def in_source() -> set[str]:
     return {str(message) for _, _, message, _, _ in extracted}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 def test_the_catalogue_says_all_that_the_source_says_and_no_more(language: str) -> None:
-    path = SOURCE / "locales" / language / "LC_MESSAGES" / "hippocampe.po"
+    path = SOURCE / "language" / language / "messages.po"
     with path.open("rb") as file:
         entries = [entry for entry in read_po(file, locale=language) if entry.id]
     assert {entry.id for entry in entries} == in_source()

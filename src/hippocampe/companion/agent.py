@@ -97,7 +97,7 @@ class Outcome:
 
 def instructions(mode: str, language: str) -> str:
     """The prompt of a mode: format, tools and rules, but no persona; the persona is learnt in `self`."""
-    return "\n\n".join(prompt("hippocampe.companion", name, language) for name in _SECTIONS[mode])
+    return "\n\n".join(prompt(f"companion/{name}", language) for name in _SECTIONS[mode])
 
 
 async def run(

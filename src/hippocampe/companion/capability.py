@@ -154,7 +154,7 @@ class _OfTurn(WrapperToolset[Any]):
 def instructions(settings: Settings, *, tools: bool) -> str:
     """The instructions of an agent with memory."""
     names = ("memory", "tools") if tools else ("memory",)
-    return "\n\n".join(prompt("hippocampe.companion", name, settings.language) for name in names)
+    return "\n\n".join(prompt(f"companion/{name}", settings.language) for name in names)
 
 
 def _said(content: object) -> str:

@@ -186,7 +186,7 @@ def _agent(language: str) -> Agent[_Branch, Keep]:
     return Agent(
         deps_type=_Branch,
         output_type=ToolOutput(Keep, name="keep", max_retries=2),
-        instructions=prompt("hippocampe.companion", "deep_recall", language),
+        instructions=prompt("companion/deep_recall", language),
         tools=[search, search_words],
         capabilities=[Finish(MAX_STEPS)],
         retries=2,

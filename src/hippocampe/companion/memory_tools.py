@@ -1,10 +1,7 @@
 """The ten tools of a companion on facts, on itself and on its goals, for its own model and for MCP clients."""
 
-import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from inspect import Parameter, signature
 from typing import Any, Literal, cast
 
@@ -12,6 +9,7 @@ from pydantic import BaseModel
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import NotFound
+from hippocampe.language.lexicon import load
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
 MAX_RESULTS = 10
@@ -234,11 +232,9 @@ COMPANION_TOOLS = (
 NAMES = frozenset(tool.name for tool in COMPANION_TOOLS)
 
 
-@cache
 def wordings(language: str) -> Mapping[str, Wording]:
     """The description of each tool, and those of its arguments by their names."""
-    path = files("hippocampe.companion") / "prompts" / language / "tools.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return load(language, "tools")
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:

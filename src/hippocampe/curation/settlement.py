@@ -112,7 +112,7 @@ def _settle_batch(
     answer = model_calls.ask(
         context,
         "settle",
-        prompt("hippocampe.curation", "settle", chosen.language),
+        prompt("curation/settle", chosen.language),
         "\n".join(_shown(number, pair, chosen) for number, pair in enumerate(batch, 1)),
         Verdicts,
         space=space,

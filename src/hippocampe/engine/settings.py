@@ -15,6 +15,7 @@ from hippocampe.config import Config
 from hippocampe.engine import audit
 from hippocampe.errors import InvalidInput, StoreError, shown
 from hippocampe.language.datetimes import as_zone, parse_ttl
+from hippocampe.language.i18n import languages
 from hippocampe.store import settings as rows
 from hippocampe.store.store import Store
 from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings, normal_label
@@ -129,7 +130,7 @@ ACCEPTED: Mapping[str, Accepted] = {
     "companion_names": _names(),
     "digest_hours": _hours(),
     "timezone": _zone(),
-    "language": _one_of("fr", "en"),
+    "language": _one_of(*languages()),
     "obsidian_context_enabled": _flag(),
     "obsidian_context_notes": _names(),
     "obsidian_context_tag": Accepted(f"1 to {MAX_LABEL_CHARACTERS} printable characters", _name),

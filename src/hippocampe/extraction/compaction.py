@@ -169,7 +169,7 @@ def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, 
     answer = model_calls.ask(
         context,
         "compact",
-        prompt("hippocampe.extraction", "compact", chosen.language),
+        prompt("extraction/compact", chosen.language),
         talk.tagged(shown),
         Answer,
         space=messages[0].space,

@@ -161,7 +161,7 @@ class _Run:
         answer = model_calls.ask(
             context,
             "digest",
-            prompt("hippocampe.extraction", "digest", chosen.language),
+            prompt("extraction/digest", chosen.language),
             talk.tagged(shown),
             ProposedStatements,
             space=self.space,

@@ -104,7 +104,7 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
     proposed = model_calls.ask(
         context,
         "extract",
-        prompt("hippocampe.extraction", "extract", chosen.language),
+        prompt("extraction/extract", chosen.language),
         prompt_of(corpus, exchange, chosen),
         ProposedStatements,
         space=space,

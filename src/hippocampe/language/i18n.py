@@ -1,40 +1,49 @@
-"""Translate messages to the language of a space, from gettext catalogues.
+"""Translate texts, from the gettext catalogues of the languages.
 
-The English text in the source is the key; translations are in
-`locales/LANGUAGE/LC_MESSAGES/hippocampe.po`, which is parsed directly, without a compile step.
+The English text in the source is the key; translations are in `language/CODE/NAME.po`, which is parsed
+directly, without a compile step.
 """
 
-from collections.abc import Mapping
 from functools import cache
+from gettext import GNUTranslations
 from importlib.resources import files
+from io import BytesIO
 
 from hippocampe.errors import InvalidInput, shown
-
-LANGUAGES = ("fr", "en")
+from hippocampe.language.lexicon import languages
 
 
 def translate(text: str, language: str) -> str:
-    """Translate an English text; return it unchanged when the catalogue has no translation.
+    """Translate a message of the program; return it unchanged when the catalogue has no translation.
 
     Raises:
-        InvalidInput: The language has no catalogue.
+        InvalidInput: There is no such language.
     """
-    return _catalogue(language).get(text, text)
+    return catalogue(language, "messages").gettext(text)
 
 
 @cache
-def _catalogue(language: str) -> Mapping[str, str]:
-    if language not in LANGUAGES:
+def catalogue(language: str, name: str) -> GNUTranslations:
+    """Load a catalogue. It knows the plural forms of its language.
+
+    Args:
+        language: Code of a language.
+        name: The file, without its suffix.
+
+    Raises:
+        InvalidInput: There is no such language.
+    """
+    if language not in languages():
         raise InvalidInput(
-            f"language {shown(language)} is unknown: use one of {', '.join(LANGUAGES)}."
+            f"language {shown(language)} is unknown: use one of {', '.join(languages())}."
         )
     # Deferred: importing babel takes longer than the import budget of the whole library.
+    from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
-    path = files("hippocampe") / "locales" / language / "LC_MESSAGES" / "hippocampe.po"
+    compiled = BytesIO()
+    path = files("hippocampe.language") / language / f"{name}.po"
     with path.open("rb") as file:
-        return {
-            entry.id: entry.string
-            for entry in read_po(file, locale=language)
-            if isinstance(entry.id, str) and isinstance(entry.string, str) and entry.string
-        }
+        write_mo(compiled, read_po(file))
+    compiled.seek(0)
+    return GNUTranslations(compiled)

@@ -188,7 +188,7 @@ def in_pages() -> set[Any]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_catalogue_has_every_text_of_the_pages(language: str) -> None:
-    path = DASHBOARD.parents[1] / "locales" / language / "LC_MESSAGES" / "pages.po"
+    path = DASHBOARD.parents[1] / "language" / language / "pages.po"
     with path.open("rb") as file:
         entries = [entry for entry in read_po(file, locale=language) if entry.id]
     ids = {entry.id if isinstance(entry.id, str) else tuple(entry.id) for entry in entries}

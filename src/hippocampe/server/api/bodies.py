@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
 from hippocampe.client.calls import signature_of
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.i18n import languages
 from hippocampe.server.api.body import Body, Few
 from hippocampe.types import (
     MAX_CONTENT_CHARACTERS,
@@ -197,7 +198,8 @@ class NewFact(
     """A fact: one value under a name that is unique in the space."""
 
 
-_HINTS = get_type_hints(Settings)
+_Language = Annotated[str, Field(json_schema_extra={"enum": list(languages())})]
+_HINTS: dict[str, Any] = {**get_type_hints(Settings), "language": _Language}
 _EACH: dict[str, Any] = {
     each.name: (Annotated[_HINTS[each.name] | None, Few], None) for each in fields(Settings)
 }

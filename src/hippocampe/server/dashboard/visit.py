@@ -218,7 +218,7 @@ def _language(request: Request, settings: Settings | None) -> Language:
     asked += [part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")]
     for each in asked:
         if each.lower() in LANGUAGES:
-            return "fr" if each.lower() == "fr" else "en"
+            return each.lower()
     return settings.language if settings is not None else "en"
 
 

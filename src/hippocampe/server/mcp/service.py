@@ -191,5 +191,5 @@ async def _remember(caller: Caller, about: str | None) -> str:
         else ("search_memories", "store_memory")
     )
     language = (await caller.memory.settings(scope=caller.scope)).language
-    text = prompt("hippocampe.server.mcp", REMEMBER, language).format(search=search, store=store)
+    text = prompt(f"mcp/{REMEMBER}", language).format(search=search, store=store)
     return f"{text}\n\n{about}" if about else text
