@@ -50,7 +50,7 @@ ALLOWED: dict[str, str] = {
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
-    "cli": "errors types config actor system config_sources language validation client embed"
+    "cli": "errors types verbs config actor system config_sources language validation client embed"
     " model engine updates notes folder hippocampe companion server demo",
     "__main__": "cli",
 }

@@ -16,6 +16,7 @@ from hippocampe.config import MODELS, Config
 from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system import free_space
+from hippocampe.system.environment import variable
 from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
@@ -168,9 +169,9 @@ def _disk(folder: Path) -> tuple[bool, str]:
 
 
 def _data(config: Config) -> tuple[bool, str]:
-    from hippocampe.cli.call import open_to_read
+    from hippocampe.cli.call import URL, open_to_read
 
-    if url := reach.remote_url():
+    if url := variable(URL):
         return True, f"on the server at {url}; the folder is not used"
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"

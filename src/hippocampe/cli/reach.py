@@ -1,7 +1,6 @@
 """Checks of the services that a configuration names: server, embedder, upstream and notes."""
 
 import json
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.notes.sync import open_source
+from hippocampe.system.environment import variable
 
 TIMEOUT = 3.0
 """Timeout of a check in seconds."""
@@ -40,8 +40,8 @@ def configuration(loaded: Loaded) -> tuple[bool, str]:
 
 def server(config: Config) -> tuple[bool, str]:
     """Check the server of the commands: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
-    if url := remote_url():
-        return _remote(url, os.environ.get(KEY, "").strip() or None)
+    if url := variable(URL):
+        return _remote(url, variable(KEY))
     try:
         with closing(LocalConnection(config.folder)) as connection:
             owner = connection.greet()
@@ -52,11 +52,6 @@ def server(config: Config) -> tuple[bool, str]:
     if owner["address"] is None:
         return True, f"process {owner['pid']} shares this folder"
     return _ready(owner["address"])
-
-
-def remote_url() -> str | None:
-    """The address of the server that commands use; None if they use the folder."""
-    return os.environ.get(URL, "").strip() or None
 
 
 def _remote(url: str, key: str | None) -> tuple[bool, str]:
