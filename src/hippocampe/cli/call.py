@@ -188,12 +188,11 @@ def open_to_read(config: Config, opened: "Opener | None" = None) -> "Hippocampe"
     Raises:
         StoreMissing: The folder has no data. Nothing is created.
     """
-    from hippocampe import Hippocampe
-    from hippocampe.folder import opening
+    from hippocampe.hippocampe import Hippocampe, check_data
 
     if (found := _at_address(config)) is not None:
         return found
-    opening.check_data(config)
+    check_data(config)
     try:
         return _open(config, opened)
     except (FolderInUse, StoreReadOnly):

@@ -105,17 +105,15 @@ def _weights() -> tuple[bool, str]:
 
 
 def _reader() -> tuple[bool, str]:
-    from hippocampe.updates.cross_encoder.base import PACKAGE, Base, installed
-    from hippocampe.updates.cross_encoder.judge import load_learnt
+    from hippocampe.hippocampe import check_reader
 
-    if installed() is None:
-        return True, "not installed (optional): the extra reader settles pairs for review"
     try:
-        Base.open()
-        load_learnt()
+        package = check_reader()
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"the files of the local reader match {PACKAGE}"
+    if package is None:
+        return True, "not installed (optional): the extra reader settles pairs for review"
+    return True, f"the files of the local reader match {package}"
 
 
 def _full_text() -> tuple[bool, str]:

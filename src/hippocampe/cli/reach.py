@@ -15,7 +15,6 @@ from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.notes.sync import open_source
 from hippocampe.system.environment import variable
 
 TIMEOUT = 3.0
@@ -136,15 +135,15 @@ def _upstream(url: str, headers: Mapping[str, str], variable: str) -> tuple[bool
 
 def notes(config: Config) -> tuple[bool, str]:
     """Check that the notes can be listed."""
+    from hippocampe.hippocampe import count_notes
+
     try:
-        source = open_source(config)
-        if source is None:
-            return True, "none set"
-        with closing(source):
-            found = source.listing()
+        count = count_notes(config)
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"{config.notes_folder or config.obsidian_url} has {len(found):,} notes"
+    if count is None:
+        return True, "none set"
+    return True, f"{config.notes_folder or config.obsidian_url} has {count:,} notes"
 
 
 def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None, str]:

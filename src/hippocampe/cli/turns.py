@@ -159,17 +159,16 @@ def reset_setting(call: Call, name: Name) -> None:
 
 
 def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
-    from hippocampe.engine import settings
+    from hippocampe.hippocampe import SETTING_VALUES, check_setting
 
-    values = {name: settings.check(name, getattr(found, name, None)) for name in names}
-    default = settings.defaults(call.config)
-    says = {name: settings.ACCEPTED[name].says for name in names}
-    call.answer(values, lambda: show.settings(values, default, says))
+    values = {name: check_setting(name, getattr(found, name, None)) for name in names}
+    default = Settings(timezone=call.config.timezone)
+    call.answer(values, lambda: show.settings(values, default, SETTING_VALUES))
 
 
 def _read(name: str, typed: Sequence[str]) -> object:
     """Parse a value: as JSON if the setting accepts that, else as text."""
-    from hippocampe.engine.settings import check
+    from hippocampe.hippocampe import check_setting
 
     parsed = [_parsed(each) for each in typed]
     readings: list[object] = [parsed, list(typed)]
@@ -177,7 +176,7 @@ def _read(name: str, typed: Sequence[str]) -> object:
         readings = [parsed[0], typed[0], *readings]
     for reading in readings:
         try:
-            return check(name, reading)
+            return check_setting(name, reading)
         except InvalidInput:
             continue
     return readings[0]  # The library rejects it with a message.
