@@ -41,17 +41,17 @@ ALLOWED: dict[str, str] = {
     " curation",
     "folder": "errors types config protocols system language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types verbs config actor validation client engine notes ingest retrieval injection"
-    " curation extraction folder",
+    "hippocampe": "errors types verbs config actor validation client embed engine updates notes ingest"
+    " retrieval injection curation extraction folder",
     "aio": "types verbs config system hippocampe",
-    "companion": "errors types system language validation embed model injection hippocampe aio",
+    "companion": "errors types system language validation model hippocampe aio",
     "server": "errors types verbs config actor system language validation client store embed model engine"
     " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
-    "cli": "errors types config actor system config_sources language validation client embed"
-    " model engine updates notes folder hippocampe companion server demo",
+    "cli": "errors types verbs config actor system config_sources language validation client embed"
+    " model hippocampe companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
@@ -76,11 +76,6 @@ STEPS = set(
 )
 DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
 PAST_THE_FACADE = {
-    "cli.call": "folder.opening",
-    "cli.doctor": "updates.cross_encoder.base updates.cross_encoder.judge",
-    "cli.reach": "notes.sync",
-    "cli.turns": "engine.settings",
-    "companion.reminder": "injection.render",
     "server.http.idempotency": "engine.replies store.replies",
 }
 """Modules of doors that still import a step; all others use the facade only."""

@@ -1,9 +1,12 @@
-"""Offer the library as one class: each verb checks its scope and calls the step that does the work."""
+"""Offer the library as one class: each verb checks its scope and calls the step that does the work.
+
+Beside it: functions that need no open memory, for the programs of this package.
+"""
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from datetime import datetime
 from functools import partial
 from types import TracebackType
@@ -17,6 +20,7 @@ from hippocampe.config import Config
 from hippocampe.curation import associate as associations
 from hippocampe.curation import erase, revise
 from hippocampe.curation import forget as forget_step
+from hippocampe.embed import tokens
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import (
@@ -39,11 +43,11 @@ from hippocampe.extraction.jobs.runner import Runner
 from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
-from hippocampe.injection import before_turn, preview, replay, warmup
+from hippocampe.injection import before_turn, preview, render, replay, warmup
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.notes.sync import NoteSync, open_notes
+from hippocampe.notes.sync import NoteSync, open_notes, open_source
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
@@ -55,9 +59,11 @@ from hippocampe.types import (
     Note,
     Progress,
     Receipt,
+    Recollection,
     Reindexed,
     Remembered,
     Scope,
+    Settings,
 )
 from hippocampe.validation import (
     MAX_TOKEN_CHARACTERS,
@@ -74,6 +80,60 @@ V = TypeVar("V")
 When = datetime | str | None
 UNSCOPED = Scope()
 """The scope of verbs without one."""
+
+SETTING_VALUES: Mapping[str, str] = {
+    name: accepted.says for name, accepted in settings_step.ACCEPTED.items()
+}
+"""The values that each setting accepts, in words."""
+check_setting = settings_step.check
+check_data = opening.check_data
+
+
+def quote(items: Sequence[Recollection], settings: Settings, now: datetime) -> render.Rendered:
+    """Quote items as an injection does, within its budget: for a host that adds items of its own to a turn.
+
+    Args:
+        items: Most useful first.
+        settings: Those of the space.
+        now: The reference of relative times; aware.
+    """
+    return render.render(
+        items,
+        language=settings.language,
+        now=now,
+        timezone=settings.timezone,
+        budget=settings.injection_token_budget,
+        count=tokens.count,
+    )
+
+
+def count_notes(config: Config) -> int | None:
+    """Count the notes of a configuration; None if it names no source.
+
+    Raises:
+        NotesUnavailable: They cannot be listed.
+        InvalidInput: The certificate file cannot be used.
+    """
+    source = open_source(config)
+    if source is None:
+        return None
+    with closing(source):
+        return len(source.listing())
+
+
+def check_reader() -> str | None:
+    """Check the files of the local reader; return its package, or None if it is not installed.
+
+    Raises:
+        ModelUnavailable: A file is damaged, or belongs to another version.
+    """
+    from hippocampe.updates.cross_encoder import base, judge
+
+    if base.installed() is None:
+        return None
+    base.Base.open()
+    judge.load_learnt()
+    return base.PACKAGE
 
 
 def bound(part: Callable[[Context], U], step: Callable[Concatenate[U, P], T]) -> Bound[P, T]:

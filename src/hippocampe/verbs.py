@@ -4,6 +4,7 @@ Arguments, types and docstring of a verb are those of its step, which `hippocamp
 """
 
 import inspect
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -138,6 +139,17 @@ VERBS: Mapping[str, Verb] = {
 }
 SENT: Mapping[str, Verb] = {name: verb for name, verb in VERBS.items() if verb.reach != "process"}
 """The verbs that another process can call."""
+
+
+_SECTION = re.compile(r"^Args:\n((?:[ ]{4}.*\n?|\n)*)", re.MULTILINE)
+_ARGUMENT = re.compile(r"^ {4}(\w+): ((?:.*\n?)(?: {8}.*\n?)*)", re.MULTILINE)
+
+
+def arguments_of(step: Callable[..., Any]) -> dict[str, str]:
+    """The texts of the arguments of a function by name: the section `Args:` of its docstring, one line each."""
+    section = _SECTION.search(inspect.getdoc(step) or "")
+    texts = _ARGUMENT.findall(section[1]) if section else ()
+    return {name: " ".join(text.split()) for name, text in texts}
 
 
 class Here:

@@ -280,6 +280,22 @@ class TestHelp:
                     shown += 1
         assert shown > 20
 
+    def test_options_are_those_of_the_verbs_in_words_for_people(self) -> None:
+        shown = 0
+        for typed in commands():
+            command = typer.main.get_command(app)
+            for name in typed:
+                command = command.commands[name]
+            for option in command.params:
+                text = option.help or ""
+                assert text or typed[0] == "facts", (typed, option.name)
+                assert not re.search(r"None|timedelta|hippocampe\.types|the scope", text), (
+                    typed,
+                    text,
+                )
+                shown += 1
+        assert shown > 200
+
     def test_it_loads_nothing_heavy(self) -> None:
         code = (
             "import sys; from hippocampe.cli.app import app; from typer.main import get_command;"

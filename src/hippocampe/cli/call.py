@@ -2,10 +2,9 @@
 
 import inspect
 import json
-import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial, wraps
@@ -27,8 +26,10 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
+from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope
+from hippocampe.verbs import VERBS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -108,6 +109,10 @@ class Call:
         with open_to_read(self.config, partial(self._open, join=True)) as hippo:
             yield hippo
 
+    def of_verb(self, verb: str) -> "AbstractContextManager[Hippocampe]":
+        """Open the data for a verb: for writing if it writes."""
+        return self.open() if VERBS[verb].writes else self.read()
+
     @contextmanager
     def join(self) -> "Generator[Hippocampe]":
         """Open the data through the process that owns the folder, which is started if there is none.
@@ -141,7 +146,7 @@ class Call:
         Raises:
             InvalidInput: Both a folder and a server are chosen.
         """
-        if self.folder is not None and os.environ.get(URL, "").strip():
+        if self.folder is not None and variable(URL):
             raise InvalidInput(
                 f"both a folder and {URL} are given, and they may hold different memories: leave one out."
             )
@@ -183,12 +188,11 @@ def open_to_read(config: Config, opened: "Opener | None" = None) -> "Hippocampe"
     Raises:
         StoreMissing: The folder has no data. Nothing is created.
     """
-    from hippocampe import Hippocampe
-    from hippocampe.folder import opening
+    from hippocampe.hippocampe import Hippocampe, check_data
 
     if (found := _at_address(config)) is not None:
         return found
-    opening.check_data(config)
+    check_data(config)
     try:
         return _open(config, opened)
     except (FolderInUse, StoreReadOnly):
@@ -205,9 +209,9 @@ def _at_address(config: Config) -> "Hippocampe | None":
     """The memory of the server at `HIPPOCAMPE_URL`; None if it is not set."""
     from hippocampe.client.joining import connect
 
-    if not (address := os.environ.get(URL, "").strip()):
+    if (address := variable(URL)) is None:
         return None
-    found = connect(address, os.environ.get(KEY, "").strip() or None, config)
+    found = connect(address, variable(KEY), config)
     # It has the verbs of `Hippocampe`, which a test compares.
     return cast("Hippocampe", found)
 
@@ -306,37 +310,48 @@ def command(
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
 
-    every = (*shared, *(_OF_CONFIGURATION if "folder" in shared else ()))
-
     def register(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
-        @wraps(step)
-        def run(**given: Any) -> None:
-            options = {option: given.pop(option) for option in every}
-            if "chosen" in options:
-                options["chosen"] = tuple(options["chosen"] or ())
-            call = Call(**options)
-            with _reported(call.json):
-                step(call, **given)  # pyright: ignore[reportCallIssue]
-
         own = [*inspect.signature(step).parameters.values()][1:]
-        for option in every:
-            kind, default = _SHARED[option]
-            own.append(
-                inspect.Parameter(
-                    option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
-                )
-            )
-        run.__signature__ = inspect.Signature(own)  # pyright: ignore[reportAttributeAccessIssue]
-        run.__annotations__ = {each.name: each.annotation for each in own}
-        app.command(name, rich_help_panel=panel, epilog=_epilog(examples))(run)
+        app.command(name, rich_help_panel=panel, epilog=epilog_of(examples))(
+            with_options(step, own, shared)
+        )
         return step
 
     return register
 
 
-def _epilog(examples: Sequence[str]) -> str | None:
+def with_options(
+    step: Callable[..., None], own: Sequence[inspect.Parameter], shared: Sequence[str]
+) -> Callable[..., None]:
+    """A function for Typer that calls one with a `Call`, made of the shared options, and its own options."""
+    every = (*shared, *(_OF_CONFIGURATION if "folder" in shared else ()))
+
+    @wraps(step)
+    def run(**typed: Any) -> None:
+        options = {option: typed.pop(option) for option in every}
+        if "chosen" in options:
+            options["chosen"] = tuple(options["chosen"] or ())
+        call = Call(**options)
+        with _reported(call.json):
+            step(call, **typed)
+
+    parameters = list(own)
+    for option in every:
+        kind, default = _SHARED[option]
+        parameters.append(
+            inspect.Parameter(
+                option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+            )
+        )
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def epilog_of(examples: Sequence[str]) -> str | None:
+    """The examples at the end of the help of a command."""
     if not examples:
         return None
     typed = [f"hippocampe {example}".replace("[", "\\[") for example in examples]

@@ -16,6 +16,7 @@ from hippocampe.config import MODELS, Config
 from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system import free_space
+from hippocampe.system.environment import variable
 from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
@@ -104,17 +105,15 @@ def _weights() -> tuple[bool, str]:
 
 
 def _reader() -> tuple[bool, str]:
-    from hippocampe.updates.cross_encoder.base import PACKAGE, Base, installed
-    from hippocampe.updates.cross_encoder.judge import load_learnt
+    from hippocampe.hippocampe import check_reader
 
-    if installed() is None:
-        return True, "not installed (optional): the extra reader settles pairs for review"
     try:
-        Base.open()
-        load_learnt()
+        package = check_reader()
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"the files of the local reader match {PACKAGE}"
+    if package is None:
+        return True, "not installed (optional): the extra reader settles pairs for review"
+    return True, f"the files of the local reader match {package}"
 
 
 def _full_text() -> tuple[bool, str]:
@@ -168,9 +167,9 @@ def _disk(folder: Path) -> tuple[bool, str]:
 
 
 def _data(config: Config) -> tuple[bool, str]:
-    from hippocampe.cli.call import open_to_read
+    from hippocampe.cli.call import URL, open_to_read
 
-    if url := reach.remote_url():
+    if url := variable(URL):
         return True, f"on the server at {url}; the folder is not used"
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"

@@ -2,24 +2,26 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast, overload
 from uuid import uuid4
 
 from hippocampe import __version__
 from hippocampe.client import transfer
+from hippocampe.client.caller import Caller
 from hippocampe.client.connection import Connection
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.reaching import Unreached
 from hippocampe.client.wire import decode, encode, type_of
 from hippocampe.config import Config
-from hippocampe.errors import InvalidInput, ServerUnavailable
+from hippocampe.errors import InvalidInput, NotFound, ServerUnavailable
 from hippocampe.language.fence import fenced
-from hippocampe.types import Injection, Scope, Unset
+from hippocampe.types import Considered, Injection, Scope, Unset
 from hippocampe.verbs import SENT, Verb
 
 RECONNECT_SECONDS = 30.0
@@ -43,9 +45,7 @@ class RemoteHippocampe:
     owns = False
     read_only = False
 
-    def __init__(
-        self, connected: Callable[[], Connection | LocalConnection], config: Config
-    ) -> None:
+    def __init__(self, connected: Callable[[], Caller[Any]], config: Config) -> None:
         self._connect = connected
         self.config = config
         self._connection = connected()
@@ -91,7 +91,7 @@ class RemoteHippocampe:
         while True:
             try:
                 result = connection.call(verb.name, sent, prepared, progress=progress)
-                return _fenced(decode(type_of(self._results[verb.name]), result))
+                return self._received(decode(type_of(self._results[verb.name]), result), named)
             except Unreached as exc:
                 if isinstance(connection, Connection) or time.monotonic() > ends:
                     raise ServerUnavailable(
@@ -101,7 +101,27 @@ class RemoteHippocampe:
             time.sleep(PAUSE_SECONDS)
             connection = self._reconnected()
 
-    def _reconnected(self) -> Connection | LocalConnection:
+    def _received(self, result: Any, named: Mapping[str, Any]) -> Any:
+        """Fence the text of an injection, even from a hostile server, and let its candidates follow when used."""
+        if not isinstance(result, Injection):
+            return result
+        trace = result.trace
+        if cast("object", trace.considered) is None:
+            late = _LateConsidered(partial(self._considered, result.id, named["scope"]))
+            trace = replace(trace, considered=late)
+        return replace(result, text=fenced(result.text), trace=trace)
+
+    def _considered(self, id: str, scope: Scope) -> Sequence[Considered]:
+        """The candidates of an injection, from its owner, or rebuilt from the retrieval log."""
+        with suppress(Unreached), closing(LocalConnection(Path(self.address))) as owner:
+            if (retained := owner.call("considered", [id])) is not None:
+                return decode(tuple[Considered, ...], retained)
+        try:
+            return self._send(SENT["replay"], id, scope=scope).trace.considered
+        except NotFound:
+            return ()
+
+    def _reconnected(self) -> Caller[Any]:
         before, self._connection = self._connection, self._connect()
         before.close()
         return self._connection
@@ -144,11 +164,25 @@ class RemoteHippocampe:
         self.close()
 
 
-def _fenced(result: Any) -> Any:
-    """Fence the result of a verb: text for a model stays data, even from a hostile server."""
-    if isinstance(result, Injection):
-        return replace(result, text=fenced(result.text))
-    return result
+class _LateConsidered(Sequence[Considered]):
+    """The candidates of an injection of another process, fetched at the first access: few callers need them."""
+
+    def __init__(self, fetch: Callable[[], Sequence[Considered]]) -> None:
+        self._fetch = fetch
+
+    @cached_property
+    def _all(self) -> Sequence[Considered]:
+        return self._fetch()
+
+    @overload
+    def __getitem__(self, index: int) -> Considered: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
+    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 def _sendable(value: Any) -> Any:

@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from hippocampe.companion.turn import Turn
-from hippocampe.embed import tokens
-from hippocampe.injection import render
+from hippocampe.hippocampe import quote
 from hippocampe.language.text import words
 from hippocampe.types import Injection, Recollection
 
@@ -43,14 +42,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
         turn.reminder, turn.injected = injection.text, injection.items
         turn.injected_tokens = injection.tokens
         return
-    rendered = render.render(
-        items,
-        language=turn.settings.language,
-        now=await turn.hippo.now(),
-        timezone=turn.settings.timezone,
-        budget=turn.settings.injection_token_budget,
-        count=tokens.count,
-    )
+    rendered = quote(items, turn.settings, await turn.hippo.now())
     turn.reminder, turn.injected = rendered.text, rendered.shown
     turn.injected_tokens = rendered.tokens
 

@@ -2,6 +2,8 @@
 
 import os
 
+from hippocampe.system.environment import variable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +28,7 @@ class Options:
 
     def __init__(self, given: "Mapping[str, str | None]") -> None:
         def find(name: str) -> str | None:
-            return given.get(name) or os.environ.get(f"HIPPOCAMPE_{name.upper()}") or None
+            return given.get(name) or variable(f"HIPPOCAMPE_{name.upper()}")
 
         self.address = find("url")
         self.key = find("key")
@@ -68,6 +70,6 @@ def parse(typed: "Sequence[str]") -> Options | None:
 
 def _system_user() -> str | None:
     for name in ("USER", "LOGNAME", "USERNAME"):
-        if found := os.environ.get(name):
+        if found := variable(name):
             return found
     return None
