@@ -10,22 +10,50 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import runpy
 import select
 import socket
 import sys
 import tempfile
 import termios
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-MODULES = (
-    *("hippocampe.cli.app", "hippocampe.store.migrate", "hippocampe.companion.worker"),
-    *("hippocampe.server.app", "hippocampe.server.serving", "hashed"),
+import hashed
+import hippocampe
+import once
+from hippocampe import Config, Hippocampe, Scope
+
+USED = (
+    *("anyio._backends._asyncio", "genai_prices.data", "numpy.random", "numpy.ma"),
     *("pydantic_ai.models.openai", "pydantic_ai.providers.openai"),
+    *("openai.resources.chat.completions", "openai.lib.streaming.chat"),
 )
+"""Modules of other packages that ours import late."""
+
+
+def warm_up() -> None:
+    """Import everything, and use a memory once, so that what it compiles and loads is there after a fork."""
+    once.install()
+    hashed.install(setattr)
+    ours = pkgutil.walk_packages(hippocampe.__path__, "hippocampe.")
+    for name in (*(each.name for each in ours if "__main__" not in each.name), *USED):
+        # Of an extra that is not installed.
+        with suppress(ImportError):
+            importlib.import_module(name)
+    for embedder in ("local", "hashed:64"):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Config(folder, embedder=embedder, background=False, share=False)
+            with Hippocampe.open(config) as memory:
+                memory.remember("Nina a un piano", scope=Scope())
+                memory.after_turn("Qui joue ?", "Nina.", scope=Scope())
+                memory.recall("Qui a un piano ?", scope=Scope())
+                memory.before_turn("Qui a un piano ?", scope=Scope())
+    assert threading.active_count() == 1
 
 
 def serve(announcing: socket.socket, folder: str) -> dict[str, Any] | None:
@@ -103,8 +131,7 @@ def become(request: dict[str, Any]) -> None:
 
 def main() -> None:
     announcing = socket.socket(fileno=int(sys.argv[1]))
-    for name in MODULES:
-        importlib.import_module(name)
+    warm_up()
     # The collector would write to the pages that forks share.
     gc.collect()
     gc.freeze()

@@ -3,10 +3,12 @@
 A program opens a folder, and builds its command line, once. A process of tests does both for each test.
 """
 
+import importlib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import typer.main
 import typer.testing
 from sqlalchemy import Connection, Engine
 
@@ -17,11 +19,14 @@ _create_tables = migrate.create
 
 
 def install() -> None:
-    """Share compiled statements, the SQL of the tables and the commands in this process."""
+    """Share compiled statements, the SQL of the tables, the commands and the trusted certificates."""
     sqlite.make_engine = _engine
     migrate.create = _tables
     testing: Any = typer.testing
-    testing._get_command = cache(testing._get_command)
+    typer.main.get_command = testing._get_command = cache(typer.main.get_command)
+    for name in ("httpx", "httpx2"):
+        transports: Any = importlib.import_module(f"{name}._transports.default")
+        transports.create_ssl_context = cache(transports.create_ssl_context)
 
 
 _first: list[Any] = []
