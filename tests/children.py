@@ -1,44 +1,156 @@
-"""Child processes that open a data folder, so that a test can kill them or let them wait."""
+"""Child processes of tests: forked from one that has imported everything, and killed when a test fails.
 
+A new interpreter needs a second and a half of processor time to import Hippocampe, a fork none. Tests of starting
+itself (what is imported, options of the interpreter, standard streams) use `subprocess`.
+"""
+
+import array
+import atexit
+import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import hippocampe
 from hippocampe.system.owner import read_owner
 
-_START = """
+TIMEOUT = 120.0
+"""Seconds after which a program that does not end is a failure; much more than any takes."""
+PATHS = (Path(hippocampe.__file__).parents[1], Path(__file__).parent)
+INSTALLED = "import hashed; hashed.install(setattr); "
+PROGRAM = INSTALLED + "from hippocampe.cli import main; main()"
+"""The command line, with the embedders `hashed:…`."""
+
+_START = f"""
 import sys
 from pathlib import Path
-import hashed
-hashed.install(setattr)
+{INSTALLED}
 from hippocampe import Config, Hippocampe, Scope
 scope = Scope(user="dev", channel="lobby")
 folder = Path(sys.argv[1])
 """
 
 
-@contextmanager
-def child(script: str, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
-    """Run Python with the embedders `hashed:…`; `folder` is its first argument."""
-    here = (Path(hippocampe.__file__).parents[1], Path(__file__).parent)
+@cache
+def _nursery() -> str:
+    """The address of the process that forks the others, one for each process of tests."""
+    ours, theirs = socket.socketpair()
     process = subprocess.Popen(
-        [sys.executable, "-c", _START + script, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, here))},
+        [sys.executable, Path(__file__).with_name("nursery.py"), str(theirs.fileno())],
+        pass_fds=[theirs.fileno()],
+        env=_environment(os.environ),
+        start_new_session=True,
     )
-    with process:
+    theirs.close()
+    # It ends when its socket is closed.
+    atexit.register(process.wait)
+    atexit.register(ours.close)
+    return ours.recv(200).decode()
+
+
+def _environment(environment: Any) -> dict[str, str]:
+    return {**environment, "PYTHONPATH": os.pathsep.join(map(str, PATHS))}
+
+
+class _Forked(subprocess.Popen[Any]):
+    """A fork of the nursery, which reports its end over a socket: it is no child of this process."""
+
+    _ends: socket.socket
+
+    def _execute_child(self, args: Any, *given: Any) -> None:
+        executable, preexec, close_fds, pass_fds, cwd, env = given[:6]
+        p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = given[9:15]
+        assert executable is preexec is None and close_fds and not pass_fds
+        request = {
+            "arguments": [os.fspath(each) for each in args[1:]],
+            "environment": _environment(os.environ if env is None else env),
+            "folder": os.fspath(cwd or Path.cwd()),
+            "session": given[19],
+        }
+        streams = [
+            standard if theirs == -1 else theirs
+            for standard, theirs in enumerate((p2cread, c2pwrite, errwrite))
+        ]
+        self._ends = socket.socket(socket.AF_UNIX)
+        self._ends.connect(_nursery())
+        body = json.dumps(request).encode()
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))]
+        self._ends.sendmsg([len(body).to_bytes(4)], ancillary)
+        self._ends.sendall(body)
+        self.pid = int.from_bytes(self._ends.recv(4))
+        self._child_created = True
+        ends = {p2cread: p2cwrite, c2pwrite: c2pread, errwrite: errread}
+        for theirs in {theirs for theirs, ours in ends.items() if theirs != -1 and ours != -1}:
+            os.close(theirs)
+        if (null := getattr(self, "_devnull", None)) is not None:
+            os.close(null)
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        if wait_flags & os.WNOHANG and not select.select([self._ends], [], [], 0)[0]:
+            return 0, 0
+        status = self._ends.recv(4)
+        self._ends.close()
+        assert status, "the nursery ended"
+        return self.pid, int.from_bytes(status)
+
+    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
+        if self.returncode is None and self._child_created and self._waitpid_lock.acquire(False):
+            try:
+                pid, status = self._try_wait(os.WNOHANG)
+                if pid:
+                    self._handle_exitstatus(status)
+            finally:
+                self._waitpid_lock.release()
+        return self.returncode
+
+
+def start(*arguments: object, **options: Any) -> "subprocess.Popen[Any]":
+    """Start Python with arguments: `-c`, `-m`, or a script; the options are those of `Popen`."""
+    typed = [
+        sys.executable,
+        *(os.fspath(each) if isinstance(each, Path) else str(each) for each in arguments),
+    ]
+    if hasattr(os, "fork"):
+        return _Forked(typed, **options)
+    options["env"] = _environment(options.get("env") or os.environ)
+    return subprocess.Popen(typed, **options)
+
+
+@contextmanager
+def running(*arguments: object, **options: Any) -> Iterator["subprocess.Popen[Any]"]:
+    """Start Python; at the end, kill it if it still runs."""
+    with start(*arguments, **options) as process:
         try:
             yield process
         finally:
             process.kill()
+
+
+def run(
+    *arguments: object, input: Any = None, **options: Any
+) -> "subprocess.CompletedProcess[Any]":
+    """Run Python until it ends, as `subprocess.run` with captured output."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with running(*arguments, **pipes, **options) as process:
+        out, errors = process.communicate(input, TIMEOUT)
+    return subprocess.CompletedProcess(arguments, process.returncode, out, errors)
+
+
+@contextmanager
+def child(script: str, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    """Run a script with the embedders `hashed:…`; `folder` is its first argument."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with running("-c", _START + script, *arguments, **pipes, text=True) as process:
+        yield process
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import once
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.config import MODELS, UPSTREAM_KEY, UPSTREAM_URL
@@ -32,6 +33,9 @@ def pytest_configure() -> None:
     """Make the tests' folders in memory, where there is plenty: on a slow disk they take twice the time."""
     if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 * 2**30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+    # Each process that a test starts would compile our modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    once.install()
 
 
 class FakeClock:

@@ -21,6 +21,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import call, doctor, terminal
 from hippocampe.cli.app import app
@@ -87,13 +88,8 @@ def said(run: Run) -> Callable[..., str]:
 
 def program(folder: Path, *typed: str, typing: bytes = b"", **more: str) -> Any:
     """Run the real program."""
-    return subprocess.run(
-        [sys.executable, "-m", "hippocampe", *typed],
-        input=typing,
-        capture_output=True,
-        env=os.environ | {"HIPPOCAMPE_FOLDER": str(folder), "PYTHONUTF8": "1"} | more,
-        check=False,
-    )
+    environment = os.environ | {"HIPPOCAMPE_FOLDER": str(folder), "PYTHONUTF8": "1"} | more
+    return children.run("-m", "hippocampe", *typed, input=typing, env=environment)
 
 
 def commands() -> Iterator[list[str]]:
