@@ -49,7 +49,7 @@ _CONSTANT = re.compile(r"`hippocampe\.types\.(\w+)`")
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What an option has other than the argument of the verb, or beside it.
+    """Differences of an option from the argument of the verb.
 
     Attributes:
         flags: Its flags; default: the name of the argument, or none of an argument without default.
@@ -348,7 +348,7 @@ Reading = tuple[Any, Callable[[Call, Any], Any], str | None, Sequence[str]]
 
 
 def _reading(hint: Any) -> Reading:
-    """How the command line reads an argument of a type."""
+    """The type that the command line parses for an argument."""
     members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = {get_origin(each) or each: each for each in members}
     if datetime in kinds:
