@@ -139,16 +139,17 @@ def _hide(writer: Writer, found: Collection[ReceiptItem], scope: Scope, reason: 
         audit.record(change.connection, now, scope.space, "forget", **detail)
 
 
-def expire(writer: Writer, *, space: str | None = None, audited: bool = False) -> Receipt:
-    """Hide expired memories of one space, or of all. (Recall already excludes them.)
+def expire(writer: Writer, *, scope: Scope) -> Receipt:
+    """Hide expired memories of the space. Recall already excludes them."""
+    return hide_expired(writer, scope.space, audited=True)
 
-    With `audited`, the audit log of the space records it, as an explicit request.
-    """
+
+def hide_expired(writer: Writer, space: str, *, audited: bool = False) -> Receipt:
+    """Hide expired memories; with `audited`, record it in the audit log, as an explicit request."""
     corpus = writer.corpus
     now = corpus.store.now()
-    conditions = [memories.CURRENT, schema.memory.c.expires_at <= now]
-    if space is not None:
-        conditions.append(schema.memory.c.space == space)
+    here = schema.memory.c.space == space
+    conditions = [here, memories.CURRENT, schema.memory.c.expires_at <= now]
     hidden: list[ReceiptItem] = []
     while True:
         with corpus.store.read() as connection:
@@ -159,7 +160,7 @@ def expire(writer: Writer, *, space: str | None = None, audited: bool = False) -
             for memory in batch:
                 hide(change, memory, now, "expired")
                 hidden.append(_of_memory(memory, "expired"))
-            if audited and space is not None:
+            if audited:
                 detail = audit.ids([memory.id for memory in batch])
                 audit.record(change.connection, now, space, "expire", **detail)
     ids = tuple(item.id for item in hidden)

@@ -28,7 +28,7 @@ from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
 from hippocampe.store import conversations, embeddings, job_runs, memories
-from hippocampe.types import Distilled, Memory, Message
+from hippocampe.types import Distilled, Memory, Message, Scope
 from hippocampe.updates.draft import Draft
 
 MAX_FAILURES = 4
@@ -38,31 +38,36 @@ MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
 
 
-def digest(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
-    """Turn the live messages of a space into memories; into turns if no language model is configured.
+def digest(context: Context, *, scope: Scope) -> Distilled:
+    """Turn the live messages of the space into memories now, whatever the `digest_hours`.
 
-    Messages that arrive meanwhile stay live. A second call waits for the first.
+    Each message is digested once; messages that arrive meanwhile stay live. Without a configured
+    language model they become turns. A call during another digest waits, and finds nothing left.
+
+    Raises:
+        ModelError: The language model gave no usable answer. What was digested before stays; the
+            rest stays live.
+        EmbedderError: Statements cannot be embedded; likewise.
+    """
+    return run(context, space=scope.space)
+
+
+def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
+    """Digest the live messages of a space.
 
     Args:
         context: The open memory.
         space: The space.
         run_id: The run in the ledger, finished in the last transaction.
-
-    Raises:
-        ModelUnavailable: The model cannot be reached. Parts digested before stay digested, the rest stays live;
-            the same holds for the other errors.
-        InvalidAnswer: It did not answer a part in the requested form; the other parts are digested.
-        BudgetSpent: The daily budget is spent.
-        EmbedderError: Statements cannot be embedded.
     """
     with context.digesting:
         backlog.catch_up_with_talk(context.writer)
         with context.corpus.store.read() as connection:
             waiting = conversations.live(connection, space)
-        run = _Run(context, space, run_id, deque(talk.parts(waiting)))
-        run.go()
+        digesting = _Run(context, space, run_id, deque(talk.parts(waiting)))
+        digesting.go()
         backlog.embed_soon(context.writer)
-        return run.done
+        return digesting.done
 
 
 @dataclass(slots=True)

@@ -56,6 +56,7 @@ from hippocampe.types import (
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import judge
 from hippocampe.updates.nomination import same_voice
+from hippocampe.validation import check_id
 
 SOURCE = "extraction"
 MAX_STATEMENTS = 20
@@ -70,8 +71,27 @@ FORGOTTEN_BEFORE = timedelta(hours=1)
 since the exchange may be the one that asked to forget."""
 
 
-def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
-    """Extract what is worth remembering from an exchange.
+def extract(context: Context, turn_id: str, *, scope: Scope) -> Distilled:
+    """Extract what is worth remembering from an exchange now, with the language model.
+
+    With a model, this happens in the background after each `after_turn`. What is known already, what
+    only the assistant said, and small talk are left out.
+
+    Returns:
+        The number of messages read, and what was stored, in order.
+
+    Raises:
+        NotFound: The space has no such turn, or it was forgotten.
+        ModelUnavailable: No language model is configured, or none answered.
+        InvalidAnswer: The answer of the model does not have the requested form.
+        BudgetSpent: The background share of the daily budget is spent.
+        InvalidInput: The id is not text.
+    """
+    return run(context, check_id(turn_id, name="turn_id"), space=scope.space)
+
+
+def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
+    """Extract from an exchange.
 
     Args:
         context: The open memory.
@@ -79,12 +99,6 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
         space: The space.
         run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
             run of the turn.
-
-    Raises:
-        NotFound: Without `run_id`: the space has no such turn, or it was forgotten.
-        ModelUnavailable: No model is configured, or none answered.
-        InvalidAnswer: The answer does not have the requested form.
-        BudgetSpent: The background share of the daily budget is spent.
     """
     corpus = context.corpus
     turn = _find_turn(corpus.store, turn_id, space)

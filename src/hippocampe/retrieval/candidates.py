@@ -91,9 +91,7 @@ def search(index: Index, query: AnalysedQuery, request: RecallRequest, now: date
     return Hits(rankings, kinds, scores)
 
 
-def fuse(
-    connection: Connection, query: AnalysedQuery, hits: Hits, request: RecallRequest, now: datetime
-) -> list[str]:
+def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: datetime) -> list[str]:
     """Add the rankings from the store, fuse all, and return the ids of the candidates."""
     if "memory" in request.kinds():
         for source, found in _of_memories(connection, hits, request, now).items():
