@@ -251,15 +251,15 @@ class Verbs:
         """Select what to put in front of the model before it answers.
 
         No model is called. Failures never raise: late (`hook_timeout_ms`) or failed sources are
-        skipped and named in the trace. Items recently given to the channel are not repeated.
+        skipped and named in the trace. Items recently injected into the channel are not repeated.
 
         Args:
             message: The message, or the messages of a burst, joined into one. Each is a text, or a
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
-            fresh: Whether the model has lost what the channel was given, because its context is new or
-                was compacted: everything may be given again.
+            fresh: Whether the model has lost earlier injections, because its context is new or was
+                compacted: everything may be injected again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.

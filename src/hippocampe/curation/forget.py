@@ -12,7 +12,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.language.text import STOP_WORDS, content_words, words
 from hippocampe.protocols import Filter
 from hippocampe.retrieval.recall import recall
-from hippocampe.store import conversations, memories, schema
+from hippocampe.store import memories, message_rows, schema, turn_rows
 from hippocampe.types import (
     MEMORY_COLLECTIONS,
     Memory,
@@ -102,12 +102,12 @@ def _containing(corpus: Corpus, topic: str, wanted: set[str], space: str) -> Ite
         for memory in found.values():
             if contains(memory_text(memory)):
                 yield _of_memory(memory, "words")
-        turns = conversations.turns(connection, space, matching("turn", "turn"))
+        turns = turn_rows.get(connection, space, matching("turn", "turn"))
         for turn in turns.values():
             if contains(turn_text(turn)):
                 yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
         live = schema.message.c.id.in_(matching("live", "live"))
-        for message in conversations.find_messages(connection, live):
+        for message in message_rows.find(connection, live):
             if contains(message.content):
                 yield ReceiptItem(message.id, "live", message.content, message.at, ("words",))
         keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
@@ -129,9 +129,9 @@ def _hide(writer: Writer, found: Collection[ReceiptItem], scope: Scope, reason: 
             if memory.forgotten_at is None:
                 hide(change, memory, now, reason)
         turns = [item.id for item in found if item.kind == "turn"]
-        conversations.set_forgotten(change.connection, scope.space, turns, now, reason)
+        turn_rows.set_forgotten(change.connection, scope.space, turns, now, reason)
         live = [item.id for item in found if item.kind == "live"]
-        conversations.set_live(change.connection, live, False)
+        message_rows.set_live(change.connection, live, False)
         for kind, hidden in (("turn", turns), ("live", live)):
             for id in hidden:
                 change.unindex(kind, id, scope.space)

@@ -29,7 +29,6 @@ def ask(
     """Ask the background model once, and record the cost, also of an unusable answer.
 
     Args:
-        context: The open memory.
         purpose: The purpose, as recorded: `digest`.
         instructions: The system prompt.
         prompt: The user prompt.

@@ -27,7 +27,7 @@ from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
-from hippocampe.store import conversations, embeddings, job_runs, memories
+from hippocampe.store import embeddings, job_runs, memories, message_rows, turn_rows
 from hippocampe.types import Distilled, Memory, Message, Scope
 from hippocampe.updates.draft import Draft
 
@@ -56,14 +56,13 @@ def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled
     """Digest the live messages of a space.
 
     Args:
-        context: The open memory.
         space: The space.
         run_id: The run in the ledger, finished in the last transaction.
     """
     with context.digesting:
         backlog.catch_up_with_talk(context.writer)
         with context.corpus.store.read() as connection:
-            waiting = conversations.live(connection, space)
+            waiting = message_rows.live(connection, space)
         digesting = _Run(context, space, run_id, deque(talk.parts(waiting)))
         digesting.go()
         backlog.embed_soon(context.writer)
@@ -145,7 +144,7 @@ class _Run:
 
     def _still_live(self, connection: Connection, part: Part) -> Part:
         ids = [message.id for message in part]
-        return tuple(conversations.live(connection, self.space, ids))
+        return tuple(message_rows.live(connection, self.space, ids))
 
     def _stated(self, messages: Part) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
@@ -184,15 +183,15 @@ class _Run:
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
     """Store each message as a turn of its own, which recall finds from now on."""
     turns = {message.id: make_turn([message]).turn for message in messages}
-    conversations.add_turns(change.connection, turns.values())
+    turn_rows.add(change.connection, turns.values())
     ids = {message_id: turn.id for message_id, turn in turns.items()}
-    conversations.set_turns(change.connection, ids)
+    message_rows.set_turns(change.connection, ids)
     for turn in turns.values():
         change.index_later("turn", turn.id, turn.space)
 
 
 def _clear(change: UnitOfWork, messages: Sequence[Message]) -> None:
-    conversations.set_live(change.connection, [message.id for message in messages], False)
+    message_rows.set_live(change.connection, [message.id for message in messages], False)
     for message in messages:
         change.unindex("live", message.id, message.space)
 

@@ -41,9 +41,9 @@ from hippocampe.language.small_talk import reports_small_talk
 from hippocampe.language.text import words
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.store import conversations, job_runs, memories
-from hippocampe.store.conversations import Turn
+from hippocampe.store import job_runs, memories, turn_rows
 from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     Distilled,
     JobState,
@@ -94,7 +94,6 @@ def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None
     """Extract from an exchange.
 
     Args:
-        context: The open memory.
         turn_id: The turn of the exchange.
         space: The space.
         run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
@@ -130,7 +129,7 @@ def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None
 
 def _find_turn(store: Store, turn_id: str, space: str) -> Turn | None:
     with store.read() as connection:
-        turn = conversations.turns(connection, space, [turn_id]).get(turn_id)
+        turn = turn_rows.get(connection, space, [turn_id]).get(turn_id)
     return turn if turn is not None and turn.forgotten_at is None else None
 
 
@@ -162,7 +161,7 @@ def _store(
     turn, stored = exchange.turn, list[Remembered]()
     with writer.change() as change:
         # While the model answered, the turn may have been erased, or another runner may have stored it.
-        now = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+        now = turn_rows.get(change.connection, turn.space, [turn.id]).get(turn.id)
         run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
         done = run is not None and run.state == "done"
         if now is not None and now.forgotten_at is None and not done:
@@ -228,7 +227,7 @@ def _draft(
 
 
 def _is_from_assistant_only(content: str, exchange: Exchange) -> bool:
-    """Return whether a statement has a name that only the assistant said."""
+    """Return whether a statement has a name that only the assistant used."""
     suggested, known = set[str](), set[str]()
     for message in exchange.messages.values():
         (suggested if message.role == "assistant" else known).update(words(message.content))

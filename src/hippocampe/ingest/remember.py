@@ -149,7 +149,7 @@ def decide_and_store(
 def inherited_importance(old: Memory, type: str) -> float:
     """The importance of a memory after a change of type.
 
-    A default importance becomes the default of the new type; any other is kept.
+    A default importance becomes the default of the new type; any other stays.
     """
     if old.importance == DEFAULT_IMPORTANCE[old.type]:
         return check_importance(type, None)

@@ -29,7 +29,6 @@ def check_items(corpus: Corpus, items: Iterable[Mapping[str, Any]], *, scope: Sc
     """Check every item before any is stored.
 
     Args:
-        corpus: The corpus.
         items: Mappings with the arguments of `remember`.
         scope: Where the call happens.
 
@@ -78,7 +77,6 @@ def store_batch(writer: Writer, drafts: Sequence[Draft], *, start: int) -> list[
     """Store the next batch in one transaction; each statement is compared with those before it.
 
     Args:
-        writer: The writer.
         drafts: All drafts.
         start: Number of drafts that are stored already.
 

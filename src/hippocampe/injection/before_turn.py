@@ -42,8 +42,7 @@ def before_turn(
     loaded; the deadline runs from then on.
 
     Args:
-        context: The open memory.
-        state: The state kept between turns.
+        state: The state between turns.
         message: A message, or several of a burst: a text, or a mapping with `content` and perhaps
             `role`.
         scope: The speaker and the channel.

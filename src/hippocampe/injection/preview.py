@@ -33,7 +33,7 @@ def preview(
     at: datetime | str | None = None,
 ) -> Injection:
     """Preview an injection of `before_turn`, while nothing changes: nothing is counted or logged, and the
-    channel may still be given the same.
+    channel may still receive the same items.
 
     It waits for late sources instead of leaving them out.
 
@@ -42,7 +42,7 @@ def preview(
         scope: The speaker and the channel.
         role: Role of messages without one.
         at: Only what was known at this time: what was learnt by then, and not yet superseded,
-            forgotten or expired. The channel was given nothing before; the settings are those
+            forgotten or expired. Nothing was injected before; the settings are those
             of now. Memories edited in place since then have their present text.
 
     Raises:

@@ -49,7 +49,7 @@ class TurnState:
         self.admission.limit = _max_turns(config)
 
     def forget(self, space: str) -> None:
-        """Drop what the channels of a space were given."""
+        """Clear the injection histories of a space."""
         self.channels.forget(space)
 
     def close(self) -> None:

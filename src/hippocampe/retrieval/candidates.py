@@ -11,7 +11,7 @@ from hippocampe.retrieval import fusion
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.signals import window_slack
-from hippocampe.store import associations, conversations, memories
+from hippocampe.store import associations, memories, turn_rows
 from hippocampe.types import Memory
 
 DEPTH = 80
@@ -104,7 +104,7 @@ def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: dateti
         if hits.kinds[id] == "turn"
     ]
     if best:
-        beside = conversations.beside(
+        beside = turn_rows.beside(
             connection,
             best,
             reach=REACH,

@@ -36,7 +36,6 @@ def due(
     A job that has a waiting, running or postponed run in the space is not due.
 
     Args:
-        context: The open memory.
         jobs: Only these jobs.
         starting: Whether a digest is due because the last one is more than four hours old.
         space: Only this space.
