@@ -74,7 +74,7 @@ def check_budget(corpus: Corpus, *, scope: Scope) -> None:
 
 
 def _check_share(corpus: Corpus, space: str, share: float) -> None:
-    """Raise `BudgetSpent` if a share of the budget of today is spent. Days begin at midnight in the space's timezone."""
+    """Raise `BudgetSpent` if a share of the budget is spent since midnight, in the timezone of the space."""
     chosen = corpus.settings.of(space)
     if not chosen.daily_budget:
         return
