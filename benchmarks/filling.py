@@ -24,7 +24,7 @@ from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.text import fold
 from hippocampe.language.traits import traits
-from hippocampe.store import associations, conversations, embeddings, memories, schema
+from hippocampe.store import associations, embeddings, memories, message_rows, schema, turn_rows
 from hippocampe.types import DEFAULT_IMPORTANCE, Association, Memory, Message
 
 HELD = 1_000
@@ -173,9 +173,9 @@ def _fill_turns(
                 )
             )
         with context.corpus.store.write() as connection:
-            conversations.add_turns(connection, [each.turn for each in said])
+            turn_rows.add(connection, [each.turn for each in said])
             spoken = [(message, each.turn.id) for each in said for message in each.messages]
-            conversations.add_messages(
+            message_rows.add(
                 connection, [message for message, _ in spoken], last, [id for _, id in spoken]
             )
             embeddings.put_vectors(connection, rows)

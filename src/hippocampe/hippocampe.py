@@ -35,7 +35,7 @@ from hippocampe.engine.context import (
 from hippocampe.engine.corpus import Retired
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import note_result
-from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
+from hippocampe.errors import IndexUnavailable, StoreError, StoreReadOnly
 from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
@@ -51,14 +51,11 @@ from hippocampe.notes.sync import NoteSync, open_notes, open_source
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
-    Compacted,
-    Distilled,
     HostMessage,
     Injection,
     JobRun,
     Note,
     Progress,
-    Receipt,
     Recollection,
     Reindexed,
     Remembered,
@@ -269,9 +266,7 @@ class Verbs:
         results: list[Remembered] = []
 
         def store_next(context: Context) -> list[Remembered]:
-            return remember_many.store_batch(
-                context.writer, drafts, start=len(results), scope=scope
-            )
+            return remember_many.store_batch(context.writer, drafts, start=len(results))
 
         while len(results) < len(drafts):
             # A retry must not store a batch twice: one call per transaction.
@@ -316,15 +311,15 @@ class Verbs:
         """Select what to put in front of the model before it answers.
 
         No model is called. Failures never raise: late (`hook_timeout_ms`) or failed sources are
-        skipped and named in the trace. Items recently given to the channel are not repeated.
+        skipped and named in the trace. Items recently injected into the channel are not repeated.
 
         Args:
             message: The message, or the messages of a burst, joined into one. Each is a text, or a
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
-            fresh: Whether the model has lost what the channel was given, because its context is new or
-                was compacted: everything may be given again.
+            fresh: Whether the model has lost earlier injections, because its context is new or was
+                compacted: everything may be injected again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
@@ -355,7 +350,6 @@ class Verbs:
                 message,
                 scope=scope,
                 role=role,
-                note_sync=self._note_sync,
                 joined=joined,
             ),
             {"scope": scope},
@@ -371,44 +365,7 @@ class Verbs:
         assert isinstance(served, Injection)
         return served
 
-    @own
-    def preview(
-        self,
-        message: HostMessage | Sequence[HostMessage],
-        *,
-        scope: Scope,
-        role: str = "user",
-        at: When = None,
-    ) -> Injection:
-        """Preview an injection of `before_turn`, while nothing changes: nothing is counted or logged, and the
-        channel may still be given the same.
-
-        It waits for late sources instead of leaving them out.
-
-        Args:
-            message: As for `before_turn`.
-            scope: The speaker and the channel.
-            role: Role of messages without one.
-            at: Only what was known at this time: what was learnt by then, and not yet superseded,
-                forgotten or expired. The channel was given nothing before; the settings are those
-                of now. Memories edited in place since then have their present text.
-
-        Raises:
-            InvalidInput: The time is invalid.
-        """
-        return self._execute(
-            "preview",
-            lambda context: preview.preview(
-                context.corpus,
-                self._turns,
-                message,
-                scope=scope,
-                role=role,
-                at=at,
-                note_sync=self._note_sync,
-            ),
-            {"scope": scope},
-        )
+    preview = provided(corpus_of, lambda memory: memory._turns, preview.preview)
 
     @own
     def after_turn(
@@ -460,70 +417,9 @@ class Verbs:
             self._runner.wake()
         return turn_id
 
-    @own
-    def digest(self, *, scope: Scope) -> Distilled:
-        """Turn the live messages of the space into memories now, whatever the `digest_hours`.
-
-        Each message is digested once; messages that arrive meanwhile stay live. Without a configured
-        language model they become turns. A call during another digest waits, and finds nothing left.
-
-        Raises:
-            ModelError: The language model gave no usable answer. What was digested before stays; the
-                rest stays live.
-            EmbedderError: Statements cannot be embedded; likewise.
-        """
-        return self._execute(
-            "digest",
-            lambda context: digest_step.digest(context, space=scope.space),
-            {"scope": scope},
-        )
-
-    @own
-    def compact(self, *, scope: Scope) -> Compacted:
-        """Summarise the oldest messages in the working history of the scope's channel.
-
-        Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
-        other messages are still found by full text and as turns. Without a configured language
-        model, the summary is made of their most telling sentences.
-
-        Raises:
-            InvalidInput: The scope names no channel.
-            ModelError: The language model gave no usable answer; the messages stay.
-            EmbedderError: The summary cannot be embedded; likewise.
-        """
-        channel = check_scope(scope).channel
-        if channel is None:
-            raise InvalidInput("compact needs a channel: give one in the scope.")
-        return self._execute(
-            "compact",
-            lambda context: compaction.compact(context, space=scope.space, channel=channel),
-            {"scope": scope},
-        )
-
-    @own
-    def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
-        """Extract what is worth remembering from an exchange now, with the language model.
-
-        With a model, this happens in the background after each `after_turn`. What is known already, what
-        only the assistant said, and small talk are left out.
-
-        Returns:
-            The number of messages read, and what was stored, in order.
-
-        Raises:
-            NotFound: The space has no such turn, or it was forgotten.
-            ModelUnavailable: No language model is configured, or none answered.
-            InvalidAnswer: The answer of the model does not have the requested form.
-            BudgetSpent: The background share of the daily budget is spent.
-            InvalidInput: The id is not text.
-        """
-        check_id(turn_id, name="turn_id")
-        return self._execute(
-            "extract",
-            lambda context: extraction.extract(context, turn_id, space=scope.space),
-            {"scope": scope},
-        )
-
+    digest = bound(itself, digest_step.digest)
+    compact = bound(itself, compaction.compact)
+    extract = bound(itself, extraction.extract)
     messages = bound(store_of, conversation.messages)
     search_text = bound(store_of, conversation.search_text)
 
@@ -552,17 +448,7 @@ class Verbs:
     forget = bound(itself, forget_step.forget)
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
-    @own
-    def expire(self, *, scope: Scope) -> Receipt:
-        """Hide expired memories of the space. Recall already excludes them."""
-        return self._execute(
-            "expire",
-            lambda context: forget_step.expire(
-                context.writer, space=check_scope(scope).space, audited=True
-            ),
-            {"scope": scope},
-        )
-
+    expire = bound(writer_of, forget_step.expire)
     audit = bound(store_of, audit.entries)
 
     # Turns
@@ -614,19 +500,7 @@ class Verbs:
 
     names = bound(aliases_of, lookup.names)
 
-    @own
-    def check_budget(self, *, scope: Scope) -> None:
-        """Raise `BudgetSpent` if language models have spent the daily budget of the space.
-
-        Raises:
-            BudgetSpent: They have; the setting `daily_budget` raises the limit.
-        """
-        self._execute(
-            "check_budget",
-            lambda context: model_calls.check_budget(context.corpus, scope.space),
-            {"scope": scope},
-        )
-
+    check_budget = bound(corpus_of, model_calls.check_budget)
     usage = bound(store_of, model_calls.usage)
     costs = bound(corpus_of, model_calls.costs)
     record_usage = bound(store_of, model_calls.record_usage)
@@ -725,7 +599,7 @@ class Hippocampe(Verbs, Here):
         self._context = opened.context
         corpus = opened.context.corpus
         config = corpus.config
-        self._turns = TurnState(config)
+        self._turns = TurnState(config, note_sync)
         self._maintenance = None
         self._note_sync = note_sync
         self._follow = opening.Following(corpus) if opened.owner is None else None

@@ -16,12 +16,12 @@ pytestmark = pytest.mark.usefixtures("hashed")
 WORKER = """
 import time
 from hippocampe.extraction.jobs.work import JOBS
-from hippocampe.store import conversations, job_runs
+from hippocampe.store import job_runs, message_rows
 
 def digest(context, run):
     with context.writer.change() as change:
-        heard = [message.id for message in conversations.live(change.connection, run.space)]
-        conversations.set_live(change.connection, heard, False)
+        heard = [message.id for message in message_rows.live(change.connection, run.space)]
+        message_rows.set_live(change.connection, heard, False)
         job_runs.finish(change.connection, run.id, "lost", context.corpus.store.now())
         print(run.id, flush=True)
         time.sleep(300)

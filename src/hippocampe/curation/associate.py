@@ -143,7 +143,7 @@ def replace_by(
 
     Args:
         change: The transaction.
-        kept: The memory that stays.
+        survivor: The memory that stays current.
         lost: The one that it supersedes.
         reason: Why.
         at: The present.

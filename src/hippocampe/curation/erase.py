@@ -44,7 +44,7 @@ class Turns(Protocol):
         ...
 
     def forget(self, space: str) -> None:
-        """Drop what the channels of a space were given."""
+        """Clear the injection histories of a space."""
         ...
 
 

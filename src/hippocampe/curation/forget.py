@@ -12,7 +12,7 @@ from hippocampe.engine.writer import Writer
 from hippocampe.language.text import STOP_WORDS, content_words, words
 from hippocampe.protocols import Filter
 from hippocampe.retrieval.recall import recall
-from hippocampe.store import conversations, memories, schema
+from hippocampe.store import memories, message_rows, schema, turn_rows
 from hippocampe.types import (
     MEMORY_COLLECTIONS,
     Memory,
@@ -102,12 +102,12 @@ def _containing(corpus: Corpus, topic: str, wanted: set[str], space: str) -> Ite
         for memory in found.values():
             if contains(memory_text(memory)):
                 yield _of_memory(memory, "words")
-        turns = conversations.turns(connection, space, matching("turn", "turn"))
+        turns = turn_rows.get(connection, space, matching("turn", "turn"))
         for turn in turns.values():
             if contains(turn_text(turn)):
                 yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
         live = schema.message.c.id.in_(matching("live", "live"))
-        for message in conversations.find_messages(connection, live):
+        for message in message_rows.find(connection, live):
             if contains(message.content):
                 yield ReceiptItem(message.id, "live", message.content, message.at, ("words",))
         keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
@@ -129,9 +129,9 @@ def _hide(writer: Writer, found: Collection[ReceiptItem], scope: Scope, reason: 
             if memory.forgotten_at is None:
                 hide(change, memory, now, reason)
         turns = [item.id for item in found if item.kind == "turn"]
-        conversations.set_forgotten(change.connection, scope.space, turns, now, reason)
+        turn_rows.set_forgotten(change.connection, scope.space, turns, now, reason)
         live = [item.id for item in found if item.kind == "live"]
-        conversations.set_live(change.connection, live, False)
+        message_rows.set_live(change.connection, live, False)
         for kind, hidden in (("turn", turns), ("live", live)):
             for id in hidden:
                 change.unindex(kind, id, scope.space)
@@ -139,16 +139,17 @@ def _hide(writer: Writer, found: Collection[ReceiptItem], scope: Scope, reason: 
         audit.record(change.connection, now, scope.space, "forget", **detail)
 
 
-def expire(writer: Writer, *, space: str | None = None, audited: bool = False) -> Receipt:
-    """Hide expired memories of one space, or of all. (Recall already excludes them.)
+def expire(writer: Writer, *, scope: Scope) -> Receipt:
+    """Hide expired memories of the space. Recall already excludes them."""
+    return hide_expired(writer, scope.space, audited=True)
 
-    With `audited`, the audit log of the space records it, as an explicit request.
-    """
+
+def hide_expired(writer: Writer, space: str, *, audited: bool = False) -> Receipt:
+    """Hide expired memories; with `audited`, record it in the audit log, as an explicit request."""
     corpus = writer.corpus
     now = corpus.store.now()
-    conditions = [memories.CURRENT, schema.memory.c.expires_at <= now]
-    if space is not None:
-        conditions.append(schema.memory.c.space == space)
+    here = schema.memory.c.space == space
+    conditions = [here, memories.CURRENT, schema.memory.c.expires_at <= now]
     hidden: list[ReceiptItem] = []
     while True:
         with corpus.store.read() as connection:
@@ -159,7 +160,7 @@ def expire(writer: Writer, *, space: str | None = None, audited: bool = False) -
             for memory in batch:
                 hide(change, memory, now, "expired")
                 hidden.append(_of_memory(memory, "expired"))
-            if audited and space is not None:
+            if audited:
                 detail = audit.ids([memory.id for memory in batch])
                 audit.record(change.connection, now, space, "expire", **detail)
     ids = tuple(item.id for item in hidden)

@@ -57,7 +57,6 @@ def settle_reviews(writer: Writer, *, space: str) -> int:
     Each batch is applied in one transaction.
 
     Args:
-        writer: The writer.
         space: The space.
 
     Returns:

@@ -38,9 +38,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A checked verdict: `kept` replaces the other memory, `merged` replaces both, or both stay.
+    """A checked verdict: `survivor` replaces the other memory, `merged` replaces both, or both stay.
 
-    With `former`, recall still finds the replaced one, for the facts that the kept one lacks.
+    With `former`, recall still finds the replaced one, for the facts that the survivor lacks.
     """
 
     pair: Pair
@@ -93,7 +93,6 @@ def apply(
     """Apply a verdict, in a transaction, with its reason.
 
     Args:
-        corpus: The corpus.
         change: The transaction.
         decided: The verdict.
         prepared: The embedding of the statement that replaces both, if one does.

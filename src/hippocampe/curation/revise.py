@@ -23,8 +23,8 @@ from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
 from hippocampe.retrieval.lookup import get, require
 from hippocampe.retrieval.results import of_turn
-from hippocampe.store import associations, conversations, embeddings, memories
-from hippocampe.store.conversations import Turn
+from hippocampe.store import associations, embeddings, memories, turn_rows
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     UNSET,
@@ -168,7 +168,7 @@ def restore(writer: Writer, id: str, *, scope: Scope) -> Memory | Recollection:
     """
     check_id(id)
     with writer.corpus.store.read() as connection:
-        turn = conversations.turns(connection, scope.space, [id]).get(id)
+        turn = turn_rows.get(connection, scope.space, [id]).get(id)
     if turn is not None:
         return _restore_turn(writer, turn)
     return _restore_memory(writer, id, scope)
@@ -205,10 +205,10 @@ def _restore_memory(writer: Writer, id: str, scope: Scope) -> Memory:
 def _restore_turn(writer: Writer, turn: Turn) -> Recollection:
     prepared = writer.corpus.vocabulary.prepare([turn_embedding_text(turn)], [turn_text(turn)])[0]
     with writer.change() as change:
-        found = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+        found = turn_rows.get(change.connection, turn.space, [turn.id]).get(turn.id)
         if found is None or found.forgotten_at is None:
             raise InvalidInput(f"turn {turn.id!r} is not forgotten: there is nothing to restore.")
-        conversations.set_forgotten(change.connection, turn.space, [turn.id], None, None)
+        turn_rows.set_forgotten(change.connection, turn.space, [turn.id], None, None)
         embeddings.remove_vectors(change.connection, [turn.id])
         change.index("turn", turn_point(turn, prepared.dense), prepared)
         audit.record(

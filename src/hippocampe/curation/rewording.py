@@ -46,7 +46,6 @@ class Rewordings:
     """Compares statements by meaning; each word is embedded once.
 
     Args:
-        corpus: The corpus.
         space: Whose aliases are used.
         speaker: Names of the one who speaks, folded: "I" and the name say the same.
     """

@@ -42,7 +42,7 @@ SOURCE = "settlement"
 MAX_CHARACTERS = 1_000
 """Characters shown of a statement."""
 MAX_REASON = 200
-"""Characters kept of the model's reason."""
+"""Characters to which the model's reason is cut."""
 
 
 @dataclass
@@ -71,7 +71,6 @@ def settle_reviews(
     Each batch is applied in one transaction; a failure keeps the batches before it.
 
     Args:
-        context: The open memory.
         space: The space.
         run_id: The run of the ledger to finish with the last batch.
         settled: Pairs that the run has settled already, counted in its outcome.

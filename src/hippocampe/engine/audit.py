@@ -27,7 +27,6 @@ def record(
     """Write an entry about a change, in its transaction.
 
     Args:
-        connection: The transaction.
         now: The current time.
         space: The space of the log.
         action: The name of the action.

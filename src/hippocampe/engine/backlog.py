@@ -15,14 +15,13 @@ from hippocampe.engine.documents import (
     turn_embedding_text,
     turn_text,
 )
-from hippocampe.engine.pending import PendingRows
 from hippocampe.engine.projection import stored_points
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError, StoreError
 from hippocampe.protocols import Embedder
-from hippocampe.store import conversations, embeddings, memories, meta, notes
+from hippocampe.store import embeddings, memories, message_rows, meta, notes, turn_rows
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.types import Progress
@@ -100,7 +99,7 @@ def catch_up_with_talk(writer: Writer) -> None:
     except RuntimeError:
         # Closing.
         return
-    attempt.add_done_callback(lambda _: _tell_waiting(writer.pending))
+    attempt.add_done_callback(lambda _: writer.pending.notify())
 
     def over() -> bool:
         down = any(writer.corpus.outages.is_down(name) for name in ("embedder", "store"))
@@ -108,11 +107,6 @@ def catch_up_with_talk(writer: Writer) -> None:
 
     with writer.pending.progressed:
         writer.pending.progressed.wait_for(over)
-
-
-def _tell_waiting(pending: PendingRows) -> None:
-    with pending.progressed:
-        pending.progressed.notify_all()
 
 
 def embed_or_wait(writer: Writer) -> None:
@@ -132,7 +126,7 @@ def embed_or_wait(writer: Writer) -> None:
             # The new context embeds them with its own embedder.
             return
         finally:
-            _tell_waiting(writer.pending)
+            writer.pending.notify()
 
 
 def _embed_waiting(writer: Writer) -> None:
@@ -153,7 +147,7 @@ def _embed_waiting(writer: Writer) -> None:
             if not writer.pending.rows:
                 with corpus.store.write(from_reserve=True) as connection:
                     meta.put(connection, WAITING, "")
-        _tell_waiting(writer.pending)
+        writer.pending.notify()
 
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -162,10 +156,10 @@ def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
         items = [memories.of_row(row) for row in rows]
         return list(map(memory_embedding_text, items)), list(map(memory_text, items))
     if kind == "turn":
-        turns = [conversations.turn_of_row(row) for row in rows]
+        turns = [turn_rows.of_row(row) for row in rows]
         return list(map(turn_embedding_text, turns)), list(map(turn_text, turns))
     if kind == "live":
-        spoken = list(map(live_embedding_text, map(conversations.message_of_row, rows)))
+        spoken = list(map(live_embedding_text, map(message_rows.of_row, rows)))
         return spoken, spoken
     pieces = [piece_text(notes.of_row(row)) for row in rows]
     return pieces, pieces

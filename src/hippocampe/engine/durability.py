@@ -7,7 +7,7 @@ from hippocampe.engine import backlog, generations
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.writer import Writer
 from hippocampe.store import meta, outbox
-from hippocampe.store.store import translated
+from hippocampe.store.translation import translated
 from hippocampe.system import private
 
 

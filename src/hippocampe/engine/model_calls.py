@@ -29,7 +29,6 @@ def ask(
     """Ask the background model once, and record the cost, also of an unusable answer.
 
     Args:
-        context: The open memory.
         purpose: The purpose, as recorded: `digest`.
         instructions: The system prompt.
         prompt: The user prompt.
@@ -46,7 +45,7 @@ def ask(
         raise ModelUnavailable(
             "no language model is configured: set HIPPOCAMPE_MODEL or HIPPOCAMPE_BACKGROUND_MODEL."
         )
-    check_budget(context.corpus, space, share=BACKGROUND_SHARE)
+    _check_share(context.corpus, space, BACKGROUND_SHARE)
     answer = model.answer(instructions, prompt, output)
     record_usage(
         context.corpus.store,
@@ -65,11 +64,17 @@ def ask(
     return answer.value
 
 
-def check_budget(corpus: Corpus, space: str, *, share: float = 1.0) -> None:
-    """Raise `BudgetSpent` if a share of the daily budget of a space is spent.
+def check_budget(corpus: Corpus, *, scope: Scope) -> None:
+    """Raise `BudgetSpent` if language models have spent the daily budget of the space.
 
-    A day begins at midnight in the timezone of the space.
+    Raises:
+        BudgetSpent: They have; the setting `daily_budget` raises the limit.
     """
+    _check_share(corpus, scope.space, 1.0)
+
+
+def _check_share(corpus: Corpus, space: str, share: float) -> None:
+    """Raise `BudgetSpent` if a share of the budget is spent since midnight, in the timezone of the space."""
     chosen = corpus.settings.of(space)
     if not chosen.daily_budget:
         return

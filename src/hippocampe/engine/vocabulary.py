@@ -294,7 +294,6 @@ class Vocabulary:
         """Store new words in the transaction of their items.
 
         Args:
-            connection: The transaction.
             new: New words; those known by now are skipped.
             fresh: Words that the transaction has added already.
 

@@ -10,8 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.engine.index_state import GraphBuilder, IndexPosition
-from hippocampe.engine.pending import PendingRows
+from hippocampe.engine.index_state import GraphBuilder, IndexPosition, PendingRows
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.errors import IndexUnavailable, StoreFull
 from hippocampe.store import meta

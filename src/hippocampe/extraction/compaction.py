@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from hippocampe.engine import model_calls
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.errors import InvalidAnswer
+from hippocampe.errors import InvalidAnswer, InvalidInput
 from hippocampe.extraction import talk
 from hippocampe.extraction.extractive import extract_sentences, first_sentences
 from hippocampe.extraction.proposals import read_subjects
@@ -45,24 +45,30 @@ class Answer:
     open_questions: list[str] | str | None = None
 
 
-def compact(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
-    """Summarise the working history of a channel beyond twice `recent_messages`.
+def compact(context: Context, *, scope: Scope) -> Compacted:
+    """Summarise the oldest messages in the working history of the scope's channel.
 
-    The newest `recent_messages` stay. Without a configured language model the summary consists of
-    the most informative sentences. A second call waits for the first.
+    Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
+    other messages are still found by full text and as turns. Without a configured language
+    model, the summary is made of their most telling sentences.
+
+    Raises:
+        InvalidInput: The scope names no channel.
+        ModelError: The language model gave no usable answer; the messages stay.
+        EmbedderError: The summary cannot be embedded; likewise.
+    """
+    if scope.channel is None:
+        raise InvalidInput("compact needs a channel: give one in the scope.")
+    return run(context, space=scope.space, channel=scope.channel)
+
+
+def run(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
+    """Compact the working history of a channel. A second call waits for the first.
 
     Args:
-        context: The open memory.
         space: The space.
         channel: The channel; empty for messages without one.
         run_id: The run in the ledger, finished in the last transaction.
-
-    Raises:
-        ModelUnavailable: The model cannot be reached. Summaries made before stay, the other messages
-            stay in the working history; so with the other errors.
-        InvalidAnswer: It did not answer in the requested form.
-        BudgetSpent: The daily budget is spent.
-        EmbedderError: The summary cannot be embedded.
     """
     corpus = context.corpus
     chosen = corpus.settings.of(space)

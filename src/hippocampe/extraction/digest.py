@@ -27,8 +27,8 @@ from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
-from hippocampe.store import conversations, embeddings, job_runs, memories
-from hippocampe.types import Distilled, Memory, Message
+from hippocampe.store import embeddings, job_runs, memories, message_rows, turn_rows
+from hippocampe.types import Distilled, Memory, Message, Scope
 from hippocampe.updates.draft import Draft
 
 MAX_FAILURES = 4
@@ -38,31 +38,35 @@ MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
 
 
-def digest(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
-    """Turn the live messages of a space into memories; into turns if no language model is configured.
+def digest(context: Context, *, scope: Scope) -> Distilled:
+    """Turn the live messages of the space into memories now, whatever the `digest_hours`.
 
-    Messages that arrive meanwhile stay live. A second call waits for the first.
-
-    Args:
-        context: The open memory.
-        space: The space.
-        run_id: The run in the ledger, finished in the last transaction.
+    Each message is digested once; messages that arrive meanwhile stay live. Without a configured
+    language model they become turns. A call during another digest waits, and finds nothing left.
 
     Raises:
-        ModelUnavailable: The model cannot be reached. Parts digested before stay digested, the rest stays live;
-            the same holds for the other errors.
-        InvalidAnswer: It did not answer a part in the requested form; the other parts are digested.
-        BudgetSpent: The daily budget is spent.
-        EmbedderError: Statements cannot be embedded.
+        ModelError: The language model gave no usable answer. What was digested before stays; the
+            rest stays live.
+        EmbedderError: Statements cannot be embedded; likewise.
+    """
+    return run(context, space=scope.space)
+
+
+def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
+    """Digest the live messages of a space.
+
+    Args:
+        space: The space.
+        run_id: The run in the ledger, finished in the last transaction.
     """
     with context.digesting:
         backlog.catch_up_with_talk(context.writer)
         with context.corpus.store.read() as connection:
-            waiting = conversations.live(connection, space)
-        run = _Run(context, space, run_id, deque(talk.parts(waiting)))
-        run.go()
+            waiting = message_rows.live(connection, space)
+        digesting = _Run(context, space, run_id, deque(talk.parts(waiting)))
+        digesting.go()
         backlog.embed_soon(context.writer)
-        return run.done
+        return digesting.done
 
 
 @dataclass(slots=True)
@@ -140,7 +144,7 @@ class _Run:
 
     def _still_live(self, connection: Connection, part: Part) -> Part:
         ids = [message.id for message in part]
-        return tuple(conversations.live(connection, self.space, ids))
+        return tuple(message_rows.live(connection, self.space, ids))
 
     def _stated(self, messages: Part) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
@@ -179,15 +183,15 @@ class _Run:
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
     """Store each message as a turn of its own, which recall finds from now on."""
     turns = {message.id: make_turn([message]).turn for message in messages}
-    conversations.add_turns(change.connection, turns.values())
+    turn_rows.add(change.connection, turns.values())
     ids = {message_id: turn.id for message_id, turn in turns.items()}
-    conversations.set_turns(change.connection, ids)
+    message_rows.set_turns(change.connection, ids)
     for turn in turns.values():
         change.index_later("turn", turn.id, turn.space)
 
 
 def _clear(change: UnitOfWork, messages: Sequence[Message]) -> None:
-    conversations.set_live(change.connection, [message.id for message in messages], False)
+    message_rows.set_live(change.connection, [message.id for message in messages], False)
     for message in messages:
         change.unindex("live", message.id, message.space)
 

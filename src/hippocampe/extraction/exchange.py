@@ -14,9 +14,9 @@ from hippocampe.language.subjects import subjects_of
 from hippocampe.language.text import cut, fold
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
-from hippocampe.store import conversations, schema
-from hippocampe.store.conversations import Turn
+from hippocampe.store import message_rows, schema
 from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Memory, Message, Scope, Settings
 
 MAX_KNOWN = 10
@@ -52,7 +52,7 @@ class Exchange:
 def messages_of(store: Store, turn: Turn) -> list[Message]:
     """The messages of a turn: the spoken ones in order, then the tool results."""
     with store.read() as connection:
-        return conversations.find_messages(
+        return message_rows.find(
             connection,
             schema.message.c.space == turn.space,
             schema.message.c.turn_id == turn.id,
@@ -60,7 +60,7 @@ def messages_of(store: Store, turn: Turn) -> list[Message]:
 
 
 def tells_something(messages: Iterable[Message], names: Sequence[str]) -> bool:
-    """Return whether a user or a tool said more than small talk; the assistant alone does not count."""
+    """Return whether a user or a tool uttered more than small talk; the assistant alone does not count."""
     return any(supports(message, names) for message in messages)
 
 

@@ -41,9 +41,9 @@ from hippocampe.language.small_talk import reports_small_talk
 from hippocampe.language.text import words
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.store import conversations, job_runs, memories
-from hippocampe.store.conversations import Turn
+from hippocampe.store import job_runs, memories, turn_rows
 from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     Distilled,
     JobState,
@@ -56,6 +56,7 @@ from hippocampe.types import (
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import judge
 from hippocampe.updates.nomination import same_voice
+from hippocampe.validation import check_id
 
 SOURCE = "extraction"
 MAX_STATEMENTS = 20
@@ -70,21 +71,33 @@ FORGOTTEN_BEFORE = timedelta(hours=1)
 since the exchange may be the one that asked to forget."""
 
 
-def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
-    """Extract what is worth remembering from an exchange.
+def extract(context: Context, turn_id: str, *, scope: Scope) -> Distilled:
+    """Extract what is worth remembering from an exchange now, with the language model.
+
+    With a model, this happens in the background after each `after_turn`. What is known already, what
+    only the assistant said, and small talk are left out.
+
+    Returns:
+        The number of messages read, and what was stored, in order.
+
+    Raises:
+        NotFound: The space has no such turn, or it was forgotten.
+        ModelUnavailable: No language model is configured, or none answered.
+        InvalidAnswer: The answer of the model does not have the requested form.
+        BudgetSpent: The background share of the daily budget is spent.
+        InvalidInput: The id is not text.
+    """
+    return run(context, check_id(turn_id, name="turn_id"), space=scope.space)
+
+
+def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
+    """Extract from an exchange.
 
     Args:
-        context: The open memory.
         turn_id: The turn of the exchange.
         space: The space.
         run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
             run of the turn.
-
-    Raises:
-        NotFound: Without `run_id`: the space has no such turn, or it was forgotten.
-        ModelUnavailable: No model is configured, or none answered.
-        InvalidAnswer: The answer does not have the requested form.
-        BudgetSpent: The background share of the daily budget is spent.
     """
     corpus = context.corpus
     turn = _find_turn(corpus.store, turn_id, space)
@@ -116,7 +129,7 @@ def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = 
 
 def _find_turn(store: Store, turn_id: str, space: str) -> Turn | None:
     with store.read() as connection:
-        turn = conversations.turns(connection, space, [turn_id]).get(turn_id)
+        turn = turn_rows.get(connection, space, [turn_id]).get(turn_id)
     return turn if turn is not None and turn.forgotten_at is None else None
 
 
@@ -148,7 +161,7 @@ def _store(
     turn, stored = exchange.turn, list[Remembered]()
     with writer.change() as change:
         # While the model answered, the turn may have been erased, or another runner may have stored it.
-        now = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+        now = turn_rows.get(change.connection, turn.space, [turn.id]).get(turn.id)
         run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
         done = run is not None and run.state == "done"
         if now is not None and now.forgotten_at is None and not done:
@@ -214,7 +227,7 @@ def _draft(
 
 
 def _is_from_assistant_only(content: str, exchange: Exchange) -> bool:
-    """Return whether a statement has a name that only the assistant said."""
+    """Return whether a statement has a name that only the assistant used."""
     suggested, known = set[str](), set[str]()
     for message in exchange.messages.values():
         (suggested if message.role == "assistant" else known).update(words(message.content))

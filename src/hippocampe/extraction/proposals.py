@@ -103,7 +103,6 @@ def draft_of(
     begins with the message.
 
     Args:
-        corpus: The corpus.
         proposed: The statement of the model.
         evidence: The messages that say it; at least one.
         user: The speaker; None for several people.
@@ -141,7 +140,7 @@ def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
     Args:
         new: The statement.
         old: The memory.
-        speakers: Folded names of those who said the statement.
+        speakers: Folded names of the speakers of the statement.
     """
     ours, theirs = names_in(new.content), names_in(old.content)
     others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)

@@ -43,7 +43,6 @@ def rederive(writer: Writer, stop: Callable[[], bool] = lambda: False) -> bool:
     """Derive rows again if the rules have changed; return whether all rows are up to date.
 
     Args:
-        writer: The writer.
         stop: Checked between batches; the next call resumes from there.
     """
     corpus = writer.corpus

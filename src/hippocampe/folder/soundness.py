@@ -129,7 +129,6 @@ def check_sample(writer: Writer, ending: Event) -> None:
     """Check a random sample, and the files of the index; repair everything if any is damaged.
 
     Args:
-        corpus: The corpus.
         ending: Ends the check early.
     """
     with suppress(Retired):

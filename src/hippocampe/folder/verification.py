@@ -20,8 +20,7 @@ from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
 from hippocampe.store.store import Store
 from hippocampe.system import free_space
-from hippocampe.system.file_size import written
-from hippocampe.system.free_space import RESERVE
+from hippocampe.system.free_space import RESERVE, written
 from hippocampe.types import Scope, Stats, Verification, Vitals
 from hippocampe.validation import (
     MAX_ABSENT,

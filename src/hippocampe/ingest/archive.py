@@ -35,7 +35,8 @@ from hippocampe.ingest.problems import Problems
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
-from hippocampe.store.store import Store, translated
+from hippocampe.store.store import Store
+from hippocampe.store.translation import translated
 from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Progress, Scope

@@ -20,9 +20,9 @@ from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold
-from hippocampe.store import conversations, job_runs, schema, working_history
-from hippocampe.store.conversations import Turn
+from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
 from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
@@ -132,9 +132,9 @@ def embed_turns(vocabulary: Vocabulary, drafts: Sequence[TurnDraft]) -> list[Pre
 def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]) -> None:
     """Store and index turns with their messages in one transaction."""
     with writer.change() as change:
-        conversations.add_turns(change.connection, [draft.turn for draft in drafts])
+        turn_rows.add(change.connection, [draft.turn for draft in drafts])
         pairs = [(message, draft.turn.id) for draft in drafts for message in draft.messages]
-        conversations.add_messages(
+        message_rows.add(
             change.connection,
             [message for message, _ in pairs],
             writer.corpus.store.now(),
@@ -160,7 +160,6 @@ def after_turn(
     A message that contains only injected text is dropped, and so is an empty tool result.
 
     Args:
-        context: The open memory.
         user_message: The message of the user of the scope.
         reply: The answer of the assistant, if any.
         scope: The space, the user and the channel.
@@ -217,14 +216,14 @@ def after_turn(
     with context.writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one exchange.
         if external_id and (
-            known := conversations.turn_of_external_id(
+            known := message_rows.turn_of_external_id(
                 change.connection, turn.space, turn.channel, external_id
             )
         ):
             return known
-        conversations.add_turns(change.connection, [turn])
+        turn_rows.add(change.connection, [turn])
         ids = [turn.id] * len(messages)
-        conversations.add_messages(change.connection, messages, corpus.store.now(), ids)
+        message_rows.add(change.connection, messages, corpus.store.now(), ids)
         change.index_later("turn", turn.id, scope.space)
         if context.language_model is not None:
             job_runs.add(
@@ -271,7 +270,7 @@ def observe(
 ) -> Message | None:
     """Store a message of an observed room as live: it can be found until the next digest.
 
-    Only messages of the rooms in the setting `live_rooms` are kept, and none that contains a
+    Only messages of the rooms in the setting `live_rooms` are stored, and none that contains a
     name of the setting `companion_names` as a word: the companion handles those.
 
     Args:
@@ -281,7 +280,7 @@ def observe(
         external_id: Its id in the source; a repeat returns the stored message.
 
     Returns:
-        The message; None if it is not kept, and then nothing is stored.
+        The message; None if it is not stored.
 
     Raises:
         InvalidInput: The message cannot be stored.
@@ -304,7 +303,7 @@ def observe(
         # Check and insert in one transaction, so that concurrent retries store one message.
         if known := _already_stored(change.connection, message):
             return known
-        conversations.add_messages(change.connection, [message], corpus.store.now(), [None])
+        message_rows.add(change.connection, [message], corpus.store.now(), [None])
         change.index_later("live", message.id, scope.space)
     backlog.embed_soon(writer)
     return message
@@ -322,7 +321,7 @@ def _already_stored(connection: Connection, message: Message) -> Message | None:
     """The stored message with the same channel and external id, if any."""
     if message.external_id is None:
         return None
-    known = conversations.find_messages(
+    known = message_rows.find(
         connection,
         schema.message.c.space == message.space,
         schema.message.c.channel == (message.channel or ""),
@@ -357,7 +356,7 @@ def messages(
         InvalidInput: An argument is invalid.
     """
     limit = check_limit(limit)
-    conditions = conversations.within(
+    conditions = message_rows.within(
         schema.message,
         # By id alone: given a space too, SQLite would read all rows of the space.
         scope.space if ids is None else None,
@@ -372,7 +371,7 @@ def messages(
     if ids is not None:
         conditions.append(schema.message.c.id.in_(check_list("ids", ids, most=MAX_EVIDENCE)))
     with store.read() as connection:
-        found = conversations.find_messages(
+        found = message_rows.find(
             connection, *conditions, newest_first=True, limit=limit if ids is None else None
         )
     return [each for each in found if each.space == scope.space][:limit][::-1]
@@ -408,7 +407,7 @@ def search_text(
     filters = Scope(user=user, channel=channel)
     query = clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
     with store.read() as connection:
-        return conversations.search_text(
+        return message_rows.search_text(
             connection,
             scope.space,
             query,

@@ -11,7 +11,7 @@ from hippocampe.ingest.conversation import TurnDraft
 from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
 from hippocampe.ingest.problems import Problems
 from hippocampe.language.datetimes import as_zone
-from hippocampe.store import conversations
+from hippocampe.store import message_rows
 from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_flag, check_path, check_text
@@ -147,7 +147,7 @@ class _MessageImport:
         with self.writer.corpus.store.read() as connection:
             for space, group in spaces.items():
                 wanted = [(m.channel or "", m.external_id) for m in group if m.external_id]
-                seen = conversations.known_external_ids(connection, space, wanted)
+                seen = message_rows.known_external_ids(connection, space, wanted)
                 for message in group:
                     identity = (message.channel or "", message.external_id or "")
                     if identity in seen or (space, *identity) in waiting:

@@ -5,10 +5,10 @@ reinforce. Nothing is destroyed; superseded memories stay in history.
 applies the rules of `hippocampe.updates`, `memory_writes` writes.
 """
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_embedding_text, memory_text
@@ -20,12 +20,10 @@ from hippocampe.ingest.draft import default_lifetime, make_draft
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
-    UNSET,
     Memory,
     Metadata,
     Remembered,
     Scope,
-    Unset,
 )
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import Judgement, judge
@@ -38,28 +36,31 @@ from hippocampe.validation import (
     check_metadata,
 )
 
+P = ParamSpec("P")
 REINFORCEMENT = 0.1
 """Share of the distance to 1 by which a repetition raises the importance."""
 
 
-def remember(
-    writer: Writer,
-    content: str,
-    *,
-    scope: Scope,
-    type: str | None = None,
-    collection: str | None = None,
-    category: str | None = None,
-    key: str | None = None,
-    subjects: Sequence[str] = (),
-    importance: float | None = None,
-    ttl: str | timedelta | Unset | None = UNSET,
-    occurred_at: datetime | str | None = None,
-    source: str = "conversation",
-    replaces: Sequence[str] = (),
-    evidence: Sequence[str] = (),
-    metadata: Metadata | None = None,
-) -> Remembered:
+def _declared_by(
+    check: Callable[Concatenate[Corpus, P], Draft],
+) -> Callable[[Callable[..., Remembered]], Callable[Concatenate[Writer, P], Remembered]]:
+    """Give a step the arguments that `check` declares."""
+    signature = inspect.signature(check)
+    _, *arguments = signature.parameters.values()
+
+    def declare(step: Callable[..., Remembered]) -> Callable[Concatenate[Writer, P], Remembered]:
+        writer, *_ = inspect.signature(step).parameters.values()
+        vars(step)["__signature__"] = signature.replace(
+            parameters=[writer, *arguments], return_annotation=Remembered
+        )
+        step.__annotations__ = check.__annotations__ | step.__annotations__
+        return step
+
+    return declare
+
+
+@_declared_by(make_draft)
+def remember(writer: Writer, *arguments: Any, **named: Any) -> Remembered:
     """Store one durable statement; memories that it corrects become history.
 
     A correction inherits the type, importance, subjects, category and collection that the caller
@@ -90,26 +91,7 @@ def remember(
         InvalidInput: An argument is invalid; nothing was changed.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
-    return _remember(
-        writer,
-        make_draft(
-            writer.corpus,
-            content,
-            scope=scope,
-            type=type,
-            collection=collection,
-            category=category,
-            key=key,
-            subjects=subjects,
-            importance=importance,
-            ttl=ttl,
-            occurred_at=occurred_at,
-            source=source,
-            replaces=replaces,
-            evidence=evidence,
-            metadata=metadata,
-        ),
-    )
+    return _remember(writer, make_draft(writer.corpus, *arguments, **named))
 
 
 def set_fact(writer: Writer, key: str, value: str, *, scope: Scope) -> Remembered:
@@ -167,7 +149,7 @@ def decide_and_store(
 def inherited_importance(old: Memory, type: str) -> float:
     """The importance of a memory after a change of type.
 
-    A default importance becomes the default of the new type; any other is kept.
+    A default importance becomes the default of the new type; any other stays.
     """
     if old.importance == DEFAULT_IMPORTANCE[old.type]:
         return check_importance(type, None)

@@ -21,7 +21,7 @@ from hippocampe.validation import MAX_MANY
 BATCH = 128
 """Statements per transaction: large enough to amortise it, small enough to let other writers in."""
 ARGUMENTS = tuple(
-    name for name in signature(make_draft).parameters if name not in ("context", "scope")
+    name for name in signature(make_draft).parameters if name not in ("corpus", "scope")
 )
 
 
@@ -29,7 +29,6 @@ def check_items(corpus: Corpus, items: Iterable[Mapping[str, Any]], *, scope: Sc
     """Check every item before any is stored.
 
     Args:
-        corpus: The corpus.
         items: Mappings with the arguments of `remember`.
         scope: Where the call happens.
 
@@ -74,16 +73,12 @@ def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
     return dict(item)
 
 
-def store_batch(
-    writer: Writer, drafts: Sequence[Draft], *, start: int, scope: Scope
-) -> list[Remembered]:
+def store_batch(writer: Writer, drafts: Sequence[Draft], *, start: int) -> list[Remembered]:
     """Store the next batch in one transaction; each statement is compared with those before it.
 
     Args:
-        writer: The writer.
         drafts: All drafts.
         start: Number of drafts that are stored already.
-        scope: Where the call happens.
 
     Raises:
         InvalidInput: An item needs a category and inherits none.

@@ -22,7 +22,6 @@ from hippocampe.injection.turn import Turn, seconds_left
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.text import cut
-from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.types import HostMessage, Injection, Scope, Settings, Trace
@@ -35,7 +34,6 @@ def before_turn(
     *,
     scope: Scope,
     role: str,
-    note_sync: NoteSync | None,
     joined: bool = False,
 ) -> Injection | Burst:
     """Select what to put in front of the model for one turn, within the deadline of the settings.
@@ -44,13 +42,11 @@ def before_turn(
     loaded; the deadline runs from then on.
 
     Args:
-        context: The open memory.
-        state: The state kept between turns.
+        state: The state between turns.
         message: A message, or several of a burst: a text, or a mapping with `content` and perhaps
             `role`.
         scope: The speaker and the channel.
         role: Default role of messages; system messages are not served.
-        note_sync: The source of notes, if any.
         joined: The messages are a whole burst: do not wait for more.
 
     Returns:
@@ -63,7 +59,7 @@ def before_turn(
         stopwatch = Stopwatch()
         if waited:
             stopwatch.spent["loading"] = waited
-        injection = _serve(context, state, message, scope, role, note_sync, stopwatch, joined)
+        injection = _serve(context, state, message, scope, role, stopwatch, joined)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 serve the turn without memory rather than fail it
@@ -85,7 +81,6 @@ def _serve(
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
-    note_sync: NoteSync | None,
     stopwatch: Stopwatch,
     joined: bool,
 ) -> Injection | Burst:
@@ -112,7 +107,7 @@ def _serve(
         stopwatch.end("queue")
         text = cut(" ".join(texts), MAX_QUERY_CHARACTERS)
         now = corpus.store.now()
-        turn = Turn(corpus, state, text, scope, settings, now, note_sync, stopwatch, missing)
+        turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
         injection, lines = turn.serve(channel)
         context.accesses.add([item.id for item in injection.items if item.memory is not None])
     finally:

@@ -17,12 +17,12 @@ from hippocampe.types import Outcome, Recollection, Scope
 from hippocampe.updates.decide import Verdict, decide
 
 MAX_CHANNELS = 1_000
-"""Channels kept, least recently used evicted first. With 100 vectors of 512 dimensions each, they
+"""Cached channels, least recently used evicted first. With 100 vectors of 512 dimensions each, they
 take 100 MB."""
 MAX_REMINDERS = 100
-"""Injections kept per channel for hosts that do not keep them in their messages."""
+"""Cached injections per channel, for hosts whose messages do not contain them."""
 MAX_INJECTED_IDS = 4_000
-"""Ids kept per channel. Independent of the window setting, so that raising it takes effect at once."""
+"""Cached ids per channel. Independent of the window setting, so that raising it takes effect at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Channel:
     Attributes:
         turn: Number of turns served.
         active_at: Time of the last turn or talk in the channel.
-        last_injected: By id, the turn in which it was last injected or said, oldest first.
+        last_injected: By id, the turn in which it was last injected or spoken, oldest first.
         waiting: By speaker, the messages of a burst not served yet.
         reminders: By message, the injection that came with it, oldest first.
     """
@@ -152,7 +152,7 @@ class Channel:
         self._injected_now.clear()
 
     def remind(self, message: str, text: str, tokens: int, at: datetime) -> None:
-        """Keep what the model was given with a message, for as long as the history is kept."""
+        """Cache the injection of a message, as long as the history lasts."""
         self.reminders[message] = Reminder(text, tokens, at)
         while len(self.reminders) > MAX_REMINDERS:
             self.reminders.popitem(last=False)

@@ -22,7 +22,7 @@ from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold, keywords, words
 from hippocampe.retrieval import results
-from hippocampe.store import always_on, conversations, embeddings
+from hippocampe.store import always_on, embeddings, message_rows, turn_rows
 from hippocampe.types import Recollection, Route, Scope, Settings
 
 CONTEXT_LIMIT = 6
@@ -52,7 +52,6 @@ class ContextReader:
     """Reads the always-on context of one turn.
 
     Attributes:
-        corpus: The corpus.
         cache: Cache of the context of ordinary turns.
         text: The message.
         scope: The speaker and the channel.
@@ -159,7 +158,7 @@ class ContextReader:
         }
         space = self.scope.space
         if question.topic:
-            turns = conversations.latest(connection, space, limit=MAX_TURNS_OF_PERIOD, **where)
+            turns = turn_rows.latest(connection, space, limit=MAX_TURNS_OF_PERIOD, **where)
             return [
                 results.of_turn(turn)
                 for turn in turns
@@ -167,8 +166,8 @@ class ContextReader:
             ][:MAX_TURNS]
         limit = self.settings.live_limit
         read = OF_TALK * MAX_TURNS
-        turns = conversations.latest(connection, space, limit=read, **where)
-        live = conversations.latest_live(connection, space, limit=OF_TALK * limit, **where)
+        turns = turn_rows.latest(connection, space, limit=read, **where)
+        live = message_rows.latest_live(connection, space, limit=OF_TALK * limit, **where)
         talk = [item for item in map(results.of_turn, turns) if self.tells(item)][:MAX_TURNS]
         talk += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
         return sorted(talk, key=lambda item: item.at or self.now, reverse=True)

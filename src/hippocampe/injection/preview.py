@@ -16,7 +16,6 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import cut
-from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.types import HostMessage, Injection, Scope
 
@@ -30,31 +29,31 @@ def preview(
     message: HostMessage | Sequence[HostMessage],
     *,
     scope: Scope,
-    role: str,
-    at: datetime | str | None,
-    note_sync: NoteSync | None,
+    role: str = "user",
+    at: datetime | str | None = None,
 ) -> Injection:
-    """Preview the injection of a turn; nothing is counted, logged or recorded as injected.
+    """Preview an injection of `before_turn`, while nothing changes: nothing is counted or logged, and the
+    channel may still receive the same items.
+
+    It waits for late sources instead of leaving them out.
 
     Args:
-        corpus: The corpus.
-        state: The state kept between turns.
         message: As for `before_turn`.
         scope: The speaker and the channel.
-        role: Default role of messages.
-        at: The time of the turn, if not now.
-        note_sync: The source of notes, if any.
+        role: Role of messages without one.
+        at: Only what was known at this time: what was learnt by then, and not yet superseded,
+            forgotten or expired. Nothing was injected before; the settings are those
+            of now. Memories edited in place since then have their present text.
 
     Raises:
-        InvalidInput: The time cannot be used.
-        StoreError: The store cannot be read.
+        InvalidInput: The time is invalid.
     """
     moment = as_utc(at, name="at")
     if moment is None:
         channel = state.channels.copy(scope)
-        return _preview(corpus, state, message, scope, role, note_sync, channel)
+        return _preview(corpus, state, message, scope, role, channel)
     with past(corpus, moment) as (then, past_state):
-        return _preview(then, past_state, message, scope, role, None, Channel())
+        return _preview(then, past_state, message, scope, role, Channel())
 
 
 @contextmanager
@@ -74,7 +73,6 @@ def _preview(
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
-    note_sync: NoteSync | None,
     channel: Channel,
 ) -> Injection:
     texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
@@ -87,5 +85,5 @@ def _preview(
         return skip(stopwatch, skipped)
     patient = replace(settings, hook_timeout_ms=max(PATIENCE_MS, settings.hook_timeout_ms))
     text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), corpus.store.now()
-    turn = Turn(corpus, state, text, scope, patient, now, note_sync, stopwatch, [])
+    turn = Turn(corpus, state, text, scope, patient, now, stopwatch, [])
     return turn.serve(channel)[0]

@@ -26,7 +26,6 @@ from hippocampe.injection.render import Rendered, render
 from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.temporal.window import TimeWindow, parse_window
-from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store.retrievals import Line
@@ -99,7 +98,6 @@ class Turn:
     scope: Scope
     settings: Settings
     now: datetime
-    note_sync: NoteSync | None
     stopwatch: Stopwatch
     missing: list[str]
     stages: dict[str, float] = field(default_factory=dict[str, float])
@@ -262,11 +260,11 @@ class Turn:
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as of the last refresh."""
-        if self.note_sync is None or not self.settings.obsidian_context_enabled:
+        if self.state.notes is None or not self.settings.obsidian_context_enabled:
             return []
         if self.corpus.outages.is_down("notes"):
             self.missing.append("notes down")
-        named = self.note_sync.context(
+        named = self.state.notes.context(
             self.settings.obsidian_context_notes,
             self.settings.obsidian_context_tag,
             space=self.scope.space,

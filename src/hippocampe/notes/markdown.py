@@ -143,21 +143,23 @@ def _shown(found: re.Match[str]) -> str:
     return " › ".join(filter(None, (page.strip(), place)))
 
 
-def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
-    """The beginning of a note, at most `limit` characters, cut at the end of a sentence.
+def excerpt(text: str) -> str:
+    """The beginning of a note, at most 500 characters, cut at the end of a sentence.
 
     Without a suitable sentence end, it is cut between words, with an ellipsis.
     """
     # Markup takes room too, so read more than is kept.
-    whole = render(text[: 8 * limit])
+    whole = render(text[: 8 * EXCERPT_CHARACTERS])
     whole = re.sub(r"^#{1,6}[ \t]+", "", whole, flags=re.M)
     whole = re.sub(r"\s*\n\s*", "\n", whole).strip()
-    if len(whole) <= limit:
+    if len(whole) <= EXCERPT_CHARACTERS:
         return whole
-    ends = [end for found in _SENTENCE_END.finditer(whole) if (end := found.end()) <= limit]
-    if ends and ends[-1] >= limit // 4:
+    ends = [
+        end for found in _SENTENCE_END.finditer(whole) if (end := found.end()) <= EXCERPT_CHARACTERS
+    ]
+    if ends and ends[-1] >= EXCERPT_CHARACTERS // 4:
         return whole[: ends[-1]]
-    cut = whole[:limit]
+    cut = whole[:EXCERPT_CHARACTERS]
     return (cut.rpartition(" ")[0] or cut[:-1]).rstrip(" ,;:\n") + "…"
 
 

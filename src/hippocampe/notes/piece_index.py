@@ -28,7 +28,6 @@ def update_pieces(
     """Remove the pieces of deleted notes, and replace those of changed ones.
 
     Args:
-        writer: The writer.
         notes: All readable notes by path.
         space: The space of the notes.
         source: The name of their source.

@@ -11,7 +11,7 @@ from hippocampe.retrieval import fusion
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.signals import window_slack
-from hippocampe.store import associations, conversations, memories
+from hippocampe.store import associations, memories, turn_rows
 from hippocampe.types import Memory
 
 DEPTH = 80
@@ -91,9 +91,7 @@ def search(index: Index, query: AnalysedQuery, request: RecallRequest, now: date
     return Hits(rankings, kinds, scores)
 
 
-def fuse(
-    connection: Connection, query: AnalysedQuery, hits: Hits, request: RecallRequest, now: datetime
-) -> list[str]:
+def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: datetime) -> list[str]:
     """Add the rankings from the store, fuse all, and return the ids of the candidates."""
     if "memory" in request.kinds():
         for source, found in _of_memories(connection, hits, request, now).items():
@@ -106,7 +104,7 @@ def fuse(
         if hits.kinds[id] == "turn"
     ]
     if best:
-        beside = conversations.beside(
+        beside = turn_rows.beside(
             connection,
             best,
             reach=REACH,

@@ -104,7 +104,6 @@ def flush(store: Store, buffer: RetrievalBuffer, *, from_reserve: bool = False) 
     """Write the buffered retrievals to the store in one transaction.
 
     Args:
-        store: The store.
         buffer: The retrievals.
         from_reserve: Whether the write may use the reserve of the disk; see `Store.write`.
 

@@ -187,7 +187,7 @@ def _search(
     with corpus.store.read() as connection:
         if request.mode != "hybrid":
             return _unscored(results.of_single_search(connection, hits, request, now))
-        ids = candidates.fuse(connection, query, hits, request, now)
+        ids = candidates.fuse(connection, hits, request, now)
         stopwatch.end("fuse")
         loaded = features.load(corpus.vocabulary, connection, query, ids, hits)
         stopwatch.end("features")

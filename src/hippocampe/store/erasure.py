@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import conversations, embeddings, memories
+from hippocampe.store import embeddings, memories, turn_rows
 from hippocampe.store.schema import (
     alias,
     api_key,
@@ -304,9 +304,7 @@ def remove(
     quoted = {*selection.memories, *selection.messages}
     _remove_previews(connection, space, quoted, subject, preview)
     for chunk in _chunks(selection.turns):
-        conversations.remove_turns(
-            connection, conversations.turns(connection, space, chunk).values()
-        )
+        turn_rows.remove(connection, turn_rows.get(connection, space, chunk).values())
     doomed = selection.ids
     orphans = _words_of(connection, doomed)
     if subject is not None:

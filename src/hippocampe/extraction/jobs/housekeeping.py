@@ -21,7 +21,6 @@ def decay(context: Context, *, space: str, run_id: str) -> int:
     todos and memories with a key keep their importance.
 
     Args:
-        context: The open memory.
         space: The space.
         run_id: The run in the ledger, which ends in the transaction of the changes.
     """

@@ -36,7 +36,6 @@ def due(
     A job that has a waiting, running or postponed run in the space is not due.
 
     Args:
-        context: The open memory.
         jobs: Only these jobs.
         starting: Whether a digest is due because the last one is more than four hours old.
         space: Only this space.
@@ -54,16 +53,13 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
     corpus = context.corpus
     now = corpus.store.now()
 
-    def chosen(space: str) -> Settings:
-        return corpus.settings.of(space)
-
     def passed(job: str, space: str, every: timedelta) -> bool:
         last = _last(connection, job, space, now)
         return last is None or now - last >= every
 
     for space, oldest in spaces.with_live(connection).items():
         since = _last(connection, "digest", space, now) or oldest
-        if is_digest_due(chosen(space), since=since, now=now, starting=starting):
+        if is_digest_due(corpus.settings.of(space), since=since, now=now, starting=starting):
             yield "digest", space
     asking = context.language_model is not None
     if asking or local_settlement.is_available(corpus.embedder):
@@ -76,7 +72,7 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
             yield "expire", space
     for job, name in (("decay", "decay_half_life_days"), ("prune", "prune_below")):
         for space in spaces.that_set(connection, name):
-            if getattr(chosen(space), name) and passed(job, space, DAILY):
+            if getattr(corpus.settings.of(space), name) and passed(job, space, DAILY):
                 yield job, space
 
 
