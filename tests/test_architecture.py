@@ -45,7 +45,7 @@ ALLOWED: dict[str, str] = {
     " curation extraction folder",
     "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation embed model injection hippocampe aio",
-    "server": "errors types verbs config actor system language validation client store embed model engine"
+    "server": "errors types verbs config actor system language validation client embed model"
     " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
@@ -81,7 +81,6 @@ PAST_THE_FACADE = {
     "cli.reach": "notes.sync",
     "cli.turns": "engine.settings",
     "companion.reminder": "injection.render",
-    "server.http.idempotency": "engine.replies store.replies",
 }
 """Modules of doors that still import a step; all others use the facade only."""
 
