@@ -36,7 +36,7 @@ from hippocampe import types
 from hippocampe.cli import terminal
 from hippocampe.cli.call import OF_A_SPACE, Call, epilog_of, with_options
 from hippocampe.types import UNSET, Unset
-from hippocampe.verbs import arguments_of
+from hippocampe.verbs import documentation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -266,9 +266,9 @@ def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
     from hippocampe.hippocampe import Hippocampe
 
     step = getattr(Hippocampe, verb)
-    texts, hints = arguments_of(step), get_type_hints(step)
+    texts, hints = documentation(step).arguments, get_type_hints(step)
     # Verbs that describe no argument of their own take those of a statement.
-    statement = arguments_of(Hippocampe.remember)
+    statement = documentation(Hippocampe.remember).arguments
     parts: dict[str, _Part] = {}
     for name, parameter in _signature(verb).items():
         own, common = overrides.get(name, Override()), COMMON.get(name, Override())

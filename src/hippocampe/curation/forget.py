@@ -37,6 +37,11 @@ def forget(context: Context, topic: str, *, scope: Scope, dry_run: bool = False)
     An item is about the topic if recall finds it relevant (0.5 or more) and it matches most of the
     topic's words by meaning, or if its text or its key contains all of them.
 
+    Args:
+        topic: What to forget, as narrow as meant.
+        scope: The space.
+        dry_run: Only list what would be forgotten.
+
     Raises:
         InvalidInput: The topic is empty.
     """

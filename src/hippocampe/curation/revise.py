@@ -67,9 +67,20 @@ def edit(
 ) -> Memory:
     """Change fields of a current memory in place; omitted fields stay.
 
-    `metadata` replaces all of the memory's pairs; `{}` removes them. A new statement supersedes the
-    memories that it contradicts, as in `remember`. A new type brings its default importance, unless
-    the memory had a custom one.
+    A new statement supersedes the memories that it contradicts, as in `remember`.
+
+    Args:
+        id: The memory.
+        scope: The space.
+        content: The statement, 1 to 100,000 characters. Secrets in it are masked.
+        type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; it brings its default importance, unless the memory
+            had a custom one.
+        category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
+        subjects: Flat tags.
+        importance: 0 to 1.
+        ttl: Time to live from now: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+        occurred_at: When it happened; None for no time.
+        metadata: All of its key-value pairs, as in `remember`; `{}` removes them.
 
     Raises:
         NotFound: The space has no current memory of this id.
@@ -116,6 +127,11 @@ def edit(
 
 def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
     """Hide a memory from recall; it stays in history and `restore` brings it back.
+
+    Args:
+        id: Its id, exactly as a search gave it.
+        scope: The space.
+        reason: Why; it is kept in the history.
 
     Raises:
         NotFound: The space has no current memory of this id.

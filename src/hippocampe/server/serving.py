@@ -14,8 +14,8 @@ import uvicorn
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.http.patience import MAX_CONNECTIONS, PatientProtocol
 from hippocampe.server.http.served import ServedMemory
+from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProtocol
 from hippocampe.system.command_line import command_line
 
 STOP_SECONDS = 10
@@ -89,7 +89,7 @@ def serve(
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
-            http=PatientProtocol,
+            http=HeadTimeoutProtocol,
             limit_concurrency=MAX_CONNECTIONS,
         )
         stopping = app.state.log_tail.ended.set

@@ -15,10 +15,10 @@ from hippocampe.client.calls import decode_arguments, results_of, takes_progress
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server.api.memory_panel import of_one_space
+from hippocampe.server.api.composed import of_one_space
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
-from hippocampe.server.http.door import Door
+from hippocampe.server.http.dependencies import Hippo
 from hippocampe.types import ApiKey, Stats
 from hippocampe.validation import check_scope
 from hippocampe.verbs import SENT, Verb
@@ -38,7 +38,7 @@ async def greet(request: Request) -> dict[str, Any]:
 @router.post("/{verb}")
 async def call(
     request: Request,
-    hippo: Door,
+    hippo: Hippo,
     verb: str,
     arguments: Annotated[list[Any], Body()],
     named: Annotated[dict[str, Any], Body()],

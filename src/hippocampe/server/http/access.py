@@ -401,6 +401,6 @@ def _check_parameters(request: Request) -> None:
         )
 
 
-async def bound(request: Request) -> bool:
+async def has_key(request: Request) -> bool:
     """Return whether a request has a key, which restricts it to one space."""
     return request.state.key is not None

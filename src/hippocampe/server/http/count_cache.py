@@ -11,7 +11,7 @@ EXPENSIVE_SECONDS = 0.01
 """Least seconds of computing of a cached count; cheaper ones are computed each time."""
 SHARE = 0.005
 """Share of one core for the same count, from which its time to live follows: 20 seconds for a count of 100 ms."""
-MAX_KEPT = 1_000
+MAX_CACHED = 1_000
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Count:
     coming: "asyncio.Task[Any] | None" = None
 
 
-class Kept:
+class CountCache:
     """A cache of expensive counts. For one event loop.
 
     Args:
@@ -61,7 +61,7 @@ class Kept:
         before.pop(name, None)
         if seconds >= EXPENSIVE_SECONDS:
             before[name] = _Count(value, self._clock() + seconds / SHARE)
-            if len(before) > MAX_KEPT:
+            if len(before) > MAX_CACHED:
                 before.popitem(last=False)
         return value
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.http import kept
-from hippocampe.server.http.kept import EXPENSIVE_SECONDS, SHARE, Kept
+from hippocampe.server.http import count_cache
+from hippocampe.server.http.count_cache import EXPENSIVE_SECONDS, SHARE, CountCache
 from hippocampe.server.http.served import ServedMemory
 
 COST = 0.2
@@ -31,7 +31,7 @@ def test_an_expensive_count_is_kept_and_made_once() -> None:
 
     async def ask() -> None:
         nonlocal now
-        counts, count = Kept(lambda: now), Count(COST)
+        counts, count = CountCache(lambda: now), Count(COST)
         assert await counts.get("a", count) == 1
         now = COST / SHARE - 0.1
         assert await counts.get("a", count) == 1
@@ -49,7 +49,7 @@ def test_an_expensive_count_is_kept_and_made_once() -> None:
 
 def test_a_cheap_count_is_made_each_time() -> None:
     async def ask() -> None:
-        counts, count = Kept(lambda: 0.0), Count(EXPENSIVE_SECONDS / 2)
+        counts, count = CountCache(lambda: 0.0), Count(EXPENSIVE_SECONDS / 2)
         assert [await counts.get("a", count) for _ in range(3)] == [1, 2, 3]
 
     asyncio.run(ask())
@@ -60,7 +60,7 @@ def test_a_count_that_became_cheap_or_fails_is_not_kept() -> None:
 
     async def ask() -> None:
         nonlocal now
-        counts, count = Kept(lambda: now), Count(COST)
+        counts, count = CountCache(lambda: now), Count(COST)
         assert await counts.get("a", count) == 1
         now, count.seconds = 100.0, 0.0
         assert [await counts.get("a", count) for _ in range(2)] == [2, 3]
@@ -80,7 +80,7 @@ def test_a_count_that_became_cheap_or_fails_is_not_kept() -> None:
 
 def test_a_clearing_drops_what_is_being_counted() -> None:
     async def ask() -> None:
-        counts, count = Kept(lambda: 0.0), Count(COST)
+        counts, count = CountCache(lambda: 0.0), Count(COST)
         asking = asyncio.create_task(counts.get("a", count))
         await asyncio.sleep(0)
         counts.clear()
@@ -93,8 +93,8 @@ def test_a_clearing_drops_what_is_being_counted() -> None:
 def test_counts_of_spaces_are_apart_and_gone_after_an_erasure(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "EXPENSIVE_SECONDS", 0.0)
-    monkeypatch.setattr(kept, "SHARE", 1e-6)
+    monkeypatch.setattr(count_cache, "EXPENSIVE_SECONDS", 0.0)
+    monkeypatch.setattr(count_cache, "SHARE", 1e-6)
     home, work = Scope(space="home"), Scope(space="work")
 
     async def ask() -> None:
@@ -112,8 +112,8 @@ def test_counts_of_spaces_are_apart_and_gone_after_an_erasure(
 
 
 def test_a_digest_makes_counts_anew(memory: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "EXPENSIVE_SECONDS", 0.0)
-    monkeypatch.setattr(kept, "SHARE", 1e-6)
+    monkeypatch.setattr(count_cache, "EXPENSIVE_SECONDS", 0.0)
+    monkeypatch.setattr(count_cache, "SHARE", 1e-6)
     here = Scope(user="nina", channel="lobby")
 
     async def ask() -> list[int]:

@@ -12,20 +12,20 @@ MAX_CONNECTIONS = 800
 the 1,024 open files that most systems allow."""
 
 
-class PatientProtocol(HttpToolsProtocol):
+class HeadTimeoutProtocol(HttpToolsProtocol):
     """Speaks HTTP/1.1, and closes a connection that does not complete the head of a request in time.
 
     A head larger than `MAX_HEAD_BYTES` is refused with 400.
     """
 
-    _waiting: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None
     _in_head = False
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer for the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
         """Read received data; an incomplete head is limited in size."""
@@ -39,8 +39,8 @@ class PatientProtocol(HttpToolsProtocol):
         """Start the timer for the rest of a head."""
         super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
-        if self._waiting is None:
-            self._wait()
+        if self._timer is None:
+            self._start_timer()
 
     def on_headers_complete(self) -> None:
         """Stop the timer.
@@ -49,7 +49,7 @@ class PatientProtocol(HttpToolsProtocol):
             ValueError: The head is too large, or names several hosts; the parser turns this into a refusal.
         """
         self._in_head = False
-        self._wait_no_more()
+        self._stop_timer()
         size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
         if size > MAX_HEAD_BYTES:
             raise ValueError("the head of the request is too large")
@@ -60,18 +60,18 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timer."""
-        self._wait_no_more()
+        self._stop_timer()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(HEADER_SECONDS, self._give_up)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(HEADER_SECONDS, self._close)
 
-    def _wait_no_more(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _give_up(self) -> None:
-        self._waiting = None
+    def _close(self) -> None:
+        self._timer = None
         if not self.transport.is_closing():
             self.transport.close()
