@@ -22,6 +22,7 @@ ALLOWED: dict[str, str] = {
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
+    "presentation": "types language",
     "validation": "errors types language",
     "client": "errors types verbs config system language",
     "store": "errors types protocols system",
@@ -45,12 +46,12 @@ ALLOWED: dict[str, str] = {
     " curation extraction folder",
     "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation embed model injection hippocampe aio",
-    "server": "errors types verbs config actor system language validation client store embed model engine"
+    "server": "errors types verbs config actor system language presentation validation client store embed model engine"
     " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
-    "cli": "errors types config actor system config_sources language validation client embed"
+    "cli": "errors types config actor system config_sources language presentation validation client embed"
     " model engine updates notes folder hippocampe companion server demo",
     "__main__": "cli",
 }
@@ -88,7 +89,7 @@ PAST_THE_FACADE = {
 ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
 """What each room of the server may import of the others; `app` and `serving` put them together."""
 
-PURE = {"language", "updates"}
+PURE = {"language", "presentation", "updates"}
 IMPURE = {
     "hippocampe.updates.nomination": "reads the store and the index",
     "hippocampe.updates.judgement": "reads the store",

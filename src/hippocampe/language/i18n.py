@@ -4,11 +4,14 @@ The English text in the source is the key; translations are in
 `locales/LANGUAGE/LC_MESSAGES/hippocampe.po`, which is parsed directly, without a compile step.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidInput, shown
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 LANGUAGES = ("fr", "en")
 
@@ -19,11 +22,17 @@ def translate(text: str, language: str) -> str:
     Raises:
         InvalidInput: The language has no catalogue.
     """
-    return _catalogue(language).get(text, text)
+    entry = catalogue(language).get(text)
+    return str(entry.string) if entry is not None and entry.string else text
 
 
 @cache
-def _catalogue(language: str) -> Mapping[str, str]:
+def catalogue(language: str) -> "Catalog":
+    """The catalogue of a language, with its contexts and plural forms.
+
+    Raises:
+        InvalidInput: The language has no catalogue.
+    """
     if language not in LANGUAGES:
         raise InvalidInput(
             f"language {shown(language)} is unknown: use one of {', '.join(LANGUAGES)}."
@@ -33,8 +42,4 @@ def _catalogue(language: str) -> Mapping[str, str]:
 
     path = files("hippocampe") / "locales" / language / "LC_MESSAGES" / "hippocampe.po"
     with path.open("rb") as file:
-        return {
-            entry.id: entry.string
-            for entry in read_po(file, locale=language)
-            if isinstance(entry.id, str) and isinstance(entry.string, str) and entry.string
-        }
+        return read_po(file, locale=language)

@@ -1,11 +1,9 @@
 """Messages, notes and imports."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, lines, table, text
-from hippocampe.language.humanize import clock_label
+from hippocampe.cli.show.layout import count, lines, local_time, table, text
 from hippocampe.types import Compacted, Distilled, Imported, Message, Note
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     rows = table("when", "channel", "author", "content")
     for each in found:
         rows.add_row(
-            clock_label(each.at, timezone, now=datetime.now(UTC)),
+            local_time(each.at, timezone),
             text(each.channel or ""),
             text(each.author or ""),
             text(each.content),
@@ -74,11 +72,10 @@ def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
     """Notes by path."""
     if not found:
         return text("There are no notes.")
-    now = datetime.now(UTC)
     rows = table("written", "path", "tags")
     for each in found:
         tags = " ".join(f"#{tag}" for tag in each.tags)
-        rows.add_row(clock_label(each.modified_at, timezone, now=now), text(each.path), text(tags))
+        rows.add_row(local_time(each.modified_at, timezone), text(each.path), text(tags))
     return rows
 
 

@@ -12,9 +12,15 @@ from starlette.responses import Response
 from hippocampe.errors import InvalidInput
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.server.dashboard.why import Reason, reasons
-from hippocampe.server.dashboard.wording import marked
-from hippocampe.types import DEFAULT_IMPORTANCE, Mode, Order, Recollection, State
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    MEMORY_COLLECTIONS,
+    RECALL_COLLECTIONS,
+    Mode,
+    Order,
+    Recollection,
+    State,
+)
 
 router = page_router()
 RESULTS = 20
@@ -26,32 +32,13 @@ SNIPPET = 280
 
 MOST_SUBJECTS = 500
 
-PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "all": (
-        marked("everything"),
-        ("memory", "self", "goal", "summary", "turn", "live", "note"),
-    ),
-    "memories": (marked("memories"), ("memory", "self", "goal", "summary")),
-    "talk": (marked("talk"), ("turn", "live")),
-    "notes": (marked("notes"), ("note",)),
-}
-MODES: Mapping[Mode, str] = {
-    "semantic": marked("Semantic"),
-    "text": marked("Text"),
-    "hybrid": marked("Hybrid"),
-}
-STATES: Mapping[State, str] = {
-    "current": marked("current"),
-    "superseded": marked("history"),
-    "forgotten": marked("forgotten"),
-    "all": marked("all states"),
-}
-ORDERS: Mapping[Order, str] = {
-    "newest": marked("newest first"),
-    "oldest": marked("oldest first"),
-    "importance": marked("most important first"),
-}
 Place = Literal["all", "memories", "talk", "notes"]
+COLLECTIONS: Mapping[Place, tuple[str, ...]] = {
+    "all": RECALL_COLLECTIONS,
+    "memories": MEMORY_COLLECTIONS,
+    "talk": ("turn", "live"),
+    "notes": ("note",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +69,26 @@ class Found:
 
     item: Recollection
     snippet: Markup
-    reasons: Sequence[Reason]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The choices of the search form: values with their labels, to translate."""
+    """The choices of the search form."""
 
     users: Sequence[str]
     subjects: Sequence[str]
-    types: Sequence[str]
-    modes: Mapping[Mode, str]
-    places: Mapping[str, tuple[str, tuple[str, ...]]]
-    states: Mapping[State, str]
-    orders: Mapping[Order, str]
+    types: Sequence[str] = tuple(DEFAULT_IMPORTANCE)
+    modes: Sequence[str] = ("semantic", "text", "hybrid")
+    places: Sequence[str] = get_args(Place)
+    states: Sequence[str] = get_args(State)
+    orders: Sequence[str] = get_args(Order)
 
 
 async def form(page: Visit) -> Form:
     """The choices of the search form, with the users and the subjects of the space."""
     users = tuple(await page.hippo.users(scope=page.scope))
     subjects = tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS]
-    types = tuple(DEFAULT_IMPORTANCE)
-    return Form(users, subjects, types, MODES, PLACES, STATES, ORDERS)
+    return Form(users, subjects)
 
 
 @router.get("/memory/search")
@@ -146,13 +131,13 @@ async def search(
     items = await page.hippo.recall(
         asked.q,
         **limits,
-        collections=PLACES[asked.place][1],
+        collections=COLLECTIONS[asked.place],
         mode=asked.mode,
         limit=RESULTS,
         explain=True,
     )
     items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
-    found = [Found(item, snippet(item.content, asked.q), reasons(item.why)) for item in items]
+    found = [Found(item, snippet(item.content, asked.q)) for item in items]
     return page.part(
         "memory/found.html",
         asked=asked,
