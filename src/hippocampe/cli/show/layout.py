@@ -4,7 +4,7 @@ Text from users is escaped and never parsed as markup. Rich is imported on first
 `--json` do without it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -74,6 +74,16 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
         made.add_column(name, no_wrap=name not in wrapped)
     made.add_column(columns[-1], overflow="fold")
     return made
+
+
+def listing(
+    rows: "Iterable[Sequence[RenderableType]]", *columns: str, none: str
+) -> "RenderableType":
+    """A table of rows, or a sentence if there is none."""
+    made = table(*columns)
+    for row in rows:
+        made.add_row(*row)
+    return made if made.row_count else text(none)
 
 
 def grid(rows: "Iterable[tuple[RenderableType, RenderableType]]", indent: int = 0) -> "Table":

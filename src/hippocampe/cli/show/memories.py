@@ -11,6 +11,7 @@ from hippocampe.cli.show.layout import (
     entry,
     label,
     lines,
+    listing,
     local_time,
     pairs,
     reader,
@@ -166,22 +167,17 @@ def facts(found: Mapping[str, Memory]) -> "RenderableType":
 
 def counts(of: str, found: Mapping[str, Counts]) -> "RenderableType":
     """Memories and messages by space or user."""
-    if not found:
-        return text(f"There are no {of}s.")
-    rows = table("memories", "messages", of)
-    for name, each in found.items():
-        rows.add_row(f"{each.memories:,}", f"{each.messages:,}", text(name))
-    return rows
+    return listing(
+        ((f"{each.memories:,}", f"{each.messages:,}", text(name)) for name, each in found.items()),
+        *("memories", "messages", of),
+        none=f"There are no {of}s.",
+    )
 
 
 def subjects(found: Mapping[str, int]) -> "RenderableType":
     """Subjects with their memories."""
-    if not found:
-        return text("There are no subjects.")
-    rows = table("memories", "subject")
-    for name, number in found.items():
-        rows.add_row(f"{number:,}", text(name))
-    return rows
+    rows = ((f"{number:,}", text(name)) for name, number in found.items())
+    return listing(rows, "memories", "subject", none="There are no subjects.")
 
 
 def _metadata(item: Memory) -> "list[Text]":

@@ -1,5 +1,6 @@
 """Search in memories, talk and notes; without words, the list of memories."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -179,21 +180,10 @@ def snippet(content: str, query: str) -> Markup:
 
 def _with_marks(text: str, words: set[str]) -> Markup:
     shown = Markup()
-    for part in _parts(text):
+    for part in re.split(r"(\s+)", text):
         bare = part.casefold().strip(".,;:!?«»\"'()…")
         shown += Markup("<mark>{}</mark>").format(part) if bare in words else escape(part)
     return shown
-
-
-def _parts(text: str) -> list[str]:
-    """Words and the spaces between them."""
-    parts: list[str] = []
-    for char in text:
-        if parts and char.isspace() == parts[-1][-1].isspace():
-            parts[-1] += char
-        else:
-            parts.append(char)
-    return parts
 
 
 def asked_of(page: Visit) -> Asked:
