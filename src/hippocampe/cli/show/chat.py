@@ -104,7 +104,7 @@ def reminders(reply: Reply, language: Language) -> "RenderableType":
 
 
 def deep(found: "DeepRecall", language: Language) -> "RenderableType":
-    """The results of a deep recall, each with the reason why it was kept."""
+    """The results of a deep recall, each with the reason why it was chosen."""
     searches = text("  " + f" {sign('·')} ".join(found.searches), "dim")
     if not found.items:
         return lines(searches, text(translate("Nothing found.", language), "dim"))

@@ -54,8 +54,8 @@ def _answers(asked: "AskedQuestion") -> "RenderableType":
 
 
 def _next_steps(folder: Path | None) -> str:
-    kept = f' --folder "{folder}"' if folder else ""
-    more = [f'  hippocampe recall "où part cam ?"{kept}'] if folder else []
+    option = f' --folder "{folder}"' if folder else ""
+    more = [f'  hippocampe recall "où part cam ?"{option}'] if folder else []
     return "\n".join(
         (
             "\nNow try your own:",

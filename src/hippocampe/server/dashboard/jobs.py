@@ -46,10 +46,10 @@ def _filters(state: str, job: str) -> dict[str, Any]:
 async def run_now(page: AdminPage) -> Response:
     """Run the due jobs now."""
     ran = await page.hippo.run_jobs(scope=page.scope)
-    return page.part(toast=Toast(_said(page, len(ran))), changed="jobs")
+    return page.part(toast=Toast(_summary(page, len(ran))), changed="jobs")
 
 
-def _said(page: Visit, ran: int) -> str:
+def _summary(page: Visit, ran: int) -> str:
     if not ran:
         return page.say("Nothing was due.")
     return page.count("{number} run ended.", "{number} runs ended.", ran)

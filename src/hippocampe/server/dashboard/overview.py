@@ -13,7 +13,7 @@ from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import Day, Memory, Stats
 
 router = page_router()
-GIVEN = 6
+INJECTIONS = 6
 LEARNT = 6
 WAITING = 3
 DAYS = 7
@@ -30,19 +30,19 @@ class Learnt:
 @router.get("/overview")
 async def overview(page: ReadPage) -> Response:
     """The first page; for an empty space, three ways to start."""
-    stats, given, days = await asyncio.gather(
+    stats, injections, days = await asyncio.gather(
         page.hippo.stats(scope=page.scope),
-        page.hippo.retrievals(scope=page.scope, limit=GIVEN),
+        page.hippo.retrievals(scope=page.scope, limit=INJECTIONS),
         page.hippo.activity(scope=page.scope, days=DAYS),
     )
-    if _empty(stats) and not given:
+    if _empty(stats) and not injections:
         return page.render("begin.html", section="overview", address=page.address)
     medians = [day.took_ms_p50 for day in days if day.took_ms_p50 is not None]
     return page.render(
         "overview.html",
         section="overview",
         stats=stats,
-        given=given,
+        injections=injections,
         volume=_week(
             page,
             days,
@@ -112,5 +112,5 @@ async def _learnt(page: Visit, memory: Memory) -> Learnt:
 
 
 def _empty(stats: Stats) -> bool:
-    kept = sum(stats.memories.values()) + stats.superseded + stats.forgotten
-    return kept == 0 and stats.messages == 0
+    stored = sum(stats.memories.values()) + stats.superseded + stats.forgotten
+    return stored == 0 and stats.messages == 0

@@ -64,7 +64,7 @@ async def why(page: ReadPage, id: str) -> Response:
         logged=logged,
         text=rebuilt.text,
         exact=rebuilt.tokens == logged.tokens_added,
-        given=[each for each in shown if each.logged.outcome == "injected"],
+        injected=[each for each in shown if each.logged.outcome == "injected"],
         left_out=[each for each in shown if each.logged.outcome != "injected"],
         threshold=page.settings.auto_retrieve_min_score,
     )

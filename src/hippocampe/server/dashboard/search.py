@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 from zoneinfo import ZoneInfo
 
+from fastapi import Depends
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
@@ -72,57 +73,35 @@ class Found:
     snippet: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The choices of the search form."""
-
-    users: Sequence[str]
-    subjects: Sequence[str]
-    types: Sequence[str] = tuple(DEFAULT_IMPORTANCE)
-    modes: Sequence[str] = ("semantic", "text", "hybrid")
-    places: Sequence[str] = get_args(Place)
-    states: Sequence[str] = get_args(State)
-    orders: Sequence[str] = get_args(Order)
-
-
-async def form(page: Visit) -> Form:
+async def form(page: Visit) -> dict[str, Sequence[str]]:
     """The choices of the search form, with the users and the subjects of the space."""
-    users = tuple(await page.hippo.users(scope=page.scope))
-    subjects = tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS]
-    return Form(users, subjects)
+    return {
+        "users": tuple(await page.hippo.users(scope=page.scope)),
+        "subjects": tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS],
+        "types": tuple(DEFAULT_IMPORTANCE),
+        "modes": ("semantic", "text", "hybrid"),
+        "places": get_args(Place),
+        "states": get_args(State),
+        "orders": get_args(Order),
+    }
 
 
 @router.get("/memory/search")
 async def search(
-    page: ReadPage,
-    q: str = "",
-    mode: Mode = "hybrid",
-    place: Place = "all",
-    type: str = "",
-    subject: str = "",
-    user: str = "",
-    channel: str = "",
-    since: str = "",
-    until: str = "",
-    state: State = "current",
-    order: Order = "newest",
-    cursor: str | None = None,
+    page: ReadPage, asked: Annotated[Asked, Depends()], cursor: str | None = None
 ) -> Response:
     """The results of a search; without words, a page of the list of memories."""
-    asked = Asked(
-        q.strip(), mode, place, type, subject.strip(), user, channel.strip(), since, until,
-        state, order,
-    )  # fmt: skip
+    query, subject = asked.q.strip(), asked.subject.strip()
     limits: dict[str, Any] = {
         "scope": page.scope,
         "types": [asked.type] if asked.type else None,
-        "subjects": [asked.subject] if asked.subject else None,
+        "subjects": [subject] if subject else None,
         "user": asked.user or None,
-        "channel": asked.channel or None,
+        "channel": asked.channel.strip() or None,
         "since": _day(page, asked.since),
         "until": _day(page, asked.until, after=1),
     }
-    if not asked.q:
+    if not query:
         listed = await page.hippo.memories(
             **limits, state=asked.state, order=asked.order, cursor=cursor, limit=LISTED
         )
@@ -130,7 +109,7 @@ async def search(
             "memory/listed.html", asked=asked, listed=listed, more=_more(page, listed.next_cursor)
         )
     items = await page.hippo.recall(
-        asked.q,
+        query,
         **limits,
         collections=COLLECTIONS[asked.place],
         mode=asked.mode,
@@ -138,7 +117,7 @@ async def search(
         explain=True,
     )
     items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
-    found = [Found(item, snippet(item.content, asked.q)) for item in items]
+    found = [Found(item, snippet(item.content, query)) for item in items]
     return page.part(
         "memory/found.html",
         asked=asked,
@@ -188,13 +167,13 @@ def _with_marks(text: str, words: set[str]) -> Markup:
 
 def asked_of(page: Visit) -> Asked:
     """Parse the query in the address of the page, unchecked: the search checks it."""
-    given = page.request.query_params
+    parameters = page.request.query_params
     texts: dict[str, Any] = {
-        name: given.get(name, "")
+        name: parameters.get(name, "")
         for name in ("q", "type", "subject", "user", "channel", "since", "until")
     }
-    mode = given.get("mode")
-    state = given.get("state")
+    mode = parameters.get("mode")
+    state = parameters.get("state")
     return Asked(
         **texts,
         mode=cast("Mode", mode if mode in get_args(Mode) else "hybrid"),

@@ -208,11 +208,11 @@ async def check_token(request: Request, visit: Visit) -> None:
     """
     if request.method in SAFE_METHODS:
         return
-    given = request.headers.get(TOKEN_HEADER)
-    if given is None:
+    token = request.headers.get(TOKEN_HEADER)
+    if token is None:
         field = (await request.form()).get("token")
-        given = field if isinstance(field, str) else None
-    if not _sessions(request).genuine(visit.session, given):
+        token = field if isinstance(field, str) else None
+    if not _sessions(request).genuine(visit.session, token):
         raise HTTPException(403, STALE_PAGE)
 
 
