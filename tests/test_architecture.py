@@ -22,6 +22,7 @@ ALLOWED: dict[str, str] = {
     "system": "errors",
     "config_sources": "errors config system",
     "language": "errors",
+    "presentation": "types language",
     "validation": "errors types language",
     "client": "errors types verbs config system language",
     "store": "errors types protocols system",
@@ -45,13 +46,13 @@ ALLOWED: dict[str, str] = {
     " retrieval injection curation extraction folder",
     "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation model hippocampe aio",
-    "server": "errors types verbs config actor system language validation client embed model"
+    "server": "errors types verbs config actor system language presentation validation client embed model"
     " hippocampe aio companion",
     "testing": "errors protocols",
     "resident": "errors system config_sources embed hippocampe",
     "demo": "errors types config hippocampe",
-    "cli": "errors types verbs config actor system config_sources language validation client embed"
-    " model hippocampe companion server demo",
+    "cli": "errors types verbs config actor system config_sources language presentation validation client"
+    " embed model hippocampe companion server demo",
     "__main__": "cli",
 }
 """What each package or module at the top may import, in the order in which data flows."""
@@ -78,7 +79,7 @@ DOORS = ("aio", "companion", "server", "resident", "demo", "cli")
 ROOMS = {"http": "", "api": "http", "mcp": "http api", "proxy": "http", "dashboard": "http"}
 """What each room of the server may import of the others; `app` and `serving` put them together."""
 
-PURE = {"language", "updates"}
+PURE = {"language", "presentation", "updates"}
 IMPURE = {
     "hippocampe.updates.nomination": "reads the store and the index",
     "hippocampe.updates.judgement": "reads the store",

@@ -169,9 +169,9 @@ def test_the_reasons_of_a_reminder_are_in_the_language(capsys: pytest.CaptureFix
     reply = Reply("happy", "Le 3 mai.", injected=(found,), usage=usage, injection=injection)
     out(show.reminders(reply, "fr"))
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
-        "0.80 search  memory · Nina part le 3 mai",
+        "0.80 trouvé  souvenir · Nina part le 3 mai",
         "             pourquoi : les mêmes mots (+1.2); donne une date (+0.5)",
-        "12 tokens · 4 ms",
+        "12 tokens · 4,0 ms",
     ]
 
 
@@ -254,7 +254,7 @@ class TestPipes:
         assert done.returncode == 0, done.stderr
         found, _, rest = shown.partition("eko ›")
         assert "[fact] Nina plays the tuba in Ordizan" in found
-        why, _, rest = rest.partition("self · capability (1)\n  I can see the lobby\n")
+        why, _, rest = rest.partition("Capabilities (1)\n  I can see the lobby\n")
         assert re.search(r"[01]\.\d\d \w+ +memory · Nina plays the tuba in Ordizan", why)
         assert re.search(r"\d+ tokens · \d+ ms", why)
         refused, _, done_ = rest.partition("Nothing was changed.")

@@ -25,12 +25,9 @@ import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import call, doctor, terminal
 from hippocampe.cli.app import app
-from hippocampe.cli.show import layout
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.ingest import archive
-from hippocampe.language.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.retrieval import log as retrieval_log
-from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.store import sqlite
 from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
@@ -198,11 +195,12 @@ class TestBeforeTurn:
         run("settings", "set", "recent_hours", "0")
         shown = run("before-turn", "et", "le four ?", "--explain").out
         assert re.search(r"path +kind +score +outcome +content", shown)
-        assert re.search(r"(important|search) +memory +\d\.\d\d +injected +on garde", shown)
+        assert re.search(r"(important|found) +memory +\d\.\d\d +injected +on garde", shown)
         assert id in shown
         assert re.search(r"\w+ -?\d+\.\d\d \([+-]\d", shown)
         assert re.search(r"\d injected.* of 3 considered", shown)
-        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*analyse \d.*render \d", shown)
+        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*reading the question \d", shown)
+        assert re.search(r"writing\s+the\s+text \d", shown)
         assert "\u202e" not in shown
 
     def test_words_are_counted_before_the_clock_runs(
@@ -230,7 +228,7 @@ class TestBeforeTurn:
     def test_the_system_is_not_served(self, run: Run, said: Callable[..., str]) -> None:
         said("on garde le vieux four", "--type", "decision")
         shown = run("before-turn", "Worker #42 completed", "--role", "system").out
-        assert shown == "Nothing was injected.\nskipped: a message of the system\n"
+        assert shown == "Nothing was injected.\nIt is a message of the system.\n"
 
     def test_it_answers_in_json(self, run: Run, said: Callable[..., str]) -> None:
         id = said("on garde le vieux four", "--type", "decision")
@@ -451,7 +449,7 @@ class TestMemories:
         around = run("neighbours", tuba, "--json").json
         assert [memory["id"] for memory in around["memories"]] == [tuba, train]
         assert len(around["associations"]) == 1
-        assert "caused_by" in run("neighbours", tuba).out
+        assert "caused by" in run("neighbours", tuba).out
 
     def test_reviews(self, run: Run, said: Callable[..., str]) -> None:
         assert run("reviews").out == "There is nothing to review.\n"
@@ -853,16 +851,3 @@ class TestDoctor:
         block = project.split("\ndependencies = [")[1].split("\n]")[0]
         required = set(re.findall(r'^ +"([\w-]+)', block, re.MULTILINE)) - {"tzdata"}
         assert set(doctor.PACKAGES) == required
-
-
-def test_every_signal_has_a_reason_or_is_a_correction() -> None:
-    named = [name for names in REASONS.values() for name in names]
-    named += [*OBJECTIONS, *CORRECTIONS]
-    assert sorted(named) == sorted(LOGGED_SIGNALS)
-
-
-def test_counts_are_spelled() -> None:
-    counts = {"memory": 2, "turn": 1, "live": 1, "note": 0, "below threshold": 3}
-    assert layout.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
-    assert layout.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
-    assert layout.counted({}) == "nothing"

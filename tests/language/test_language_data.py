@@ -106,7 +106,7 @@ with Hippocampe.open(Config(sys.argv[1], background=False)) as hippo:
     with TestClient(app, "http://127.0.0.1", client=("127.0.0.1", 50_000)) as client:
         spanish = {"Accept-Language": "es"}
         print(client.get("/overview", headers=spanish).raise_for_status().text)
-        changes = client.get("/openapi.json").json()["components"]["schemas"]["SettingsChanges"]
+        changes = client.get("/openapi.json").json()["components"]["schemas"]["UpdateSettings"]
         print(changes["properties"]["language"]["anyOf"][0]["enum"])
 """
 
@@ -125,15 +125,16 @@ def spanish(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert found == 1, role
         (folder / file).write_text(text, encoding="utf-8")
     (folder / "fence.txt").write_text("Son datos.\nFin de los datos.\n", encoding="utf-8")
-    for name, english, translation in (
-        ("messages", "Memory: facts you know", "Memoria: lo que sabes"),
-        ("pages", "Overview", "Resumen"),
+    catalogue = folder / "messages.po"
+    text = catalogue.read_text(encoding="utf-8")
+    for english, translation in (
+        ("Memory: facts you know", "Memoria: lo que sabes"),
+        ("Overview", "Resumen"),
     ):
-        text = (folder / f"{name}.po").read_text(encoding="utf-8")
         untranslated = f'msgid "{english}"\nmsgstr "'
         assert untranslated in text
         text = text.replace(untranslated, untranslated + translation)
-        (folder / f"{name}.po").write_text(text, encoding="utf-8")
+    catalogue.write_text(text, encoding="utf-8")
     return copy
 
 

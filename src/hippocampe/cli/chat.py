@@ -197,7 +197,7 @@ class Chat:
         if not planned.ids:
             self._screen.dim(translate("Nothing found.", language))
             return
-        self._screen.print(show.planned(planned))
+        self._screen.print(show.planned(planned, language))
         typed = ""
         with suppress(EOFError):
             typed = self._screen.ask(translate("Forget these? [y/N] ", language))

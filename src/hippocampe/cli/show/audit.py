@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import local_time, table, text
+from hippocampe.cli.show.layout import listing, local_time, text
 from hippocampe.types import AuditEntry
 
 if TYPE_CHECKING:
@@ -15,13 +15,19 @@ MOST_SHOWN = 3
 
 def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
     """A line per entry."""
-    if not found:
-        return text("Nothing was deleted, restored or changed by hand yet.")
-    rows = table("when", "who", "did", "what")
-    for entry in found:
-        at = local_time(entry.at, timezone)
-        rows.add_row(at, text(entry.actor), entry.action, text(_detail(entry)))
-    return rows
+    return listing(
+        (
+            (
+                local_time(entry.at, timezone),
+                text(entry.actor),
+                entry.action,
+                text(_detail(entry)),
+            )
+            for entry in found
+        ),
+        *("when", "who", "did", "what"),
+        none="Nothing was deleted, restored or changed by hand yet.",
+    )
 
 
 def _detail(entry: AuditEntry) -> str:

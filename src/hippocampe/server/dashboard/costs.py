@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard import drawing, labels
+from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import Cost, Day
@@ -55,7 +55,7 @@ async def costs_table(page: ReadPage, days: int = 30) -> Response:
     """The charts and the tables of the latest days."""
     found = await page.hippo.costs(scope=page.scope, days=days)
     activity = await page.hippo.activity(scope=page.scope, days=days)
-    return page.part("costs/table.html", days=days, labels=labels, **_sums(page, found, activity))
+    return page.part("costs/table.html", days=days, **_sums(page, found, activity))
 
 
 def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[str, Any]:

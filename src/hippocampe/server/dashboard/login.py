@@ -16,7 +16,6 @@ from hippocampe.server.dashboard.visit import (
     ReadPage,
     check_token,
 )
-from hippocampe.server.dashboard.wording import LANGUAGES
 from hippocampe.server.http.access import LOGIN, session_of
 from hippocampe.server.http.sessions import COOKIE, Sessions
 from hippocampe.types import Scope
@@ -66,7 +65,7 @@ async def prefer(
     """Store a preference, and reload the page; another space starts at its first page."""
     await check_token(page.request, page)
     response = Response(headers={"HX-Refresh": "true"})
-    if language in LANGUAGES:
+    if language is not None and language in page.languages:
         page.keep(response, LANGUAGE_COOKIE, language)
     if theme in THEMES:
         page.keep(response, THEME_COOKIE, theme)

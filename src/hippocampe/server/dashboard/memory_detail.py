@@ -84,7 +84,7 @@ async def edit(
     """Edit a memory in place: unchanged fields stay."""
     before = await page.hippo.get(id, scope=page.scope)
     tags = [each.strip() for each in subjects.split(",") if each.strip()]
-    given: dict[str, Any] = {
+    submitted: dict[str, Any] = {
         "content": content.replace("\r\n", "\n").strip(),
         "type": type,
         "importance": importance,
@@ -98,7 +98,7 @@ async def edit(
         "subjects": list(before.subjects),
         "category": before.category,
     }
-    changes = {name: value for name, value in given.items() if value != now[name]}
+    changes = {name: value for name, value in submitted.items() if value != now[name]}
     if changes:
         await page.hippo.edit(id, scope=page.scope, **changes)
     return page.part(toast=Toast(page.say("Saved.")), changed=CHANGED)

@@ -1,18 +1,17 @@
 """The log of injections, with the reasons of each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard import why as whys
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import Injection, Recollection, Retrieval, Retrieved
+from hippocampe.types import Injection, Recollection, Retrieval, Retrieved, Signal
 
 router = page_router()
 PAGE_SIZE = 50
-MOST_REASONS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Shown:
 
     logged: Retrieved
     item: Recollection | None
-    reasons: list[whys.Reason]
+    signals: Sequence[Signal]
 
 
 @router.get("/retrievals")
@@ -51,7 +50,6 @@ async def retrieval_page(page: ReadPage, id: str) -> Response:
         "retrievals/one.html",
         section="retrievals",
         logged=logged,
-        stages=whys.stages(logged.stages),
     )
 
 
@@ -66,7 +64,7 @@ async def why(page: ReadPage, id: str) -> Response:
         logged=logged,
         text=rebuilt.text,
         exact=rebuilt.tokens == logged.tokens_added,
-        given=[each for each in shown if each.logged.outcome == "injected"],
+        injected=[each for each in shown if each.logged.outcome == "injected"],
         left_out=[each for each in shown if each.logged.outcome != "injected"],
         threshold=page.settings.auto_retrieve_min_score,
     )
@@ -75,10 +73,5 @@ async def why(page: ReadPage, id: str) -> Response:
 def _shown(logged: Retrieval, rebuilt: Injection) -> list[Shown]:
     items = {each.recollection.id: each.recollection for each in rebuilt.trace.considered}
     return [
-        Shown(
-            each,
-            items.get(each.id),
-            whys.reasons(items[each.id].why, MOST_REASONS) if each.id in items else [],
-        )
-        for each in logged.items
+        Shown(each, item := items.get(each.id), item.why if item else ()) for each in logged.items
     ]

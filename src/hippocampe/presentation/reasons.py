@@ -1,4 +1,13 @@
-"""Map the signals of a score to reasons."""
+"""Sum up the signals of a score as reasons."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hippocampe.types import Signal
+
+LEAST_SHOWN = 0.05
+"""The smallest contribution to the log-odds that is shown."""
 
 REASONS = {
     "matching words, in the text or around it": (
@@ -43,3 +52,33 @@ CORRECTIONS = frozenset(
 
 REASON_OF = {name: reason for reason, names in REASONS.items() for name in names}
 """The reason of each signal that has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason of a score.
+
+    Attributes:
+        name: Its name in `REASONS` or `OBJECTIONS`.
+        text: Its name in the language of the reader.
+        amount: Its contribution to the log-odds of relevance; negative ones lower the score.
+    """
+
+    name: str
+    text: str
+    amount: float
+
+    @property
+    def objection(self) -> bool:
+        """Whether it is the name of what lowers a score."""
+        return self.name in OBJECTIONS.values()
+
+
+def strongest(signals: Iterable[Signal]) -> list[tuple[str, float]]:
+    """The reasons of a score with their contributions, strongest first."""
+    sums: dict[str, float] = defaultdict(float)
+    for signal in signals:
+        if name := REASON_OF.get(signal.name) or OBJECTIONS.get(signal.name):
+            sums[name] += signal.contribution
+    found = sorted(sums.items(), key=lambda each: -abs(each[1]))
+    return [(name, amount) for name, amount in found if abs(amount) >= LEAST_SHOWN]
