@@ -75,6 +75,8 @@ SETTING_VALUES: Mapping[str, str] = {
     name: accepted.says for name, accepted in settings_step.ACCEPTED.items()
 }
 """The values that each setting accepts, in words."""
+IMPORT_FORMATS = importer.FORMATS
+"""The formats of `import_from` by name, with the program that writes each."""
 check_setting = settings_step.check
 check_data = opening.check_data
 

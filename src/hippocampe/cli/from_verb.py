@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
 
 CATEGORIES = sorted({name for names in types.CATEGORIES.values() for name in names})
-_CONSTANT = re.compile(r"`hippocampe\.types\.(\w+)`")
+_CONSTANT = re.compile(r"`(hippocampe\.\w+)\.([A-Z_]+)`")
+"""A constant in a docstring, whose values an argument takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,6 @@ def text(help: str, *, metavar: str | None = None, default: Any = UNSET) -> Over
 
 COMMON: Mapping[str, Override] = {
     "id": text("The id of a memory, as recall prints it.", metavar="ID"),
-    "type": Override(values=types.DEFAULT_IMPORTANCE),
     "types": Override(("--type",), values=types.DEFAULT_IMPORTANCE),
     "collection": Override(values=types.MEMORY_COLLECTIONS),
     "collections": Override(("--collection",), values=types.RECALL_COLLECTIONS),
@@ -287,7 +288,9 @@ def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
 
 def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
     kind, parse, metavar, choices = _reading(hint)
-    values = [*(override.values or choices)]
+    named = None if override.values else _CONSTANT.search(override.text)
+    constant = getattr(import_module(named[1]), named[2]) if named else ()
+    values = [*(override.values or constant or choices)]
     positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not override.flags
     default = parameter.default if override.default is UNSET else override.default
     notes = ["ISO 8601"] if parse == Call.moment else []

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Form
 from starlette.responses import Response
 
+from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard.charts import Series, chart
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
@@ -36,7 +37,12 @@ async def overview(page: ReadPage) -> Response:
         page.hippo.activity(scope=page.scope, days=DAYS),
     )
     if _empty(stats) and not given:
-        return page.render("begin.html", section="overview", address=page.address)
+        return page.render(
+            "begin.html",
+            section="overview",
+            address=page.address,
+            programs=", ".join(IMPORT_FORMATS.values()),
+        )
     volume = chart(
         days,
         (
