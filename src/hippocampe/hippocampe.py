@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.host import Host
 from hippocampe.client.joining import own_or_join
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
 from hippocampe.curation import erase, revise

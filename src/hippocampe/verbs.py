@@ -141,15 +141,26 @@ SENT: Mapping[str, Verb] = {name: verb for name, verb in VERBS.items() if verb.r
 """The verbs that another process can call."""
 
 
-_SECTION = re.compile(r"^Args:\n((?:[ ]{4}.*\n?|\n)*)", re.MULTILINE)
-_ARGUMENT = re.compile(r"^ {4}(\w+): ((?:.*\n?)(?: {8}.*\n?)*)", re.MULTILINE)
+@dataclass(frozen=True, slots=True)
+class Documentation:
+    """The docstring of a verb, or of a class, in parts.
+
+    Attributes:
+        text: All before its sections.
+        arguments: The descriptions of its arguments or attributes, by name.
+    """
+
+    text: str
+    arguments: Mapping[str, str]
 
 
-def arguments_of(step: Callable[..., Any]) -> dict[str, str]:
-    """The texts of the arguments of a function by name: the section `Args:` of its docstring, one line each."""
-    section = _SECTION.search(inspect.getdoc(step) or "")
-    texts = _ARGUMENT.findall(section[1]) if section else ()
-    return {name: " ".join(text.split()) for name, text in texts}
+def documentation(documented: object) -> Documentation:
+    """Read the docstring of a verb, or of a class, for other interfaces."""
+    text, *sections = re.split(
+        r"\n\n(?=(?:Args|Attributes|Returns|Raises):\n)", inspect.getdoc(documented) or ""
+    )
+    described = re.findall(r"^    (\w+): (.+(?:\n {6,}.+)*)", "\n".join(sections), re.MULTILINE)
+    return Documentation(text, {name: " ".join(words.split()) for name, words in described})
 
 
 class Here:

@@ -1,7 +1,7 @@
 """Commands made from the declaration of a verb: its signature, and the section `Args:` of its docstring.
 
-An argument with a default is an option of the same name, any other is positional. What a command has otherwise
-on purpose stands beside it, as an `Override`.
+A keyword argument is an option of the same name, any other argument is positional. Deliberate differences of a
+command stand beside it, as an `Override`.
 """
 
 import inspect
@@ -37,7 +37,7 @@ from hippocampe import types
 from hippocampe.cli import terminal
 from hippocampe.cli.call import OF_A_SPACE, Call, epilog_of, with_options
 from hippocampe.types import UNSET, Unset
-from hippocampe.verbs import arguments_of
+from hippocampe.verbs import documentation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,10 +51,10 @@ _CONSTANT = re.compile(r"`(hippocampe\.\w+)\.([A-Z_]+)`")
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What an option has other than the argument of the verb, or beside it.
+    """Deliberate differences of an option from the argument of the verb.
 
     Attributes:
-        flags: Its flags; default: the name of the argument, or none of an argument without default.
+        flags: Its flags; default: the name of the argument, none of a positional argument.
         text: Its help; default: the text of the argument in the docstring of the verb.
         default: Its value if it is left out.
         metavar: The name of its value in the help.
@@ -95,13 +95,11 @@ COMMON: Mapping[str, Override] = {
     "user": flag("--of-user"),
     "channel": flag("--of-channel"),
     "limit": flag("--limit", "-n", text="Maximum number of results."),
-    "since": text("From this time on, ISO 8601."),
-    "until": text("Before this time, ISO 8601."),
+    "since": text("Earliest time, inclusive."),
     "channel_only": text("Only the channel of --channel."),
     "dry_run": text("List the items; change nothing."),
-    "overwrite": flag("--force", text="Overwrite an existing file."),
-    "reason": text("Why; kept in the history."),
-    "external_id": text("Its id in the source; repeats are stored once."),
+    "overwrite": flag("--force"),
+    "reason": text("Why; stays in the history."),
     "job": Override(values=types.JOBS),
 }
 """Overrides of arguments that mean the same in every verb."""
@@ -196,7 +194,7 @@ def of_verb(
         verb: The verb, if it has another name.
         panel: Its section in `--help`.
         shared: Options of all commands that it takes.
-        overrides: What its options have other than the arguments of the verb.
+        overrides: Deliberate differences of its options, by argument.
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
     verb = verb or name.replace("-", "_")
@@ -267,9 +265,9 @@ def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
     from hippocampe.hippocampe import Hippocampe
 
     step = getattr(Hippocampe, verb)
-    texts, hints = arguments_of(step), get_type_hints(step)
+    texts, hints = documentation(step).arguments, get_type_hints(step)
     # Verbs that describe no argument of their own take those of a statement.
-    statement = arguments_of(Hippocampe.remember)
+    statement = documentation(Hippocampe.remember).arguments
     parts: dict[str, _Part] = {}
     for name, parameter in _signature(verb).items():
         own, common = overrides.get(name, Override()), COMMON.get(name, Override())

@@ -103,7 +103,7 @@ def instructions(mode: str, language: str) -> str:
 async def run(
     model: Model,
     turn: Turn,
-    said: str,
+    request: str,
     history: Sequence[ModelMessage],
     *,
     timeout: float,
@@ -114,7 +114,7 @@ async def run(
     Args:
         model: The model.
         turn: Who speaks; its reminder goes into the requests only.
-        said: The message, in the format of the prompt.
+        request: The message, in the format of the prompt.
         history: The exchanges before it.
         timeout: Seconds for one attempt at a request.
         toolsets: Tools of the host.
@@ -129,7 +129,7 @@ async def run(
     with translated():
         try:
             async with agent.run_stream_events(
-                said,
+                request,
                 model=model,
                 deps=turn,
                 message_history=list(history),
@@ -270,8 +270,8 @@ def _shown(
     return None
 
 
-def _expression(said: str) -> str:
-    words = said.split()
+def _expression(answer: str) -> str:
+    words = answer.split()
     return words[0].lower()[:MAX_EXPRESSION_CHARACTERS] if words else DEFAULT_EXPRESSION
 
 
@@ -297,8 +297,8 @@ def history(
     """The earlier exchanges of a session, with their reminders, as the model saw them."""
     messages: list[ModelMessage] = []
     for number, exchange in enumerate(exchanges):
-        said = spoken(exchange.message, exchange.at, settings, user)
-        prompts = [UserPromptPart(text) for text in (exchange.reminder, said) if text]
+        request = spoken(exchange.message, exchange.at, settings, user)
+        prompts = [UserPromptPart(text) for text in (exchange.reminder, request) if text]
         arguments: dict[str, Any] = (
             {"message": exchange.reply, "memories": []}
             if settings.companion_mode == "systematic"

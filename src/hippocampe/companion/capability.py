@@ -61,22 +61,28 @@ class LongTermMemory(AbstractCapability[Any]):
         """Prepare one run: its scope, its settings, its reminder."""
         scope = self._scope(ctx) if callable(self._scope) else self._scope
         settings = await self.hippo.settings(scope=scope)
-        said = _said(ctx.prompt)
+        message = _text_of(ctx.prompt)
         turn = Turn(self.hippo, scope, settings)
-        if said:
-            await remind(turn, said)
-        return _Run(turn, said, self._reminders, tools=self._tools, store=self._store)
+        if message:
+            await remind(turn, message)
+        return _Run(turn, message, self._reminders, tools=self._tools, store=self._store)
 
 
 class _Run(Attend):
     """One run of an agent with memory."""
 
     def __init__(
-        self, turn: Turn, said: str, reminders: OrderedDict[str, str], *, tools: bool, store: bool
+        self,
+        turn: Turn,
+        message: str,
+        reminders: OrderedDict[str, str],
+        *,
+        tools: bool,
+        store: bool,
     ) -> None:
         super().__init__()
         self._turn = turn
-        self._said = said
+        self._message = message
         self._reminders = reminders
         self._tools = tools
         self._store = store
@@ -112,8 +118,8 @@ class _Run(Attend):
             return message
         parts: list[Any] = []
         for part in message.parts:
-            if isinstance(part, UserPromptPart) and (said := self._reminders.get(_key(part))):
-                parts.append(UserPromptPart(said, timestamp=part.timestamp))
+            if isinstance(part, UserPromptPart) and (reminder := self._reminders.get(_key(part))):
+                parts.append(UserPromptPart(reminder, timestamp=part.timestamp))
             parts.append(part)
         return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
@@ -122,10 +128,10 @@ class _Run(Attend):
     ) -> AgentRunResult[Any]:
         """Store the exchange and its cost."""
         turn, output = self._turn, result.output
-        if self._store and self._said:
+        if self._store and self._message:
             reply = output.strip() if isinstance(output, str) else ""
             await turn.hippo.after_turn(
-                self._said, reply or None, scope=turn.scope, tool_results=turn.results
+                self._message, reply or None, scope=turn.scope, tool_results=turn.results
             )
         await record_run(
             turn.hippo,
@@ -157,7 +163,7 @@ def instructions(settings: Settings, *, tools: bool) -> str:
     return "\n\n".join(prompt("hippocampe.companion", name, settings.language) for name in names)
 
 
-def _said(content: object) -> str:
+def _text_of(content: object) -> str:
     """The text of a prompt; images and files are not remembered."""
     if isinstance(content, str):
         return content.strip()
@@ -177,4 +183,4 @@ def _last_prompt(messages: Sequence[ModelMessage]) -> UserPromptPart | None:
 
 
 def _key(part: UserPromptPart) -> str:
-    return f"{part.timestamp.isoformat()} {_said(part.content)}"
+    return f"{part.timestamp.isoformat()} {_text_of(part.content)}"

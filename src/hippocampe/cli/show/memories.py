@@ -18,7 +18,7 @@ from hippocampe.cli.show.layout import (
     when,
 )
 from hippocampe.cli.show.reasons import reasons
-from hippocampe.cli.terminal import plain
+from hippocampe.client.wire import encode
 from hippocampe.types import (
     Action,
     Association,
@@ -75,7 +75,7 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
 
 def memory(item: Memory, timezone: str) -> "RenderableType":
     """Every field of a memory that has a value."""
-    values = plain(item)
+    values = encode(item)
     for name in ("subjects", "evidence"):
         values[name] = ", ".join(getattr(item, name))
     for name in values:
