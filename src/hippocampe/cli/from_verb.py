@@ -74,9 +74,9 @@ Overrides = Mapping[str, Override | None]
 """Overrides by argument; None for an argument that the command does not take."""
 
 
-def flag(*flags: str, text: str = "", default: Any = UNSET) -> Override:
+def flag(*flags: str, text: str = "") -> Override:
     """An option with other flags."""
-    return Override(flags, text, default)
+    return Override(flags, text)
 
 
 def text(help: str, *, metavar: str | None = None, default: Any = UNSET) -> Override:
@@ -310,11 +310,13 @@ def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
         default=default,
         annotation=Annotated[kind | None if default is None else kind, typed],
     )
-    if override.parse is not None:
-        parse = _alone(override.parse)
 
     def read(call: Call, typed: Any) -> Any:
-        return override.default if typed is None or typed == [] else parse(call, typed)
+        if typed is None or typed == []:
+            return override.default
+        if override.parse is not None:
+            return override.parse(typed)
+        return typed if parse is None else parse(call, typed)
 
     return _Part(parameter.name, made, read)
 
@@ -344,7 +346,7 @@ def _help(text: str, values: Sequence[str], *, notes: Sequence[str]) -> str | No
     return f"{help}." if help else None
 
 
-Reading = tuple[Any, Callable[[Call, Any], Any], str | None, Sequence[str]]
+Reading = tuple[Any, Callable[[Call, Any], Any] | None, str | None, Sequence[str]]
 """The type of an option, how its text is read, the name of its value, and its values if they are few."""
 
 
@@ -355,28 +357,15 @@ def _reading(hint: Any) -> Reading:
     if datetime in kinds:
         return str, Call.moment, "TIME", ()
     if timedelta in kinds:
-        return str, _alone(lambda typed: None if typed == "never" else typed), None, ()
+        return str, lambda call, typed: None if typed == "never" else typed, None, ()
     if Sequence in kinds:
         (inner,) = get_args(kinds[Sequence])
-        return (
-            list[str],
-            _alone(_same),
-            None,
-            get_args(inner) if get_origin(inner) is Literal else (),
-        )
+        return list[str], None, None, get_args(inner) if get_origin(inner) is Literal else ()
     if Mapping in kinds:
-        return list[str], _alone(read_metadata), "KEY=VALUE", ()
+        return list[str], lambda call, typed: read_metadata(typed), "KEY=VALUE", ()
     if Literal in kinds:
-        return str, _alone(_same), None, get_args(kinds[Literal])
-    return Path if PathLike in kinds else members[0], _alone(_same), None, ()
-
-
-def _same(typed: Any) -> Any:
-    return typed
-
-
-def _alone(read: Callable[[Any], Any]) -> Callable[[Call, Any], Any]:
-    return lambda call, typed: read(typed)
+        return str, None, None, get_args(kinds[Literal])
+    return Path if PathLike in kinds else members[0], None, None, ()
 
 
 def read_metadata(typed: Sequence[str]) -> dict[str, Any]:
