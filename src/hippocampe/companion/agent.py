@@ -32,8 +32,7 @@ from pydantic_ai.usage import UsageLimits
 from pydantic_core import from_json
 
 from hippocampe.companion import tools
-from hippocampe.companion.attending import Attend
-from hippocampe.companion.finishing import Finish
+from hippocampe.companion.attending import Attend, Finish, last_prompt, with_reminders
 from hippocampe.companion.replies import TextStreamed, ToolCalled, ToolReturned
 from hippocampe.companion.sessions import DEFAULT_EXPRESSION, Exchange
 from hippocampe.companion.turn import Turn
@@ -188,26 +187,10 @@ class _Remind(Attend):
     async def before_model_request(
         self, ctx: RunContext[Turn], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        reminded = put_before_message(request_context.messages, ctx.deps.reminder)
+        messages, reminder = request_context.messages, ctx.deps.reminder
+        last = last_prompt(messages)
+        reminded = with_reminders(messages, lambda part: reminder if part is last else None)
         return replace(request_context, messages=reminded)
-
-
-def put_before_message(messages: Sequence[ModelMessage], reminder: str) -> list[ModelMessage]:
-    """Copy a list of messages and put a reminder before the last message of the user."""
-    copied = list(messages)
-    if not reminder:
-        return copied
-    for number in range(len(copied) - 1, -1, -1):
-        message = copied[number]
-        if not isinstance(message, ModelRequest):
-            continue
-        for position, part in enumerate(message.parts):
-            if isinstance(part, UserPromptPart):
-                parts = [*message.parts]
-                parts.insert(position, UserPromptPart(reminder))
-                copied[number] = replace(message, parts=parts)
-                return copied
-    return copied
 
 
 class _Written:

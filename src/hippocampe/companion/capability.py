@@ -8,8 +8,6 @@ from typing import Any, cast
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext
@@ -17,7 +15,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.companion.attending import Attend
+from hippocampe.companion.attending import Attend, last_prompt, with_reminders
 from hippocampe.companion.costs import record_run
 from hippocampe.companion.reminder import remind
 from hippocampe.companion.tools import toolset
@@ -105,23 +103,15 @@ class _Run(Attend):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Put reminders before the messages that they belong to, in the request only."""
-        if self._turn.reminder and (part := _last_prompt(request_context.messages)) is not None:
+        if self._turn.reminder and (part := last_prompt(request_context.messages)) is not None:
             self._reminders[_key(part)] = self._turn.reminder
             self._reminders.move_to_end(_key(part))
             while len(self._reminders) > MAX_REMINDERS:
                 self._reminders.popitem(last=False)
-        messages = [self._reminded(each) for each in request_context.messages]
+        messages = with_reminders(
+            request_context.messages, lambda part: self._reminders.get(_key(part))
+        )
         return replace(request_context, messages=messages)
-
-    def _reminded(self, message: ModelMessage) -> ModelMessage:
-        if not isinstance(message, ModelRequest):
-            return message
-        parts: list[Any] = []
-        for part in message.parts:
-            if isinstance(part, UserPromptPart) and (reminder := self._reminders.get(_key(part))):
-                parts.append(UserPromptPart(reminder, timestamp=part.timestamp))
-            parts.append(part)
-        return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
@@ -171,15 +161,6 @@ def _text_of(content: object) -> str:
         parts = cast("Sequence[object]", content)
         return "\n".join(each for each in parts if isinstance(each, str)).strip()
     return ""
-
-
-def _last_prompt(messages: Sequence[ModelMessage]) -> UserPromptPart | None:
-    for message in reversed(messages):
-        if isinstance(message, ModelRequest):
-            for part in reversed(message.parts):
-                if isinstance(part, UserPromptPart):
-                    return part
-    return None
 
 
 def _key(part: UserPromptPart) -> str:

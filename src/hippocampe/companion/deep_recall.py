@@ -12,7 +12,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.companion.finishing import Finish
+from hippocampe.companion.attending import Finish
 from hippocampe.errors import InvalidInput
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.prompts import prompt
