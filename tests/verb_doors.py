@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from hippocampe import AsyncHippocampe, Hippocampe
 from hippocampe.cli.app import app
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.errors import HippocampeError
 from verb_cases import World
 

@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.host import Host
 from hippocampe.client.joining import own_or_join
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
 from hippocampe.curation import erase, revise
@@ -82,6 +82,8 @@ SETTING_VALUES: Mapping[str, str] = {
     name: accepted.says for name, accepted in settings_step.ACCEPTED.items()
 }
 """The values that each setting accepts, in words."""
+IMPORT_FORMATS = importer.FORMATS
+"""The formats of `import_from` by name, with the program that writes each."""
 check_setting = settings_step.check
 check_data = opening.check_data
 

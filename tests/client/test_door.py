@@ -13,9 +13,9 @@ import hippocampe
 from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
 from hippocampe.client import host
 from hippocampe.client.calls import results_of
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.joining import connect
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.client.wire import type_of
 from hippocampe.verbs import SENT
 from served import served
@@ -160,14 +160,14 @@ def test_a_server_that_is_not_there(folder: Path) -> None:
 def test_another_version_is_refused(
     hippo: Hippocampe, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hippocampe.client.door.__version__", "9.9")
+    monkeypatch.setattr("hippocampe.client.remote.__version__", "9.9")
     with pytest.raises(ServerUnavailable, match=r"this program 9\.9"):
         connect(address, None, hippo.config)
 
 
 def test_the_client_loads_nothing_heavy() -> None:
     heavy = ("sqlalchemy", "numpy", "pydantic", "qdrant_edge", "httpx", "fastapi")
-    modules = "sys, hippocampe.client.door, hippocampe.client.joining"
+    modules = "sys, hippocampe.client.remote, hippocampe.client.joining"
     program = f"import {modules}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n"

@@ -1,7 +1,7 @@
 """Commands made from the declaration of a verb: its signature, and the section `Args:` of its docstring.
 
-An argument with a default is an option of the same name, any other is positional. What a command has otherwise
-on purpose stands beside it, as an `Override`.
+A keyword argument is an option of the same name, any other argument is positional. Deliberate differences of a
+command stand beside it, as an `Override`.
 """
 
 import inspect
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -44,15 +45,16 @@ if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
 
 CATEGORIES = sorted({name for names in types.CATEGORIES.values() for name in names})
-_CONSTANT = re.compile(r"`hippocampe\.types\.(\w+)`")
+_CONSTANT = re.compile(r"`(hippocampe\.\w+)\.([A-Z_]+)`")
+"""A constant in a docstring, whose values an argument takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Differences of an option from the argument of the verb.
+    """Deliberate differences of an option from the argument of the verb.
 
     Attributes:
-        flags: Its flags; default: the name of the argument, or none of an argument without default.
+        flags: Its flags; default: the name of the argument, none of a positional argument.
         text: Its help; default: the text of the argument in the docstring of the verb.
         default: Its value if it is left out.
         metavar: The name of its value in the help.
@@ -72,9 +74,9 @@ Overrides = Mapping[str, Override | None]
 """Overrides by argument; None for an argument that the command does not take."""
 
 
-def flag(*flags: str, text: str = "", default: Any = UNSET) -> Override:
+def flag(*flags: str, text: str = "") -> Override:
     """An option with other flags."""
-    return Override(flags, text, default)
+    return Override(flags, text)
 
 
 def text(help: str, *, metavar: str | None = None, default: Any = UNSET) -> Override:
@@ -84,7 +86,6 @@ def text(help: str, *, metavar: str | None = None, default: Any = UNSET) -> Over
 
 COMMON: Mapping[str, Override] = {
     "id": text("The id of a memory, as recall prints it.", metavar="ID"),
-    "type": Override(values=types.DEFAULT_IMPORTANCE),
     "types": Override(("--type",), values=types.DEFAULT_IMPORTANCE),
     "collection": Override(values=types.MEMORY_COLLECTIONS),
     "collections": Override(("--collection",), values=types.RECALL_COLLECTIONS),
@@ -94,13 +95,11 @@ COMMON: Mapping[str, Override] = {
     "user": flag("--of-user"),
     "channel": flag("--of-channel"),
     "limit": flag("--limit", "-n", text="Maximum number of results."),
-    "since": text("From this time on, ISO 8601."),
-    "until": text("Before this time, ISO 8601."),
+    "since": text("Earliest time, inclusive."),
     "channel_only": text("Only the channel of --channel."),
     "dry_run": text("List the items; change nothing."),
-    "overwrite": flag("--force", text="Overwrite an existing file."),
-    "reason": text("Why; kept in the history."),
-    "external_id": text("Its id in the source; repeats are stored once."),
+    "overwrite": flag("--force"),
+    "reason": text("Why; stays in the history."),
     "job": Override(values=types.JOBS),
 }
 """Overrides of arguments that mean the same in every verb."""
@@ -195,7 +194,7 @@ def of_verb(
         verb: The verb, if it has another name.
         panel: Its section in `--help`.
         shared: Options of all commands that it takes.
-        overrides: What its options have other than the arguments of the verb.
+        overrides: Deliberate differences of its options, by argument.
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
     verb = verb or name.replace("-", "_")
@@ -287,7 +286,9 @@ def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
 
 def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
     kind, parse, metavar, choices = _reading(hint)
-    values = [*(override.values or choices)]
+    named = None if override.values else _CONSTANT.search(override.text)
+    constant = getattr(import_module(named[1]), named[2]) if named else ()
+    values = [*(override.values or constant or choices)]
     positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not override.flags
     default = parameter.default if override.default is UNSET else override.default
     notes = ["ISO 8601"] if parse == Call.moment else []
@@ -309,11 +310,13 @@ def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
         default=default,
         annotation=Annotated[kind | None if default is None else kind, typed],
     )
-    if override.parse is not None:
-        parse = _alone(override.parse)
 
     def read(call: Call, typed: Any) -> Any:
-        return override.default if typed is None or typed == [] else parse(call, typed)
+        if typed is None or typed == []:
+            return override.default
+        if override.parse is not None:
+            return override.parse(typed)
+        return typed if parse is None else parse(call, typed)
 
     return _Part(parameter.name, made, read)
 
@@ -343,7 +346,7 @@ def _help(text: str, values: Sequence[str], *, notes: Sequence[str]) -> str | No
     return f"{help}." if help else None
 
 
-Reading = tuple[Any, Callable[[Call, Any], Any], str | None, Sequence[str]]
+Reading = tuple[Any, Callable[[Call, Any], Any] | None, str | None, Sequence[str]]
 """The type of an option, how its text is read, the name of its value, and its values if they are few."""
 
 
@@ -354,28 +357,15 @@ def _reading(hint: Any) -> Reading:
     if datetime in kinds:
         return str, Call.moment, "TIME", ()
     if timedelta in kinds:
-        return str, _alone(lambda typed: None if typed == "never" else typed), None, ()
+        return str, lambda call, typed: None if typed == "never" else typed, None, ()
     if Sequence in kinds:
         (inner,) = get_args(kinds[Sequence])
-        return (
-            list[str],
-            _alone(_same),
-            None,
-            get_args(inner) if get_origin(inner) is Literal else (),
-        )
+        return list[str], None, None, get_args(inner) if get_origin(inner) is Literal else ()
     if Mapping in kinds:
-        return list[str], _alone(read_metadata), "KEY=VALUE", ()
+        return list[str], lambda call, typed: read_metadata(typed), "KEY=VALUE", ()
     if Literal in kinds:
-        return str, _alone(_same), None, get_args(kinds[Literal])
-    return Path if PathLike in kinds else members[0], _alone(_same), None, ()
-
-
-def _same(typed: Any) -> Any:
-    return typed
-
-
-def _alone(read: Callable[[Any], Any]) -> Callable[[Call, Any], Any]:
-    return lambda call, typed: read(typed)
+        return str, None, None, get_args(kinds[Literal])
+    return Path if PathLike in kinds else members[0], None, None, ()
 
 
 def read_metadata(typed: Sequence[str]) -> dict[str, Any]:

@@ -27,14 +27,14 @@ MASKED = "•••"
 def configuration(loaded: Loaded) -> tuple[bool, str]:
     """List every value that is set, with its origin; secrets are masked."""
     file = f"file {loaded.file}" if loaded.file else "no file"
-    said = [file]
+    values = [file]
     for name in FIELDS:
         value = getattr(loaded.config, name)
         if name not in loaded.origins and (value == default(name) or name == "folder"):
             continue
         shown = MASKED if name in SECRET else value
-        said.append(f"{name} {shown} ({loaded.origins.get(name, 'environment')})")
-    return True, "; ".join(said)
+        values.append(f"{name} {shown} ({loaded.origins.get(name, 'environment')})")
+    return True, "; ".join(values)
 
 
 def server(config: Config) -> tuple[bool, str]:
@@ -125,11 +125,11 @@ def anthropic_upstream(url: str | None, key: str | None) -> tuple[bool, str]:
 
 
 def _upstream(url: str, headers: Mapping[str, str], variable: str) -> tuple[bool, str]:
-    status, said = _get(f"{url.rstrip('/')}/models", headers)
+    status, answer = _get(f"{url.rstrip('/')}/models", headers)
     if status in (401, 403):
         return False, f"{url} refuses the key ({status}): check {variable}"
     if status is None:
-        return False, f"{url} does not answer ({said})"
+        return False, f"{url} does not answer ({answer})"
     return True, f"{url} answers"
 
 

@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.call import Call, ListFirst, choice, command, needing_server
 from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
-from hippocampe.errors import InvalidInput
 from hippocampe.system.command_line import command_line
 
 app = typer.Typer()
@@ -43,27 +42,15 @@ def serve(
             help="Require a key on loopback too, under any host name: for a server behind a reverse proxy.",
         ),
     ] = False,
-    log_format: Annotated[
-        str,
-        typer.Option("--log-format", help=", ".join(FORMATS), autocompletion=lambda: list(FORMATS)),
-    ] = "text",
+    log_format: Annotated[str, choice("--log-format", FORMATS)] = "text",
     log_level: Annotated[
-        str,
-        typer.Option(
-            "--log-level",
-            help=f"{', '.join(LEVELS)}; info logs each request, without its content.",
-            autocompletion=lambda: list(LEVELS),
-        ),
+        str, choice("--log-level", LEVELS, "{}; info logs each request, without its content.")
     ] = "warning",
 ) -> None:
     """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
-    try:
+    with needing_server("serve"):
         from hippocampe.server import serving
         from hippocampe.server.http import logs
-    except ModuleNotFoundError as exc:
-        raise InvalidInput(
-            f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
-        ) from exc
     logs.install(log_format, log_level)
     with call.own(call.lasting_config) as hippo:
         serving.serve(

@@ -101,9 +101,9 @@ def _read_exchange() -> tuple[str, str | None]:
     """
     found = _parsed(read_content("-"))
     if isinstance(found, dict):
-        said = cast("dict[str, Any]", found)
-        if "message" in said and said.keys() <= {"message", "reply"}:
-            return said["message"], said.get("reply")
+        exchange = cast("dict[str, Any]", found)
+        if "message" in exchange and exchange.keys() <= {"message", "reply"}:
+            return exchange["message"], exchange.get("reply")
     raise InvalidInput(
         'standard input must be a JSON object such as {"message": "…", "reply": "…"}.'
     )

@@ -13,6 +13,7 @@ from hippocampe.cli.call import OF_A_FOLDER, Call, command
 from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import audit as show_audit
 from hippocampe.cli.show import upkeep as show
+from hippocampe.client.wire import encode
 
 app = typer.Typer()
 PANEL = "Upkeep"
@@ -89,7 +90,7 @@ def doctor(call: Call) -> None:
 
     call.check_where()
     with terminal.progress() as progress:
-        checks = doctor.examine(call.loaded, lambda name: progress(name, 0, 0))
+        checks = doctor.examine(call, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
@@ -121,7 +122,7 @@ def demo(
     from hippocampe.cli.show.demonstration import demonstration
 
     with ExitStack() as stack:
-        kept = folder
+        chosen = folder
         if serve and folder is None:
             # Removed when the server stops, not at the end of the demonstration.
             folder = (
@@ -130,6 +131,6 @@ def demo(
         with terminal.progress() as progress:
             report = demo.run(folder, progress)
         summed = {"answered": report.answered, "median_ms": report.median_ms}
-        call.answer(terminal.plain(report) | summed, lambda: demonstration(report, kept))
+        call.answer(encode(report) | summed, lambda: demonstration(report, chosen))
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))

@@ -106,25 +106,12 @@ async def delete_memory(access: Access, id: str, reason: str) -> Outcome:
 
 async def search_self(access: Access, query: str, category: str | None = None) -> Outcome:
     """Search statements of the companion about itself."""
-    found = await access.hippo.recall(
-        query,
-        scope=access.own_scope,
-        limit=MAX_RESULTS,
-        collections=("self",),
-        category=category or None,
-    )
-    return SearchOutcome(found)
+    return await _search_own(access, query, "self", category or None)
 
 
 async def store_self(access: Access, content: str, category: str) -> Outcome:
     """Store a statement of the companion about itself."""
-    stored = await access.hippo.remember(
-        content,
-        scope=access.own_scope,
-        collection="self",
-        category=category,
-        source=access.source,
-    )
+    stored = await _store_own(access, content, "self", category)
     settled = await _settled_by(access, stored.memory) if category == "capability" else ()
     return StoreOutcome(stored, settled)
 
@@ -136,28 +123,43 @@ async def delete_self(access: Access, id: str, reason: str) -> Outcome:
 
 async def search_goals(access: Access, query: str) -> Outcome:
     """Search the goals of the companion."""
-    found = await access.hippo.recall(
-        query, scope=access.own_scope, limit=MAX_RESULTS, collections=("goal",)
-    )
-    return SearchOutcome(found)
+    return await _search_own(access, query, "goal")
 
 
 async def store_goal(access: Access, content: str, category: str) -> Outcome:
     """Store a goal of the companion."""
-    stored = await access.hippo.remember(
-        content,
-        scope=access.own_scope,
-        collection="goal",
-        category=category,
-        type="goal",
-        source=access.source,
-    )
-    return StoreOutcome(stored)
+    return StoreOutcome(await _store_own(access, content, "goal", category, type="goal"))
 
 
 async def delete_goal(access: Access, id: str, reason: str) -> Outcome:
     """Delete a goal of the companion."""
     return await _delete(access, id, reason, "goal")
+
+
+async def _search_own(
+    access: Access, query: str, collection: str, category: str | None = None
+) -> Outcome:
+    found = await access.hippo.recall(
+        query,
+        scope=access.own_scope,
+        limit=MAX_RESULTS,
+        collections=(collection,),
+        category=category,
+    )
+    return SearchOutcome(found)
+
+
+async def _store_own(
+    access: Access, content: str, collection: str, category: str, type: str | None = None
+) -> Remembered:
+    return await access.hippo.remember(
+        content,
+        scope=access.own_scope,
+        collection=collection,
+        category=category,
+        type=type,
+        source=access.source,
+    )
 
 
 async def _delete(access: Access, id: str, reason: str, collection: str) -> DeleteOutcome:

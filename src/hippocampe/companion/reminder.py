@@ -94,7 +94,7 @@ async def _connections(turn: Turn) -> list[Recollection]:
     wanted = [" ".join(words(name)) for name in names]
     found: list[Recollection] = []
     for memory in page.items:
-        said = f" {' '.join(words(memory.content))} "
-        if any(f" {name} " in said for name in wanted):
+        statement = f" {' '.join(words(memory.content))} "
+        if any(f" {name} " in statement for name in wanted):
             found.append(Recollection(memory.id, "goal", memory.content, 1.0, memory))
     return found[:MAX_CONNECTIONS]

@@ -1,13 +1,14 @@
 """Import conversations exported by other programs, or an archive of a space; export a space."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest import archive, conversation
 from hippocampe.ingest.conversation import TurnDraft
+from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
 from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
 from hippocampe.ingest.problems import Problems
 from hippocampe.language.datetimes import as_zone
@@ -16,6 +17,10 @@ from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_flag, check_path, check_text
 
+FORMATS: Mapping[str, str] = {name: each.title for name, each in TALK_FORMATS.items()} | {
+    archive.FORMAT: "Hippocampe"
+}
+"""The formats of `import_from` by name, with the program that writes each."""
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
 BATCH_CHARACTERS = 4_000_000
@@ -39,8 +44,7 @@ def import_from(
     Args:
         path: The file.
         scope: The space and the channel of messages that name none.
-        format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
-            detected from the file.
+        format: One of `hippocampe.hippocampe.IMPORT_FORMATS`; default: detected from the file.
         timezone: Timezone of times without one.
         one_space: Leave out messages that name another space, and report them as problems;
             otherwise they go to the space that they name.

@@ -21,7 +21,7 @@ from hippocampe.cli.show.layout import (
     text,
     when,
 )
-from hippocampe.cli.terminal import plain
+from hippocampe.client.wire import encode
 from hippocampe.presentation.reader import state_of
 from hippocampe.types import (
     Action,
@@ -81,7 +81,7 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
 
 def memory(item: Memory, timezone: str) -> "RenderableType":
     """Every field of a memory that has a value."""
-    values = plain(item)
+    values = encode(item)
     for name in ("subjects", "evidence"):
         values[name] = ", ".join(getattr(item, name))
     for name in values:

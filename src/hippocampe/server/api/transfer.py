@@ -13,6 +13,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
 from hippocampe.system import free_space
 from hippocampe.types import Imported
@@ -41,8 +42,7 @@ async def import_file(
     format: Annotated[
         str | None,
         Query(
-            description="`jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default: "
-            "detected."
+            description=f"{', '.join(f'`{each}`' for each in IMPORT_FORMATS)}; default: detected."
         ),
     ] = None,
     timezone: Annotated[str, Query(description="Timezone of times without one.")] = "Europe/Paris",

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
@@ -36,7 +37,12 @@ async def overview(page: ReadPage) -> Response:
         page.hippo.activity(scope=page.scope, days=DAYS),
     )
     if _empty(stats) and not injections:
-        return page.render("begin.html", section="overview", address=page.address)
+        return page.render(
+            "begin.html",
+            section="overview",
+            address=page.address,
+            programs=", ".join(IMPORT_FORMATS.values()),
+        )
     medians = [day.took_ms_p50 for day in days if day.took_ms_p50 is not None]
     return page.render(
         "overview.html",

@@ -65,13 +65,13 @@ class RemoteHippocampe:
 
         The types are those of the annotations of the steps, which this process does not load.
         """
-        told = self._connection.greet()
-        if told["version"] != __version__:
+        greeting = self._connection.greet()
+        if greeting["version"] != __version__:
             raise ServerUnavailable(
-                f"the server has version {told['version']} and this program {__version__}: install the "
+                f"the server has version {greeting['version']} and this program {__version__}: install the "
                 "same version on both sides."
             )
-        return told["space"], told["results"]
+        return greeting["space"], greeting["results"]
 
     def __getattr__(self, name: str) -> Any:
         if name not in SENT:
