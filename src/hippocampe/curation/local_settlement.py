@@ -27,7 +27,7 @@ from hippocampe.updates.alignment import align
 from hippocampe.updates.cross_encoder.base import installed
 from hippocampe.updates.cross_encoder.judge import Reader, load_reader
 from hippocampe.updates.decide import Verdict, compare
-from hippocampe.updates.evidence import evidence
+from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.joining import with_opinion
 from hippocampe.updates.judgement import side_of, stays_former
 from hippocampe.updates.learnt import Floats, model_for
@@ -139,7 +139,7 @@ class _Settler:
             parse(pair.older.content, subjects=pair.older.subjects, names=names),
         )
         aligned = align(old.reading, new.reading, old.vectors, new.vectors)
-        told = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
+        told = evidence_of(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
         joint = self.reader.joint
         (shares,) = joint.probabilities([with_opinion(told, opinion)])
         decision = conclude(aligned, told, shares, rule, joint.thresholds)

@@ -84,7 +84,7 @@ def make_draft(
     # A missing category may be inherited from the superseded memory.
     check_collection(memory, complete=False)
     values = (type, importance, memory.subjects or None, category, collection)
-    given = (
+    provided = (
         name for name, value in zip(INHERITED_FIELDS, values, strict=True) if value is not None
     )
     names = tuple(subjects_of(memory.content))
@@ -92,7 +92,7 @@ def make_draft(
         memory,
         names,
         check_list("replaces", replaces, most=MAX_REPLACES),
-        frozenset(given),
+        frozenset(provided),
         keeps_lifetime=not isinstance(ttl, Unset),
     )
 
