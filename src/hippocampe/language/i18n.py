@@ -5,12 +5,14 @@ directly, without a compile step.
 """
 
 from functools import cache
-from gettext import GNUTranslations
 from importlib.resources import files
-from io import BytesIO
+from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidInput, shown
 from hippocampe.language.lexicon import languages
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 
 def translate(text: str, language: str) -> str:
@@ -19,12 +21,13 @@ def translate(text: str, language: str) -> str:
     Raises:
         InvalidInput: There is no such language.
     """
-    return catalogue(language, "messages").gettext(text)
+    entry = catalogue(language).get(text)
+    return str(entry.string) if entry is not None and entry.string else text
 
 
 @cache
-def catalogue(language: str, name: str) -> GNUTranslations:
-    """Load a catalogue. It knows the plural forms of its language.
+def catalogue(language: str, name: str = "messages") -> "Catalog":
+    """Load a catalogue, with its contexts and plural forms.
 
     Args:
         language: Code of a language.
@@ -38,12 +41,8 @@ def catalogue(language: str, name: str) -> GNUTranslations:
             f"language {shown(language)} is unknown: use one of {', '.join(languages())}."
         )
     # Deferred: importing babel takes longer than the import budget of the whole library.
-    from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
 
-    compiled = BytesIO()
     path = files("hippocampe.language") / language / f"{name}.po"
     with path.open("rb") as file:
-        write_mo(compiled, read_po(file))
-    compiled.seek(0)
-    return GNUTranslations(compiled)
+        return read_po(file, locale=language)

@@ -6,6 +6,7 @@ Placeholders are names in braces.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from gettext import c2py
 from typing import Any
 
 from markupsafe import Markup
@@ -24,12 +25,15 @@ class Wording:
 
     def say(self, text: str, **values: Any) -> str:
         """Translate a text and fill its placeholders, escaped for HTML if a value is `Markup`."""
-        return _filled(catalogue(self.language, "pages").gettext(text), values)
+        entry = catalogue(self.language, "pages").get(text)
+        return _filled(str(entry.string) if entry is not None and entry.string else text, values)
 
     def count(self, one: str, many: str, number: int, *, shown: str, **values: Any) -> str:
         """Translate the text for a number, shown in the placeholder `number`."""
-        text = catalogue(self.language, "pages").ngettext(one, many, number)
-        return _filled(text, {"number": shown, **values})
+        found = catalogue(self.language, "pages")
+        entry = found.get(one)
+        forms = (one, many) if entry is None or not all(entry.string) else entry.string
+        return _filled(forms[c2py(found.plural_expr)(number)], {"number": shown, **values})
 
 
 def marked(text: str) -> str:
