@@ -304,7 +304,7 @@ _CONFIRMS: Final[Mapping[str, Callable[[Groups, _Surroundings], bool]]] = {
     "feast": _confirms_feast,
     "year": _confirms_year,
 }
-"""Whether the surroundings confirm an expression, by its kind; all other kinds are sure."""
+"""The confirmation of an expression by its surroundings, by its kind; all other kinds are sure."""
 
 
 def _windows(
