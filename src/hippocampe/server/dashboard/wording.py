@@ -32,7 +32,8 @@ class Wording:
         """Translate the text for a number, shown in the placeholder `number`."""
         found = catalogue(self.language, "pages")
         entry = found.get(one)
-        forms = (one, many) if entry is None or not all(entry.string) else entry.string
+        translated = [str(each) for each in (entry.string if entry else None) or ()]
+        forms = translated if translated and all(translated) else (one, many)
         return _filled(forms[c2py(found.plural_expr)(number)], {"number": shown, **values})
 
 
