@@ -29,7 +29,7 @@ from hippocampe.updates.alignment import align
 from hippocampe.updates.cross_encoder.base import installed
 from hippocampe.updates.cross_encoder.judge import Reader, load_reader
 from hippocampe.updates.decide import Verdict, compare
-from hippocampe.updates.evidence import evidence
+from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.joining import with_opinion
 from hippocampe.updates.judgement import side_of, stays_former
 from hippocampe.updates.learnt import Floats, model_for
@@ -141,7 +141,7 @@ class _Settler:
             parse(pair.older.content, subjects=pair.older.subjects, names=names),
         )
         aligned = align(old.reading, new.reading, old.vectors, new.vectors)
-        measured = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
+        measured = evidence_of(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
         joint = self.reader.joint
         (shares,) = joint.probabilities([with_opinion(measured, opinion)])
         decision = conclude(aligned, measured, shares, rule, joint.thresholds)

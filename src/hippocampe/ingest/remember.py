@@ -161,23 +161,23 @@ def _inherit(settings: SpaceSettings, draft: Draft, replaced: Sequence[Memory]) 
 
     The most important memory wins; subjects are the union of all.
     """
-    memory, given = draft.memory, draft.given
+    memory, provided = draft.memory, draft.provided
     old = max(replaced, key=lambda each: each.importance)
-    collection = memory.collection if "collection" in given else old.collection
+    collection = memory.collection if "collection" in provided else old.collection
     inherited: dict[str, Any] = {
         "collection": collection,
         "key": memory.key or next((each.key for each in replaced if each.key), None),
         "metadata": _merge_metadata([*replaced, memory]),
     }
-    if "type" not in given:
+    if "type" not in provided:
         inherited["type"] = old.type
-    if "importance" not in given:
+    if "importance" not in provided:
         type = inherited.get("type", memory.type)
         inherited["importance"] = inherited_importance(old, type)
-    if "subjects" not in given:
+    if "subjects" not in provided:
         names = (name for each in replaced for name in each.subjects)
         inherited["subjects"] = tuple(dict.fromkeys(names))[:MAX_SUBJECTS]
-    if "category" not in given and collection == old.collection:
+    if "category" not in provided and collection == old.collection:
         inherited["category"] = old.category
         if not draft.keeps_lifetime:
             lifetime = default_lifetime(settings, memory.space, collection, old.category)
@@ -200,7 +200,7 @@ def _reinforce(
     ends = [each.expires_at for each in (old, new)]
     latest = None if None in ends else max(end for end in ends if end is not None)
     importance = old.importance
-    if not draft.given.isdisjoint(("type", "importance")):
+    if not draft.provided.isdisjoint(("type", "importance")):
         importance = max(importance, new.importance)
     stronger = replace(
         old,

@@ -16,7 +16,7 @@ from hippocampe.errors import HippocampeError
 from hippocampe.injection import open_questions
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.humanize import relative_time
-from hippocampe.language.i18n import catalogue, languages
+from hippocampe.language.i18n import languages, translate
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.protocols import Embedder
 from hippocampe.retrieval import recall, request, scoring
@@ -97,7 +97,7 @@ def _rules() -> None:
     tokens.count(".")
     now = datetime.now(UTC)
     for language in languages():
-        catalogue(language, "messages")
+        translate("", language)
         relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
     open_questions.introduced("")
     scoring.load_model()

@@ -20,7 +20,7 @@ from hippocampe.updates.draft import Draft
 from hippocampe.updates.joining import held_back
 from hippocampe.updates.learnt import Model, model_for
 from hippocampe.updates.nomination import nominate, same_voice
-from hippocampe.updates.weighing import Side, Weighed, apart, left_unsaid, weigh
+from hippocampe.updates.weighing import Side, Weighed, apart, lost_words, weigh
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
@@ -38,59 +38,8 @@ class Related(NamedTuple):
     review: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Weigher:
-    """Weighs a new statement against old ones with the learnt model."""
-
-    vocabulary: Vocabulary
-    new: Side
-    prepared: Prepared
-    model: Model
-
-    @classmethod
-    def of(cls, corpus: Corpus, content: str, prepared: Prepared) -> "Weigher | None":
-        """Return None if the model was learnt with another embedder."""
-        model = model_for(corpus.embedder.model)
-        if model is None:
-            return None
-        if corpus.config.background and installed() is not None:
-            # The local reader reads the listed pairs soon, so the decision can be more cautious.
-            model = replace(model, thresholds=held_back(model.thresholds))
-        return cls(
-            corpus.vocabulary, side_of(corpus.vocabulary, content, prepared), prepared, model
-        )
-
-    def decide(
-        self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
-    ) -> list[Decision]:
-        """Weigh the statement against the nearest old ones, unless a sure rule has merged them.
-
-        Of memories farther away, only another value of a relation is worth a review.
-
-        Args:
-            pairs: Each old statement, its cosine, and the decision of the rules.
-        """
-        decided = [rule for _, _, rule in pairs]
-        near = [
-            (cosine, row)
-            for row, (_, cosine, rule) in enumerate(pairs)
-            if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
-        ]
-        near.sort(reverse=True)
-        nearest, farther = near[:MAX_WEIGHED], near[MAX_WEIGHED:]
-        olds = [
-            Weighed(
-                side_of(self.vocabulary, pairs[row][0].content, self.prepared), cosine, decided[row]
-            )
-            for cosine, row in nearest
-        ]
-        weighed = weigh(olds, self.new, self.model)
-        for (_, row), decision in zip(nearest, weighed, strict=True):
-            decided[row] = decision
-        for _, row in farther:
-            if decided[row].change is None:
-                decided[row] = apart(decided[row])
-        return decided
+Compared = tuple[StoredStatement, float | None, Decision]
+"""An old statement, its cosine, None if the vector search did not find it, and the decision on it."""
 
 
 def side_of(vocabulary: Vocabulary, content: str, prepared: Prepared | None = None) -> Side:
@@ -99,14 +48,14 @@ def side_of(vocabulary: Vocabulary, content: str, prepared: Prepared | None = No
     return Side(reading, vocabulary.placed(reading.words, new))
 
 
-def stays_former(vocabulary: Vocabulary, lost: Memory, kept: Memory) -> bool:
+def stays_former(vocabulary: Vocabulary, lost: Memory, successor: Memory) -> bool:
     """Return whether recall still finds a stored memory that another one supersedes.
 
     It does if the memory is the older one, and states a fact that the other one lacks.
     """
-    older = (lost.created_at, lost.id) < (kept.created_at, kept.id)
+    older = (lost.created_at, lost.id) < (successor.created_at, successor.id)
     return older and bool(
-        left_unsaid(side_of(vocabulary, lost.content), side_of(vocabulary, kept.content))
+        lost_words(side_of(vocabulary, lost.content), side_of(vocabulary, successor.content))
     )
 
 
@@ -180,7 +129,7 @@ def _former(
     """The ids of the replaced memories that state a fact that the new one lacks."""
     new = side_of(vocabulary, memory.content, prepared)
     return frozenset(
-        old.id for old in replaced if left_unsaid(side_of(vocabulary, old.content, prepared), new)
+        old.id for old in replaced if lost_words(side_of(vocabulary, old.content, prepared), new)
     )
 
 
@@ -211,30 +160,12 @@ def _judge_by_rule(
     corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
 ) -> Judgement:
     memory, connection = draft.memory, change.connection
-    # Only the transaction's connection sees what the transaction wrote.
-    written = bool(change.kinds())
-    aliases = (
-        statements.aliases(connection, memory.space)
-        if written
-        else corpus.aliases.of(memory.space, connection)
-    )
-    nominated = nominate(corpus, change, draft, prepared, aliases)
-    nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
-    names = CanonicalNames(aliases, speaker=memory.user)
-    statement = parse(memory.content, subjects=memory.subjects, names=names)
-    related: list[Related] = []
+    compared = _compare_nominated(corpus, change, draft, prepared)
+    nearest = max((cosine for _, cosine, _ in compared if cosine is not None), default=None)
     updated: list[str] = []
     reason = "new"
-    weigher = Weigher.of(corpus, memory.content, prepared)
-    pairs = [
-        (old, cosine, compare(statement, parse(old.content, subjects=old.subjects, names=names)))
-        for old, cosine in nominated
-    ]
-    decided = [rule for _, _, rule in pairs] if weigher is None else weigher.decide(pairs)
-    listed = max((_doubt(each) for each in decided), default=0.0)
-    for (old, cosine, _), decision in zip(pairs, decided, strict=True):
+    for old, cosine, decision in compared:
         verdict = decision.verdict
-        near = cosine is None or cosine >= corpus.embedder.dedup_threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
@@ -243,17 +174,83 @@ def _judge_by_rule(
         if verdict is Verdict.UPDATED and not (updated and decision.names_no_target):
             reason = reason if updated else decision.reason
             updated.append(old.id)
-        elif verdict is Verdict.RELATED and near:
-            related.append(Related(old.id, decision.reason, review=False))
-        elif verdict is Verdict.UNSURE and cosine is not None and _doubt(decision) in (0, listed):
-            related.append(Related(old.id, decision.reason, review=True))
     if updated:
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
         former = _former(corpus.vocabulary, memory, replaced, prepared)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
+    related = _related(compared, corpus.embedder.dedup_threshold)
     return Judgement(
-        related=tuple(related[:MAX_RELATED]),
-        reason=related[0].reason if related else "new",
-        similarity=nearest,
+        related=related, reason=related[0].reason if related else "new", similarity=nearest
     )
+
+
+def _compare_nominated(
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared
+) -> list[Compared]:
+    """Decide on the statement against each nominated memory: by rule, then with the learnt model."""
+    memory = draft.memory
+    # Only the transaction's connection sees what the transaction wrote.
+    aliases = (
+        statements.aliases(change.connection, memory.space)
+        if change.kinds()
+        else corpus.aliases.of(memory.space, change.connection)
+    )
+    names = CanonicalNames(aliases, speaker=memory.user)
+    new = parse(memory.content, subjects=memory.subjects, names=names)
+    compared = [
+        (old, cosine, compare(new, parse(old.content, subjects=old.subjects, names=names)))
+        for old, cosine in nominate(corpus, change, draft, prepared, aliases)
+    ]
+    model = model_for(corpus.embedder.model)
+    if model is None:  # learnt with another embedder
+        return compared
+    if corpus.config.background and installed() is not None:
+        # The local reader reads the listed pairs soon, so the decision can be more cautious.
+        model = replace(model, thresholds=held_back(model.thresholds))
+    return _weigh_nearest(corpus.vocabulary, memory.content, prepared, compared, model)
+
+
+def _weigh_nearest(
+    vocabulary: Vocabulary,
+    content: str,
+    prepared: Prepared,
+    compared: list[Compared],
+    model: Model,
+) -> list[Compared]:
+    """Weigh a statement against the nearest old ones, unless a sure rule has merged them.
+
+    Of memories farther away, only another value of a relation is worth a review.
+    """
+    unmerged = [
+        (cosine, row)
+        for row, (_, cosine, rule) in enumerate(compared)
+        if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+    ]
+    unmerged.sort(reverse=True)
+    nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
+    olds = [
+        Weighed(side_of(vocabulary, compared[row][0].content, prepared), cosine, compared[row][2])
+        for cosine, row in nearest
+    ]
+    weighed = weigh(olds, side_of(vocabulary, content, prepared), model)
+    decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
+    for _, row in farther:
+        rule = compared[row][2]
+        decisions[row] = apart(rule) if rule.change is None else rule
+    return [
+        (old, cosine, decisions.get(row, rule)) for row, (old, cosine, rule) in enumerate(compared)
+    ]
+
+
+def _related(compared: Sequence[Compared], threshold: float) -> tuple[Related, ...]:
+    """The similar memories; of the pairs that the model doubts, only the likeliest is reviewed."""
+    listed = max((_doubt(decision) for _, _, decision in compared), default=0.0)
+    found: list[Related] = []
+    for old, cosine, decision in compared:
+        unsure = decision.verdict is Verdict.UNSURE and cosine is not None
+        review = unsure and _doubt(decision) in (0, listed)
+        near = cosine is None or cosine >= threshold
+        if review or (decision.verdict is Verdict.RELATED and near):
+            found.append(Related(old.id, decision.reason, review))
+    return tuple(found[:MAX_RELATED])
