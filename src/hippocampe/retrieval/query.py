@@ -73,7 +73,7 @@ def analyse(
     unknown = corpus.vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
     if embed:
-        dense, fresh = corpus.embedder.embed_query(text, spoken(unknown))
+        dense, fresh = corpus.vocabulary.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
     chosen = corpus.settings.of(scope.space)

@@ -50,7 +50,7 @@ class Weigher:
     @classmethod
     def of(cls, corpus: Corpus, content: str, prepared: Prepared) -> "Weigher | None":
         """Return None if the model was learnt with another embedder."""
-        model = model_for(corpus.embedder.model)
+        model = model_for(corpus.vocabulary.embedder.model)
         if model is None:
             return None
         if corpus.config.background and installed() is not None:
@@ -234,7 +234,7 @@ def _judge_by_rule(
     listed = max((_doubt(each) for each in decided), default=0.0)
     for (old, cosine, _), decision in zip(pairs, decided, strict=True):
         verdict = decision.verdict
-        near = cosine is None or cosine >= corpus.embedder.dedup_threshold
+        near = cosine is None or cosine >= corpus.vocabulary.embedder.dedup_threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
