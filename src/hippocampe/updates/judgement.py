@@ -225,6 +225,7 @@ def _judge_by_rule(
     related: list[Related] = []
     updated: list[str] = []
     reason = "new"
+    threshold = corpus.vocabulary.embedder.dedup_threshold
     weigher = Weigher.of(corpus, memory.content, prepared)
     pairs = [
         (old, cosine, compare(statement, parse(old.content, subjects=old.subjects, names=names)))
@@ -234,7 +235,7 @@ def _judge_by_rule(
     listed = max((_doubt(each) for each in decided), default=0.0)
     for (old, cosine, _), decision in zip(pairs, decided, strict=True):
         verdict = decision.verdict
-        near = cosine is None or cosine >= corpus.vocabulary.embedder.dedup_threshold
+        near = cosine is None or cosine >= threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
