@@ -108,7 +108,11 @@ def fill(folder: Path, plan: Plan) -> float:
                 memories.add(connection, made, [equality_digest(each.content) for each in made])
                 new = [
                     embeddings.vector_row(
-                        memory.id, context.corpus.embedder.model, "memory", memory.space, each
+                        memory.id,
+                        context.corpus.vocabulary.embedder.model,
+                        "memory",
+                        memory.space,
+                        each,
                     )
                     for memory, each, _ in batch
                 ]
@@ -169,7 +173,7 @@ def _fill_turns(
             turn = said[-1].turn
             rows.append(
                 embeddings.vector_row(
-                    turn.id, context.corpus.embedder.model, "turn", turn.space, embedded
+                    turn.id, context.corpus.vocabulary.embedder.model, "turn", turn.space, embedded
                 )
             )
         with context.corpus.store.write() as connection:

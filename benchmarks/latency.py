@@ -167,7 +167,7 @@ class Probe:
         index = type(parts.index)
         return [
             (recall_step, "analyse", watch.of("query analysis, embedding included")),
-            (type(parts.embedder), "embed_query", watch.of("embedding")),
+            (type(parts.vocabulary.embedder), "embed_query", watch.of("embedding")),
             (candidates, "search", watch.of("searches")),
             (index, "nearest", watch.of("search by meaning")),
             (index, "matching", watch.of("search by words")),

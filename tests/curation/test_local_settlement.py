@@ -265,7 +265,7 @@ def test_with_another_embedder_nothing_is_read(
 ) -> None:
     read(UPDATE)
     hippo = open_hippo(embedder="hashed:32")
-    assert not local_settlement.is_available(hippo._context.corpus.embedder)
+    assert not local_settlement.is_available(hippo._context.corpus.vocabulary.embedder)
 
 
 def test_a_reader_that_cannot_be_loaded_leaves_all_as_it_is(

@@ -109,7 +109,7 @@ def test_an_embedder_that_changed_its_dimensions_is_an_outage(
 
     context = parts_of(hippo)
     with monkeypatch.context() as patch:
-        patch.setattr(context.corpus.embedder, "embed", embed)
+        patch.setattr(context.corpus.vocabulary.embedder, "embed", embed)
         hippo.after_turn("bonjour le tuba", "salut", scope=scope)
         hippo.flush()
         assert context.corpus.outages.counts == {"embedder": 1}
@@ -123,7 +123,7 @@ def test_an_unexpected_error_while_embedding_is_noted(
     hippo = open_hippo(embedder="hashed:32", background=True)
     context = parts_of(hippo)
     with monkeypatch.context() as patch:
-        patch.setattr(context.corpus.embedder, "embed", Twice())
+        patch.setattr(context.corpus.vocabulary.embedder, "embed", Twice())
         hippo.after_turn("bonjour le tuba", "salut", scope=scope)
         context.writer.pending.worker.submit(int).result()
     assert context.corpus.outages.counts == {"embedding": 1}
@@ -145,7 +145,7 @@ def test_a_turn_erased_while_it_is_embedded_leaves_no_word(
 ) -> None:
     hippo = open_hippo(embedder="hashed:32", background=True)
     context = parts_of(hippo)
-    embed, embedding = context.corpus.embedder.embed, threading.Event()
+    embed, embedding = context.corpus.vocabulary.embedder.embed, threading.Event()
 
     def until_erased(texts: Sequence[str]) -> Vectors:
         if any("tuba" in text for text in texts):
@@ -155,7 +155,7 @@ def test_a_turn_erased_while_it_is_embedded_leaves_no_word(
                 time.sleep(0.01)
         return embed(texts)
 
-    monkeypatch.setattr(context.corpus.embedder, "embed", until_erased)
+    monkeypatch.setattr(context.corpus.vocabulary.embedder, "embed", until_erased)
     hippo.after_turn("Zoé joue du tuba", "bravo", scope=scope)
     kept = hippo.after_turn("il pleut", "encore", scope=scope)
     assert embedding.wait(30)

@@ -72,7 +72,7 @@ def test_a_run_that_ends_the_process_again_and_again_is_parked(
         hippo.close()
         hippo = open_hippo(embedder="hashed:32")
         # Only what is due for longest is looked at: the other run.
-        with context_of(hippo).store.write() as connection:
+        with context_of(hippo).corpus.store.write() as connection:
             job_runs.change(connection, id, due_at=clock.now.replace(year=2027))
         hippo.run_jobs(scope=Scope(space="nobody"))
     assert (run_of(hippo, id).state, run_of(hippo, id).error) == ("parked", INTERRUPTED)

@@ -278,7 +278,7 @@ def test_an_embedder_that_changes_meanwhile_costs_no_attempt(
     seen: list[str] = []
 
     def work(context: Context, run: JobRun) -> str:
-        seen.append(context.corpus.embedder.model)
+        seen.append(context.corpus.vocabulary.embedder.model)
         if len(seen) == 1:
             hippo.reindex(embedder="hashed:64")
         with context.writer.change():

@@ -703,7 +703,7 @@ class Broken(HashedEmbedder):
 @pytest.fixture
 def broken(hippo: Hippocampe) -> Broken:
     hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
-    parts_of(hippo).corpus.embedder = embedder = Broken()
+    parts_of(hippo).corpus.vocabulary.embedder = embedder = Broken()
     return embedder
 
 
@@ -978,7 +978,7 @@ class TestAfterwards:
 
     def test_it_does_not_wait_for_the_embedder(self, behind: Hippocampe) -> None:
         behind.flush()
-        parts_of(behind).corpus.embedder = embedder = Broken()
+        parts_of(behind).corpus.vocabulary.embedder = embedder = Broken()
         release, asked = threading.Event(), threading.Event()
 
         def hang() -> None:
@@ -1003,7 +1003,7 @@ class TestAfterwards:
 
     def test_what_was_stored_is_found_however_slow_the_embedder(self, behind: Hippocampe) -> None:
         behind.flush()
-        parts_of(behind).corpus.embedder = embedder = Broken()
+        parts_of(behind).corpus.vocabulary.embedder = embedder = Broken()
         embedder.fault = lambda: time.sleep(1.2)
         id = behind.after_turn("je repeins le mur", "En bleu ?", scope=LOBBY)
         found = behind.recall("repeins le mur", scope=PHONE, collections=["turn"], mode="text")
@@ -1011,7 +1011,7 @@ class TestAfterwards:
 
     def test_a_recall_waits_for_nothing_that_is_stored_later(self, behind: Hippocampe) -> None:
         behind.flush()
-        parts_of(behind).corpus.embedder = embedder = Broken()
+        parts_of(behind).corpus.vocabulary.embedder = embedder = Broken()
         embedder.fault = lambda: time.sleep(0.05)
         stop = threading.Event()
 
@@ -1030,7 +1030,7 @@ class TestAfterwards:
 
     def test_a_recall_does_not_wait_for_an_embedder_that_is_down(self, behind: Hippocampe) -> None:
         behind.flush()
-        parts_of(behind).corpus.embedder = embedder = Broken()
+        parts_of(behind).corpus.vocabulary.embedder = embedder = Broken()
         release = threading.Event()
 
         def down() -> None:
@@ -1052,7 +1052,7 @@ class TestAfterwards:
         self, behind: Hippocampe, logged: pytest.LogCaptureFixture
     ) -> None:
         behind.flush()
-        parts_of(behind).corpus.embedder = embedder = Broken()
+        parts_of(behind).corpus.vocabulary.embedder = embedder = Broken()
 
         def down() -> None:
             raise EmbedderUnavailable("refused")
@@ -1077,7 +1077,7 @@ class TestAfterwards:
 import threading
 hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:64"))
 hippo.flush()
-hippo._context.corpus.embedder.embed = lambda texts: threading.Event().wait()
+hippo._context.corpus.vocabulary.embedder.embed = lambda texts: threading.Event().wait()
 for number in range(3):
     print(hippo.after_turn(f"le bateau {number} rentre", "Bien.", scope=scope), flush=True)
 threading.Event().wait()

@@ -146,7 +146,7 @@ def test_statements_that_are_far_are_weighed_only_with_a_common_keyword() -> Non
 
 def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) -> None:
     old, new = "g le covid", "test négatif, c fini le covid pour moi"
-    first, second = hippo._context.corpus.embedder.embed([old, new])
+    first, second = hippo._context.corpus.vocabulary.embedder.embed([old, new])
     assert first @ second < 0.35
     stored = hippo.remember(old, scope=SCOPE).memory
     corrected = hippo.remember(new, scope=SCOPE)

@@ -53,9 +53,9 @@ class Rewordings:
     def __init__(self, corpus: Corpus, space: str, speaker: Collection[str]) -> None:
         self._names = CanonicalNames(corpus.aliases.of(space))
         self._speaker = frozenset(norm for name in speaker for norm in parse(name).norms)
-        self._embedder = corpus.embedder
+        self._embedder = corpus.vocabulary.embedder
         self._vectors: dict[str, Vector] = {}
-        threshold = corpus.embedder.dedup_threshold
+        threshold = corpus.vocabulary.embedder.dedup_threshold
         self._synonym = threshold + SYNONYM_SHARE * (1 - threshold)
 
     def read(self, text: str) -> Wording:

@@ -52,7 +52,7 @@ def embed_missing(writer: Writer, progress: Progress | None = None, *, index: bo
     for kind in TABLES:
         while True:
             with writer.corpus.store.read() as connection:
-                rows = unembedded(connection, kind, writer.corpus.embedder.model, 256)
+                rows = unembedded(connection, kind, writer.corpus.vocabulary.embedder.model, 256)
             if not rows:
                 break
             _embed_rows(writer, kind, rows, index)
@@ -138,7 +138,7 @@ def _embed_waiting(writer: Writer) -> None:
         if not ids:
             return
         with corpus.store.read() as connection:
-            rows = unembedded(connection, kind, corpus.embedder.model, len(ids), ids)
+            rows = unembedded(connection, kind, corpus.vocabulary.embedder.model, len(ids), ids)
         if rows:
             _embed_rows(writer, kind, rows, index=True, from_reserve=True)
         with corpus.store.exclusive():
@@ -187,7 +187,7 @@ def _embed_rows(
             unchanged = _unchanged(change.connection, kind, rows)
             if len(unchanged) == len(rows):
                 _store_embeddings(
-                    writer.corpus.embedder, change, kind, rows, prepared, index, counted
+                    writer.corpus.vocabulary.embedder, change, kind, rows, prepared, index, counted
                 )
                 return
         # The others were erased or edited meanwhile: not even their words may be stored.

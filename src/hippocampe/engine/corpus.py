@@ -7,7 +7,7 @@ from hippocampe.engine.caches import AliasCache
 from hippocampe.engine.outages import Outages
 from hippocampe.engine.settings import SpaceSettings
 from hippocampe.engine.vocabulary import Vocabulary
-from hippocampe.protocols import Embedder, Index
+from hippocampe.protocols import Index
 from hippocampe.store.store import Store
 
 
@@ -27,7 +27,6 @@ class Corpus:
     config: Config
     store: Store
     index: Index
-    embedder: Embedder
     vocabulary: Vocabulary
     settings: SpaceSettings
     aliases: AliasCache
@@ -35,12 +34,10 @@ class Corpus:
     retired: bool = False
 
     @classmethod
-    def of(
-        cls, config: Config, store: Store, index: Index, embedder: Embedder, vocabulary: Vocabulary
-    ) -> "Corpus":
+    def of(cls, config: Config, store: Store, index: Index, vocabulary: Vocabulary) -> "Corpus":
         """A corpus with empty caches."""
         settings, aliases = SpaceSettings(store, config), AliasCache(store)
-        return cls(config, store, index, embedder, vocabulary, settings, aliases, Outages())
+        return cls(config, store, index, vocabulary, settings, aliases, Outages())
 
     def check_serving(self) -> None:
         """Raise `Retired` if another corpus has taken over."""

@@ -45,7 +45,9 @@ def replay(writer: Writer, *, after: int = 0) -> int:
                 points = {
                     point.id: point
                     for batch in _batches(sorted(ids))
-                    for point in stored_points(connection, kind, corpus.embedder.model, batch)
+                    for point in stored_points(
+                        connection, kind, corpus.vocabulary.embedder.model, batch
+                    )
                 }
                 corpus.index.apply(kind, list(points.values()), sorted(ids - set(points)))
         writer.position.applied = max(writer.position.applied, last)
@@ -125,10 +127,10 @@ def new_generation(
         else:
             with corpus.store.read() as connection:
                 total = count_shown(connection, kind)
-                points = stored_points(connection, kind, corpus.embedder.model)
+                points = stored_points(connection, kind, corpus.vocabulary.embedder.model)
                 index.build(
                     target,
-                    dimensions=corpus.embedder.dimensions,
+                    dimensions=corpus.vocabulary.embedder.dimensions,
                     points=_counted(points, kind, total, progress),
                     graph=False,
                 )
@@ -152,8 +154,8 @@ def _build_in_child(writer: Writer, kind: str, target: Path) -> None:
     corpus = writer.corpus
     order = {
         "database": str(corpus.config.database),
-        "model": corpus.embedder.model,
-        "dimensions": corpus.embedder.dimensions,
+        "model": corpus.vocabulary.embedder.model,
+        "dimensions": corpus.vocabulary.embedder.dimensions,
         "kind": kind,
         "target": str(target),
     }

@@ -17,10 +17,10 @@ def known_at(corpus: Corpus, at: datetime) -> Generator[Corpus]:
         corpus: The corpus that serves now.
         at: The time, which is that of the clock too.
     """
-    embedder = corpus.embedder
+    embedder = corpus.vocabulary.embedder
     with past.known_at(corpus.store, at) as store:
         index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)
         try:
-            yield Corpus.of(corpus.config, store, index, embedder, corpus.vocabulary)
+            yield Corpus.of(corpus.config, store, index, corpus.vocabulary)
         finally:
             index.close()

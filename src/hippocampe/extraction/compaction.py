@@ -133,7 +133,7 @@ def _finish(store: Store, change: UnitOfWork, run_id: str, done: Compacted) -> N
 def _summary(context: Context, messages: Part, chosen: Settings) -> Draft:
     """The summary of a part, as a memory that is not stored yet."""
     if context.language_model is None:
-        body, people = extract_sentences(context.corpus.embedder, messages), list[str]()
+        body, people = extract_sentences(context.corpus.vocabulary.embedder, messages), list[str]()
     else:
         body, people = _by_model(context, messages, chosen)
     first, last = messages[0], messages[-1]

@@ -202,7 +202,7 @@ def _known(corpus: Corpus, space: str, messages: Sequence[Message]) -> list[Memo
     cosines: dict[str, float] = {}
     with corpus.store.read() as connection:
         ids = [message.id for message in messages if not is_small_talk(message.content)]
-        spoken = embeddings.vectors(connection, corpus.embedder.model, ids)
+        spoken = embeddings.vectors(connection, corpus.vocabulary.embedder.model, ids)
         try:
             for each in spoken.values():
                 hits = corpus.index.nearest(

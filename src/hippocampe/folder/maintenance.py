@@ -149,7 +149,7 @@ def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = 
             writer.position.applied = max(writer.position.applied, position, acknowledged)
             writer.position.flushed = 0
             flush_index(writer)
-    return Reindexed(corpus.embedder.model, without)
+    return Reindexed(corpus.vocabulary.embedder.model, without)
 
 
 def grow_graphs(writer: Writer) -> None:

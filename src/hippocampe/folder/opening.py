@@ -113,7 +113,7 @@ def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: L
         config, embedder = _choose_embedder(config, store)
         index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
         vocabulary = maintenance.open_vocabulary(store, embedder)
-        context = Context.of(Corpus.of(config, store, index, embedder, vocabulary))
+        context = Context.of(Corpus.of(config, store, index, vocabulary))
     except BaseException:
         store.close()
         raise
@@ -219,7 +219,7 @@ def _assemble(config: Config, store: Store, progress: Progress | None) -> Contex
     relabelled = relabelling.relabel(store)
     index, damaged = _open_index(config, embedder)
     vocabulary = maintenance.open_vocabulary(store, embedder)
-    corpus = Corpus.of(config, store, index, embedder, vocabulary)
+    corpus = Corpus.of(config, store, index, vocabulary)
     context = Context.of(corpus, _language_model(config))
     position = context.writer.position
     position.damaged = damaged or relabelled

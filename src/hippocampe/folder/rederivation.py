@@ -73,7 +73,7 @@ def rederive(writer: Writer, stop: Callable[[], bool] = lambda: False) -> bool:
 def _batch(writer: Writer, digest: str, kind: str, after: str) -> str:
     """Update the next rows of a kind; return the last id."""
     table = TABLES[kind]
-    model = writer.corpus.embedder.model
+    model = writer.corpus.vocabulary.embedder.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table, vector.c.traits).select_from(stored).where(table.c.id > after)
     with writer.change() as change:

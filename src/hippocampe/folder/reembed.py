@@ -35,7 +35,7 @@ def change_embedder(
     corpus, position = old.corpus, old.writer.position
     config = corpus.config
     embedder = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
-    if embedder.model == corpus.embedder.model:
+    if embedder.model == corpus.vocabulary.embedder.model:
         return reindex(old.writer, progress)
     with old.writer.builder.building:
         corpus.check_serving()
@@ -44,7 +44,6 @@ def change_embedder(
         new_corpus = replace(
             corpus,
             config=replace(config, embedder=name),
-            embedder=embedder,
             vocabulary=open_vocabulary(corpus.store, embedder),
             index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
         )
@@ -62,7 +61,9 @@ def change_embedder(
             position.keep_outbox = False
         take_over(replace(old, corpus=new_corpus, writer=new))
         close_index(corpus.index)
-        shutil.rmtree(index_folder(config.folder, corpus.embedder.model), ignore_errors=True)
+        shutil.rmtree(
+            index_folder(config.folder, corpus.vocabulary.embedder.model), ignore_errors=True
+        )
     flush_index(new)
     return Reindexed(embedder.model, without)
 
@@ -80,6 +81,6 @@ def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tup
         old.corpus.retired = True
         with store.write() as connection:
             meta.put(connection, "embedder", corpus.config.embedder or "local")
-            meta.put(connection, "model", corpus.embedder.model)
-            embeddings.remove_other_models(connection, corpus.embedder.model)
+            meta.put(connection, "model", corpus.vocabulary.embedder.model)
+            embeddings.remove_other_models(connection, corpus.vocabulary.embedder.model)
     return without

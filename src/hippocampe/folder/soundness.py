@@ -55,7 +55,7 @@ class StoredDamage:
 
 def stored_damage(corpus: Corpus) -> StoredDamage:
     """Verify the checksums of all rows that have one."""
-    model = corpus.embedder.model
+    model = corpus.vocabulary.embedder.model
     with corpus.store.read(whole=True) as connection:
         checked = embeddings.check_vectors(connection, model)
         return StoredDamage(checked.damaged, embeddings.damaged_words(connection, model))
@@ -109,7 +109,7 @@ def differing(
         with corpus.store.exclusive(), corpus.store.read() as connection:
             corpus.check_serving()
             some = ids[start : start + SLICE]
-            points = stored_points(connection, kind, corpus.embedder.model, some)
+            points = stored_points(connection, kind, corpus.vocabulary.embedder.model, some)
             found = list(corpus.index.differing(kind, points))
         yield from found
 
@@ -119,7 +119,7 @@ def all_differing(corpus: Corpus) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for kind in TABLES:
         with corpus.store.read(whole=True) as connection:
-            ids = embedded_ids(connection, kind, corpus.embedder.model)
+            ids = embedded_ids(connection, kind, corpus.vocabulary.embedder.model)
         if differ := list(differing(corpus, kind, ids)):
             found[kind] = differ
     return found
@@ -139,7 +139,7 @@ def check_sample(writer: Writer, ending: Event) -> None:
 
 def _check_sample(writer: Writer, ending: Event) -> None:
     corpus = writer.corpus
-    model, chance = corpus.embedder.model, Random()
+    model, chance = corpus.vocabulary.embedder.model, Random()
     with corpus.store.read() as connection:
         rows = embeddings.sample_rows(connection, vector, SAMPLE, chance)
         checked = embeddings.check_vectors(connection, model, rows)

@@ -93,7 +93,7 @@ def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
 def _indexed(corpus: Corpus, connection: Connection, kind: str) -> set[str]:
     if corpus.store.read_only:
         # In the same snapshot: another process writes meanwhile.
-        return set(embedded_ids(connection, kind, corpus.embedder.model))
+        return set(embedded_ids(connection, kind, corpus.vocabulary.embedder.model))
     return set(corpus.index.ids(kind))
 
 
@@ -134,7 +134,7 @@ def stats(corpus: Corpus, retrievals_dropped: int, *, scope: Scope) -> Stats:
         **counted,
         indexed=indexed,
         pending=pending,
-        embedder=corpus.embedder.model,
+        embedder=corpus.vocabulary.embedder.model,
         outages=corpus.outages.counts,
         retrievals_dropped=retrievals_dropped,
         disk_full=not free_space.has_room(corpus.config.folder),

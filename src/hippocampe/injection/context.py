@@ -127,7 +127,7 @@ class ContextReader:
             found += [("identity", item) for item in known]
             found += [(path, item) for path in order for item in by_path[path]]
             ids = [item.id for _, item in found]
-            vectors = embeddings.vectors(connection, self.corpus.embedder.model, ids)
+            vectors = embeddings.vectors(connection, self.corpus.vocabulary.embedder.model, ids)
         return [
             (cast("Route", path), item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found

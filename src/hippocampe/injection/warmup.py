@@ -61,7 +61,7 @@ def wait_until_loaded(corpus: Corpus, state: TurnState, space: str) -> float:
 
 
 def _load(corpus: Corpus, state: TurnState, space: str) -> None:
-    preload(corpus.embedder)
+    preload(corpus.vocabulary.embedder)
     corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
     state.warm = True
 
@@ -73,8 +73,8 @@ def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
     its vectors: otherwise the first turn of the space would wait for both. Stops when `ending` is
     set. A remote embedder is not called.
     """
-    preload(corpus.embedder)
-    if not isinstance(corpus.embedder, LocalEmbedder):
+    preload(corpus.vocabulary.embedder)
+    if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
     with suppress(HippocampeError, Retired):
         with corpus.store.read() as connection:

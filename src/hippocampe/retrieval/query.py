@@ -54,31 +54,29 @@ def analyse(
 
     Without `embed` there are no vectors, and only a search by words can use the result.
     """
-    aliases = corpus.aliases.of(scope.space)
+    aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     query = questions.rewrite_idioms(query)
     asks = questions.asks(query)
     spoken_words = words(query)
     named = [name for name in aliases if set(name.split()) <= set(spoken_words)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
-    groups = [
-        _known_names(corpus.vocabulary, (name, *sorted(aliases.get(name, ())))) for name in named
-    ]
+    groups = [_known_names(vocabulary, (name, *sorted(aliases.get(name, ())))) for name in named]
     added = dict.fromkeys(name for group in groups for name in group if name not in spoken_words)
     text = " ".join((query, *added))
     # One word for all names of a person: an answer uses only one of them.
     significant = text_words(" ".join((query, *(group[0] for group in groups if group))))
     # A query without words, such as an emoji, counts as one word.
     listed = list(dict.fromkeys(significant)) or [text[:MAX_WORD_CHARACTERS]]
-    unknown = corpus.vocabulary.unknown(listed)
+    unknown = vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
     if embed:
-        dense, fresh = corpus.embedder.embed_query(text, spoken(unknown))
+        dense, fresh = vocabulary.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
     chosen = corpus.settings.of(scope.space)
     window = parse_window(query, now=now, timezone=chosen.timezone)
-    features = _features(corpus.vocabulary, scope.space, listed, unknown, fresh, asks, window)
+    features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()
     called = {word for group in groups if group for word in group[0].split()}
@@ -96,7 +94,7 @@ def analyse(
             nothing=asks_nothing(query, names=named, companions=chosen.companion_names),
         ),
         window=window,
-        same=_same_words(corpus.vocabulary, groups),
+        same=_same_words(vocabulary, groups),
         asker=asker,
     )
 

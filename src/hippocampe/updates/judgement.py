@@ -179,7 +179,7 @@ def _judge_by_rule(
         replaced = tuple(found[id] for id in updated)
         former = _former(corpus.vocabulary, memory, replaced, prepared)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
-    related = _related(compared, corpus.embedder.dedup_threshold)
+    related = _related(compared, corpus.vocabulary.embedder.dedup_threshold)
     return Judgement(
         related=related, reason=related[0].reason if related else "new", similarity=nearest
     )
@@ -202,7 +202,7 @@ def _compare_nominated(
         (old, cosine, compare(new, parse(old.content, subjects=old.subjects, names=names)))
         for old, cosine in nominate(corpus, change, draft, prepared, aliases)
     ]
-    model = model_for(corpus.embedder.model)
+    model = model_for(corpus.vocabulary.embedder.model)
     if model is None:  # learnt with another embedder
         return compared
     if corpus.config.background and installed() is not None:

@@ -72,8 +72,8 @@ def _nearest(
         # Fall back to subjects and relations only.
         corpus.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    learnt = model_for(corpus.embedder.model)
-    threshold = corpus.embedder.dedup_threshold if learnt is None else LEAST_COSINE
+    learnt = model_for(corpus.vocabulary.embedder.model)
+    threshold = corpus.vocabulary.embedder.dedup_threshold if learnt is None else LEAST_COSINE
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 

@@ -62,7 +62,7 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
         if is_digest_due(corpus.settings.of(space), since=since, now=now, starting=starting):
             yield "digest", space
     asking = context.language_model is not None
-    if asking or local_settlement.is_available(corpus.embedder):
+    if asking or local_settlement.is_available(corpus.vocabulary.embedder):
         settles, every = (settlement, SETTLE_EVERY) if asking else (local_settlement, READ_EVERY)
         for space in spaces.to_review(connection, read=asking):
             if passed("settle", space, every) and settles.is_due(corpus.store, space=space):

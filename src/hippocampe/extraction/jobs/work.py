@@ -39,7 +39,7 @@ def _compact(context: Context, run: JobRun) -> None:
 
 
 def _settle(context: Context, run: JobRun) -> str | None:
-    reading = local_settlement.is_available(context.corpus.embedder)
+    reading = local_settlement.is_available(context.corpus.vocabulary.embedder)
     read = local_settlement.settle_reviews(context.writer, space=run.space) if reading else 0
     if reading and context.language_model is None:
         return f"{read} settled"
