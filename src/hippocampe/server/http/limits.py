@@ -76,7 +76,7 @@ class KeyLimit:
     def __init__(self, app: ASGIApp, *, rate: float, burst: int) -> None:
         self._app = app
         self._buckets = Buckets(rate, burst)
-        self._told = (
+        self._refusal = (
             f"a key may send {rate:g} requests a second: send fewer, or raise request_rate."
         )
 
@@ -85,7 +85,7 @@ class KeyLimit:
         if connection["type"] == "http":
             ACTOR.set("local" if key is None else f"key {key.id}")
             if key is not None and (wait := self._buckets.take(key.id)):
-                await _too_many(self._told, wait)(connection, receive, send)
+                await _too_many(self._refusal, wait)(connection, receive, send)
                 return
         await self._app(connection, receive, send)
 
@@ -106,29 +106,29 @@ class GuessLimit:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
-        address, given = _address(connection), _credentials(connection)
+        address, credential = _address(connection), _credentials(connection)
         wait = self._guesses.wait(address)
-        if wait and given is not None and given not in self._right:
-            told = "too many wrong keys came from this address: check the key, then try again."
-            await _too_many(told, wait)(connection, receive, send)
+        if wait and credential is not None and credential not in self._right:
+            detail = "too many wrong keys came from this address: check the key, then try again."
+            await _too_many(detail, wait)(connection, receive, send)
             return
 
         async def seen(message: Message) -> None:
-            if message["type"] == "http.response.start" and given is not None:
+            if message["type"] == "http.response.start" and credential is not None:
                 # An upstream that refuses its own key says nothing about the key of this server.
                 passed_on = connection.get("state", {}).get("passed_on", False)
-                self._note(address, given, 200 if passed_on else message["status"])
+                self._note(address, credential, 200 if passed_on else message["status"])
             await send(message)
 
         await self._app(connection, receive, seen)
 
-    def _note(self, address: str, given: bytes, status: int) -> None:
+    def _note(self, address: str, credential: bytes, status: int) -> None:
         if status == 401:
             self._guesses.take(address)
-            self._right.pop(given, None)
+            self._right.pop(credential, None)
         elif status < 300:
-            self._right[given] = None
-            self._right.move_to_end(given)
+            self._right[credential] = None
+            self._right.move_to_end(credential)
             if len(self._right) > MAX_KNOWN:
                 self._right.popitem(last=False)
 
@@ -152,12 +152,12 @@ def _credentials(connection: Connection) -> bytes | None:
     """
     headers = Headers(scope=connection)
     keys = "\n".join(headers[name] for name in CREDENTIALS if name in headers)
-    given = keys or headers.get("cookie")
+    credential = keys or headers.get("cookie")
     form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
-    if given is None and not form:
+    if credential is None and not form:
         return None
-    return hashlib.sha256((given or "").encode("latin-1")).digest()
+    return hashlib.sha256((credential or "").encode("latin-1")).digest()
 
 
-def _too_many(told: str, wait: float):
-    return problems.response(problems.of_status(429, told), {"Retry-After": str(ceil(wait))})
+def _too_many(detail: str, wait: float):
+    return problems.response(problems.of_status(429, detail), {"Retry-After": str(ceil(wait))})

@@ -60,8 +60,8 @@ _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "dele
 def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
     wording = wordings("en")[tool.name]
 
-    async def run(caller: Caller, given: Arguments) -> tuple[str, BaseModel]:
-        outcome = await tool.run(caller.access, **dict(given))
+    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
+        outcome = await tool.run(caller.access, **dict(arguments))
         answers = await writer(caller)
         if isinstance(outcome, StoreOutcome):
             return answers.stored(outcome.stored, list(map(of_item, outcome.may_settle)))
