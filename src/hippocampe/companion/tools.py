@@ -15,6 +15,7 @@ from hippocampe.companion.memory_tools import (
     Outcome,
     StoreOutcome,
     schema_of,
+    stored_text,
     wordings,
 )
 from hippocampe.companion.turn import Turn
@@ -112,14 +113,9 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
 
 
 def _stored(turn: Turn, outcome: StoreOutcome) -> str:
-    memory, language = outcome.stored.memory, turn.settings.language
-    turn.touched.append(memory)
-    texts = {
-        "inserted": translate("Stored (id: {id}).", language),
-        "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
-        "reinforced": translate("This was known already (id: {id}).", language),
-    }
-    answer = texts[outcome.stored.action].format(id=memory.id)
+    language = turn.settings.language
+    turn.touched.append(outcome.stored.memory)
+    answer = stored_text(outcome.stored, language)
     if not outcome.may_settle:
         return answer
     notice = translate("It may settle these; delete those that it does:", language)

@@ -1,12 +1,14 @@
-"""Rate limits: requests per key, and wrong keys per address. In memory only."""
+"""Limits of requests: a rate per key, wrong keys per address, the size and speed of bodies. In memory only."""
 
+import asyncio
 import hashlib
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import ceil
 
+from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
@@ -22,6 +24,9 @@ GUESSES = 10
 """Consecutive wrong keys that an address may try."""
 GUESSES_PER_SECOND = 0.2
 """Rate of further tries: 256 bits cannot be guessed anyway, but the log stays readable."""
+BODY_SECONDS = 20.0
+"""Time limit for a request body, extended by one second per `SLOWEST` bytes received."""
+SLOWEST = 32 * 1024
 
 
 class Buckets:
@@ -131,6 +136,59 @@ class GuessLimit:
             self._right.move_to_end(credential)
             if len(self._right) > MAX_KNOWN:
                 self._right.popitem(last=False)
+
+
+class BodyLimit:
+    """Refuses bodies as soon as they are too large or too slow.
+
+    Args:
+        app: The application behind it.
+        most: Largest body in bytes.
+        larger: Larger limits, by the prefix of a path.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
+        self._app = app
+        self._most = most
+        self._larger = larger
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "http":
+            await self._app(connection, receive, send)
+            return
+        path: str = connection["path"]
+        larger = (most for start, most in self._larger.items() if path.startswith(start))
+        most = next(larger, self._most)
+        length = Headers(scope=connection).get("content-length", "")
+        if length.isdecimal() and int(length) > most:
+            problem = problems.of_status(413, _too_large(most))
+            await problems.response(problem)(connection, receive, send)
+            return
+        loop = asyncio.get_running_loop()
+        started, read, complete = loop.time(), 0, False
+
+        async def counted() -> Message:
+            nonlocal read, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(started + BODY_SECONDS + read / SLOWEST):
+                    message = await receive()
+            except TimeoutError as exc:
+                raise HTTPException(
+                    408, "the body came too slowly: send it again.", {"Connection": "close"}
+                ) from exc
+            read += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if read > most:
+                raise HTTPException(413, _too_large(most))
+            return message
+
+        await self._app(connection, counted, send)
+
+
+def _too_large(most: int) -> str:
+    return f"the body has more than {most:,} bytes: split what it holds."
 
 
 def _address(connection: Connection) -> str:

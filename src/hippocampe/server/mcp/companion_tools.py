@@ -54,6 +54,7 @@ _ARGUMENTS = {
     **arguments_of(Hippocampe.delete),
     "limit": (int, {"ge": 1, "le": MAX_RECENT}),
 }
+"""The arguments of the verbs that the tools call, by name."""
 _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "deletes": Deleted}
 
 
