@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from hippocampe import Hippocampe
-from hippocampe.server.http import access, slow_clients
+from hippocampe.server.http import limits, slow_clients
 from served import served
 
 HEAD = b"POST /api/recall HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -59,7 +59,7 @@ def test_a_request_that_takes_long_is_not_given_up(
 def test_a_body_that_comes_too_slowly_is_refused(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch, path: bytes
 ) -> None:
-    monkeypatch.setattr(access, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
     with served(memory, loopback=True) as url, connected(url) as slow:
         head = HEAD.replace(b"/api/recall", path)
         slow.sendall(head + b"Content-Length: 100\r\n\r\n{")

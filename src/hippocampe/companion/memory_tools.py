@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import NotFound
+from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
@@ -55,6 +56,16 @@ class StoreOutcome:
 
     stored: Remembered
     may_settle: Sequence[Recollection] = ()
+
+
+def stored_text(stored: Remembered, language: str) -> str:
+    """The outcome of a store, as a model reads it."""
+    texts = {
+        "inserted": translate("Stored (id: {id}).", language),
+        "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
+        "reinforced": translate("This was known already (id: {id}).", language),
+    }
+    return texts[stored.action].format(id=stored.memory.id)
 
 
 @dataclass(frozen=True, slots=True)

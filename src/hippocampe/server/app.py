@@ -18,10 +18,10 @@ from hippocampe.server.api import (
 from hippocampe.server.api.description import DESCRIPTION, describe
 from hippocampe.server.dashboard import docs, site
 from hippocampe.server.http import problems
-from hippocampe.server.http.access import BEARER, PROXY, BodyLimit, Gate
+from hippocampe.server.http.access import BEARER, PROXY, Gate
 from hippocampe.server.http.idempotency import Idempotency
 from hippocampe.server.http.json_limit import JsonLimit
-from hippocampe.server.http.limits import GuessLimit, KeyLimit
+from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
 from hippocampe.server.http.methods import HeadRequests
 from hippocampe.server.http.observation import Observation
 from hippocampe.server.http.served import ServedMemory

@@ -116,9 +116,6 @@ def _listening(
                 f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
-        # The event loop does so only for connections of its own sockets; without it, an answer in two
-        # packets waits 40 ms for the acknowledgement of the first.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise InvalidInput(

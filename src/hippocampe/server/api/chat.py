@@ -124,10 +124,10 @@ async def chat(
     )
     # An error before the first event is a problem with its status.
     first = await anext(events)
-    return _Stream(_told(first, events))
+    return _Stream(_stream_of(first, events))
 
 
-async def _told(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
+async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
     async with aclosing(events):
         try:
             async for event in _all(first, events):

@@ -53,7 +53,7 @@ async def call(
     scope_of(key, "write" if changes else called.role, space)
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and takes_progress(Hippocampe, verb):
-        return StreamingResponse(_told(step), media_type=LINES)
+        return StreamingResponse(_progress_lines(step), media_type=LINES)
     result = await step()
     if key is not None and isinstance(result, Stats):
         result = of_one_space(result)
@@ -83,7 +83,7 @@ def _open(name: str, key: ApiKey | None) -> Verb:
     return verb
 
 
-async def _told(step: Callable[..., Any]) -> AsyncGenerator[str]:
+async def _progress_lines(step: Callable[..., Any]) -> AsyncGenerator[str]:
     """Lines of JSON: progress while it works, then the result or the problem."""
     lines = asyncio.Queue[dict[str, Any]]()
     loop = asyncio.get_running_loop()

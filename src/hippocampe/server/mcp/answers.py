@@ -1,11 +1,12 @@
 """Answers of the tools: structured, and as text. Content is quoted: it cannot pose as anything else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from hippocampe.companion.memory_tools import stored_text
 from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote, quote_label
@@ -101,14 +102,7 @@ class Writer:
 
     def stored(self, stored: Remembered, may_settle: Sequence[Item] = ()) -> tuple[str, Stored]:
         """The result of `remember`."""
-        texts: Mapping[Action, str] = {
-            "inserted": translate("Stored (id: {id}).", self.language),
-            "updated": translate(
-                "Stored (id: {id}). It replaces what was known before.", self.language
-            ),
-            "reinforced": translate("This was known already (id: {id}).", self.language),
-        }
-        text = texts[stored.action].format(id=stored.memory.id)
+        text = stored_text(stored, self.language)
         if may_settle:
             notice = translate("It may settle these; delete those that it does:", self.language)
             text = "\n".join([text, notice, *map(self._line, may_settle)])

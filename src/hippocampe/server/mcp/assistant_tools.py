@@ -34,11 +34,11 @@ def _tool(
     fields = arguments_of(verb, **arguments)
     effect = "deletes" if declared.operation == "delete_memory" else "adds"
 
-    async def run(caller: Caller, given: Arguments) -> tuple[str, BaseModel]:
+    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
         scope = caller.scope if declared.writes else caller.everywhere
         source = {"source": SOURCE} if "source" in fields else {}
         call = getattr(caller.memory, declared.name)
-        result = await call(**given.arguments(), **source, scope=scope)
+        result = await call(**arguments.arguments(), **source, scope=scope)
         return (await writer(caller)).answer(result)
 
     return MemoryTool(

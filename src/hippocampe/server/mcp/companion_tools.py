@@ -54,14 +54,15 @@ _ARGUMENTS = {
     **arguments_of(Hippocampe.delete),
     "limit": (int, {"ge": 1, "le": MAX_RECENT}),
 }
+"""The arguments of the verbs that the tools call, by name."""
 _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "deletes": Deleted}
 
 
 def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
     wording = wordings("en")[tool.name]
 
-    async def run(caller: Caller, given: Arguments) -> tuple[str, BaseModel]:
-        outcome = await tool.run(caller.access, **dict(given))
+    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
+        outcome = await tool.run(caller.access, **dict(arguments))
         answers = await writer(caller)
         if isinstance(outcome, StoreOutcome):
             return answers.stored(outcome.stored, list(map(of_item, outcome.may_settle)))

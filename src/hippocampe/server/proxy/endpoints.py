@@ -24,7 +24,7 @@ from hippocampe.server.http.access import PROXY, scope_in_headers
 from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
-from hippocampe.server.proxy.remembered_chat import PATIENCE_SECONDS, RememberedChat
+from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedChat
 from hippocampe.server.proxy.upstream import Upstream, passed_on
 
 log = logging.getLogger("hippocampe")
@@ -101,7 +101,7 @@ async def _remembered(
         found.read(whole)
         storing = asyncio.ensure_future(chat.ended(found))
         # The next request finds this exchange, unless storing takes long.
-        await asyncio.wait({storing}, timeout=PATIENCE_SECONDS)
+        await asyncio.wait({storing}, timeout=MEMORY_SECONDS)
         response.background = BackgroundTask(asyncio.wait, {storing})
     return response
 
