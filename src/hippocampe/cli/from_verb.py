@@ -351,7 +351,7 @@ Reading = tuple[Any, Callable[[Call, Any], Any] | None, str | None, Sequence[str
 
 
 def _reading(hint: Any) -> Reading:
-    """The type that the command line parses for an argument."""
+    """Choose the option for an argument of a type."""
     members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     kinds = {get_origin(each) or each: each for each in members}
     if datetime in kinds:
