@@ -40,10 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # Each process that a test starts would compile our modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     once.install()
-    children.install()
     if config.getoption("numprocesses", None):
         # One for all of them, which starts while they do.
         os.environ[children.ADDRESS] = children.nursery()
+    if children.ADDRESS in os.environ:
+        children.install()
 
 
 def pytest_unconfigure() -> None:
