@@ -80,32 +80,30 @@ class _Forked(subprocess.Popen[Any]):
     _ends: socket.socket
 
     def _execute_child(self, args: Any, *given: Any) -> None:
-        executable, preexec, close_fds, pass_fds, cwd, env = given[:6]
-        p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = given[9:15]
+        # The order is that of Python 3.11 to 3.13.
+        executable, preexec, close_fds, pass_fds, folder, environment = given[:6]
+        pipes, new_session = given[9:15], given[20]
         assert executable is preexec is None and close_fds and not pass_fds
         request = {
-            "arguments": [os.fspath(each) for each in args[1:]],
-            "environment": _environment(os.environ if env is None else env),
-            "folder": os.fspath(cwd or Path.cwd()),
-            "session": given[19],
+            "arguments": args[1:],
+            "environment": _environment(os.environ if environment is None else environment),
+            "folder": os.fspath(folder or Path.cwd()),
+            "session": new_session,
         }
+        # -1: the stream of this process.
         streams = [
-            standard if theirs == -1 else theirs
-            for standard, theirs in enumerate((p2cread, c2pwrite, errwrite))
+            own if theirs == -1 else theirs
+            for own, theirs in enumerate(pipes[i] for i in (0, 3, 5))
         ]
         self._ends = socket.socket(socket.AF_UNIX)
         self._ends.connect(nursery())
         body = json.dumps(request).encode()
-        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))]
-        self._ends.sendmsg([len(body).to_bytes(4)], ancillary)
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))
+        self._ends.sendmsg([len(body).to_bytes(4)], [rights])
         self._ends.sendall(body)
         self.pid = int.from_bytes(self._ends.recv(4))
         self._child_created = True
-        ends = {p2cread: p2cwrite, c2pwrite: c2pread, errwrite: errread}
-        for theirs in {theirs for theirs, ours in ends.items() if theirs != -1 and ours != -1}:
-            os.close(theirs)
-        if (null := getattr(self, "_devnull", None)) is not None:
-            os.close(null)
+        self._close_pipe_fds(*pipes)
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         if wait_flags & os.WNOHANG and not select.select([self._ends], [], [], 0)[0]:

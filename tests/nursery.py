@@ -14,6 +14,7 @@ import os
 import pkgutil
 import runpy
 import select
+import signal
 import socket
 import sys
 import tempfile
@@ -111,6 +112,8 @@ def become(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     time.tzset()
     os.chdir(request["folder"])
+    # Ignored in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if request["session"]:
         os.setsid()
         if os.isatty(0):
