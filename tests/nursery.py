@@ -152,6 +152,8 @@ def main() -> None:
     elif kind == "-m":
         sys.argv = arguments
         sys.path.insert(0, request["folder"])
+        # It warns of a module that is there already.
+        sys.modules.pop(arguments[0], None)
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     else:
         sys.argv = [kind, *arguments]
