@@ -13,16 +13,22 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import hippocampe
+from hippocampe.client import joining
+from hippocampe.system import worker
 from hippocampe.system.owner import read_owner
 
+ADDRESS = "NURSERY"
+"""Name of the variable of the environment with the address of the nursery."""
 TIMEOUT = 120.0
 """Seconds after which a program that does not end is a failure; much more than any takes."""
 PATHS = (Path(hippocampe.__file__).parents[1], Path(__file__).parent)
@@ -41,20 +47,27 @@ folder = Path(sys.argv[1])
 
 
 @cache
-def _nursery() -> str:
-    """The address of the process that forks the others, one for each process of tests."""
+def nursery() -> str:
+    """The address of the process that forks the others, started if no process above this one has."""
+    if ADDRESS in os.environ:
+        return os.environ[ADDRESS]
+    address = os.path.join(tempfile.mkdtemp(prefix="nursery-"), "socket")  # noqa: PTH118
     ours, theirs = socket.socketpair()
-    process = subprocess.Popen(
-        [sys.executable, Path(__file__).with_name("nursery.py"), str(theirs.fileno())],
-        pass_fds=[theirs.fileno()],
-        env=_environment(os.environ),
-        start_new_session=True,
-    )
-    theirs.close()
+    with socket.socket(socket.AF_UNIX) as listener, theirs:
+        listener.bind(address)
+        # Requests wait here until it has imported everything.
+        listener.listen(64)
+        passed = [listener.fileno(), theirs.fileno()]
+        process = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("nursery.py"), *map(str, passed), address],
+            pass_fds=passed,
+            env=_environment(os.environ),
+            start_new_session=True,
+        )
     # It ends when its socket is closed.
     atexit.register(process.wait)
     atexit.register(ours.close)
-    return ours.recv(200).decode()
+    return address
 
 
 def _environment(environment: Any) -> dict[str, str]:
@@ -67,32 +80,30 @@ class _Forked(subprocess.Popen[Any]):
     _ends: socket.socket
 
     def _execute_child(self, args: Any, *given: Any) -> None:
-        executable, preexec, close_fds, pass_fds, cwd, env = given[:6]
-        p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = given[9:15]
+        # The order is that of Python 3.11 to 3.13.
+        executable, preexec, close_fds, pass_fds, folder, environment = given[:6]
+        pipes, new_session = given[9:15], given[20]
         assert executable is preexec is None and close_fds and not pass_fds
         request = {
-            "arguments": [os.fspath(each) for each in args[1:]],
-            "environment": _environment(os.environ if env is None else env),
-            "folder": os.fspath(cwd or Path.cwd()),
-            "session": given[19],
+            "arguments": args[1:],
+            "environment": _environment(os.environ if environment is None else environment),
+            "folder": os.fspath(folder or Path.cwd()),
+            "session": new_session,
         }
+        # -1: the stream of this process.
         streams = [
-            standard if theirs == -1 else theirs
-            for standard, theirs in enumerate((p2cread, c2pwrite, errwrite))
+            own if theirs == -1 else theirs
+            for own, theirs in enumerate(pipes[i] for i in (0, 3, 5))
         ]
         self._ends = socket.socket(socket.AF_UNIX)
-        self._ends.connect(_nursery())
+        self._ends.connect(nursery())
         body = json.dumps(request).encode()
-        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))]
-        self._ends.sendmsg([len(body).to_bytes(4)], ancillary)
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))
+        self._ends.sendmsg([len(body).to_bytes(4)], [rights])
         self._ends.sendall(body)
         self.pid = int.from_bytes(self._ends.recv(4))
         self._child_created = True
-        ends = {p2cread: p2cwrite, c2pwrite: c2pread, errwrite: errread}
-        for theirs in {theirs for theirs, ours in ends.items() if theirs != -1 and ours != -1}:
-            os.close(theirs)
-        if (null := getattr(self, "_devnull", None)) is not None:
-            os.close(null)
+        self._close_pipe_fds(*pipes)
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         if wait_flags & os.WNOHANG and not select.select([self._ends], [], [], 0)[0]:
@@ -123,6 +134,24 @@ def start(*arguments: object, **options: Any) -> "subprocess.Popen[Any]":
         return _Forked(typed, **options)
     options["env"] = _environment(options.get("env") or os.environ)
     return subprocess.Popen(typed, **options)
+
+
+def install() -> None:
+    """Fork the processes that the library starts from this one, too: builders of graphs, and owners of folders."""
+
+    def popen(command: "Sequence[str]", **options: Any) -> "subprocess.Popen[Any]":
+        return start(*command[1:], **options)
+
+    forking: Any = ModuleType("subprocess")
+    forking.__dict__.update(vars(subprocess), Popen=popen)
+    worker.subprocess = joining.subprocess = forking
+
+
+def end() -> None:
+    """Kill the owners of folders that still run."""
+    for each in joining._children:
+        each.kill()
+        each.wait()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """A process that has imported Hippocampe, and forks one that runs Python's arguments for each request.
 
-Used by `children`. Its argument is the socket on which it announces its address, and which ends it when closed.
+Used by `children`. Its arguments are the socket that it listens on, one that ends it when it is closed, and the
+path of the first.
 """
 
 import array
@@ -13,6 +14,7 @@ import os
 import pkgutil
 import runpy
 import select
+import signal
 import socket
 import sys
 import tempfile
@@ -56,25 +58,20 @@ def warm_up() -> None:
     assert threading.active_count() == 1
 
 
-def serve(announcing: socket.socket, folder: str) -> dict[str, Any] | None:
+def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | None:
     """Fork for each request; return it in the forked process, and None in this one at the end."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(f"{folder}/socket")
-    listener.listen(64)
-    announcing.sendall(f"{folder}/socket".encode())
     while True:
-        ready, _, _ = select.select([listener, announcing], [], [])
+        ready, _, _ = select.select([listener, ending], [], [])
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 """Those that ended are forgotten."""
-        if announcing in ready:
-            listener.close()
+        if ending in ready:
             return None
         connection, _ = listener.accept()
         request, streams = receive(connection)
         if os.fork() == 0:
             listener.close()
-            announcing.close()
+            ending.close()
             fork(connection)
             for standard, each in enumerate(streams):
                 os.dup2(each, standard)
@@ -115,6 +112,8 @@ def become(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     time.tzset()
     os.chdir(request["folder"])
+    # Ignored in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if request["session"]:
         os.setsid()
         if os.isatty(0):
@@ -130,16 +129,18 @@ def become(request: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    announcing = socket.socket(fileno=int(sys.argv[1]))
+    listener, ending = (socket.socket(fileno=int(each)) for each in sys.argv[1:3])
+    address = Path(sys.argv[3])
     warm_up()
     # The collector would write to the pages that forks share.
     gc.collect()
     gc.freeze()
-    folder = tempfile.mkdtemp(prefix="nursery-")
-    request = serve(announcing, folder)
+    request = serve(listener, ending)
     if request is None:
-        Path(folder, "socket").unlink()
-        Path(folder).rmdir()
+        listener.close()
+        ending.close()
+        address.unlink()
+        address.parent.rmdir()
         return
     become(request)
     kind, *arguments = request["arguments"]
@@ -151,6 +152,8 @@ def main() -> None:
     elif kind == "-m":
         sys.argv = arguments
         sys.path.insert(0, request["folder"])
+        # It warns of a module that is there already.
+        sys.modules.pop(arguments[0], None)
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     else:
         sys.argv = [kind, *arguments]

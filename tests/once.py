@@ -60,3 +60,16 @@ def _tables(connection: Connection) -> None:
         return
     for statement in _statements:
         connection.exec_driver_sql(statement)
+
+
+def share_routes() -> None:
+    """Share the endpoints of all applications in this process: FastAPI builds them at the first request."""
+    from fastapi import APIRouter
+
+    include, made = APIRouter.include_router, dict[int, Any]()
+
+    def include_once(self: APIRouter, router: APIRouter, **options: Any) -> None:
+        include(self, router, **options)
+        self.routes[-1] = made.setdefault(id(router), self.routes[-1])
+
+    APIRouter.include_router = include_once

@@ -8,10 +8,13 @@ from typing import Any
 
 import uvicorn
 
+import once
 from hippocampe import Hippocampe
 from hippocampe.server.app import create_app
 from hippocampe.server.http.served import ServedMemory
 from hippocampe.server.http.slow_clients import HeadTimeoutProtocol
+
+once.share_routes()
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def test_overload(results: Path) -> None:
 
 
 def test_server_load(results: Path) -> None:
-    small = ("--size", 80, "--turns", 20, "--seconds", 0.1, "--overload-seconds", 1)
+    small = ("--size", 80, "--turns", 20, "--seconds", 0.1, "--overload-seconds", 0.3)
     patient = ("--start", 100, "--limit", 100, "--deadline", 5_000)
     pages = ("--pages", "/memory,/api/memory/stats")
     out = results / "server_load.json"

@@ -279,10 +279,12 @@ def _unclear(text: str) -> list[str]:
 
 def _prose(path: Path) -> list[tuple[int, str]]:
     """The lines and texts of a page; of a module, its docstrings, messages and comments."""
+    source = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return [(1, path.read_text(encoding="utf-8"))]
-    with tokenize.open(path) as file:
-        source = file.read()
+        return [(1, source)]
+    # Parsing takes long: only where a phrase may be, however its text is cut into strings.
+    if not _unclear(re.sub(r"[\"'#\\]", " ", source)):
+        return []
     found = [
         (node.lineno, node.value)
         for node in ast.walk(ast.parse(source))

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -29,6 +30,7 @@ from hippocampe.errors import (
 from hippocampe.folder import maintenance
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.store import embeddings, outbox
+from hippocampe.system import worker
 from hippocampe.types import Reindexed
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -356,8 +358,10 @@ def test_a_folder_may_be_closed_by_another_thread(opener: Callable[..., Hippocam
 
 
 def test_a_graph_is_built_beside_while_writes_go_on(
-    folder: Path, scope: Scope, tmp_path: Path
+    folder: Path, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # By a new interpreter, as in a program: other tests fork it.
+    monkeypatch.setattr(worker, "subprocess", subprocess)
     talk = [{"author": "dev", "content": f"le colis{number} attend"} for number in range(400)]
     (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, talk)))
     config = Config(folder=folder, embedder="hashed:256", graph_threshold=200, flush_seconds=0.02)

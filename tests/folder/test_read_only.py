@@ -21,6 +21,7 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.cli import call
 from hippocampe.cli.app import app
+from hippocampe.client import joining
 from hippocampe.errors import (
     EmbedderMismatch,
     FolderInUse,
@@ -557,7 +558,9 @@ def hippo_count(folder: Path, scope: Scope) -> int:
 
 
 @pytest.fixture
-def run(folder: Path) -> Callable[..., tuple[int, str, str]]:
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Run a command, which does not wait long for an owner that does not share its folder."""
+    monkeypatch.setattr(joining, "HELD_SECONDS", 0.05)
     runner = CliRunner(env={"HIPPOCAMPE_FOLDER": str(folder), "COLUMNS": "200"})
 
     def invoke(*typed: str) -> tuple[int, str, str]:
