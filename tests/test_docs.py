@@ -195,7 +195,7 @@ def _refused(client: httpx.Client, method: str, path: str) -> bool:
 
 
 def test_every_page_is_documented() -> None:
-    pages = {f"/{each.name}" for each in SECTIONS} | {"/login", "/docs", "/memory/{id}"}
+    pages = {f"/{name}" for name in SECTIONS} | {"/login", "/docs", "/memory/{id}"}
     for name in ("docs/reference.md", "docs/dashboard.md"):
         named = set(re.findall(r"`(?:GET )?(/[^` ]+)`", _text(name)))
         assert pages <= named, f"{name} lacks {pages - named}"

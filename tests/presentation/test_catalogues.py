@@ -47,7 +47,7 @@ LABELS: dict[str, set[str]] = {
     "reason": {*REASONS, *OBJECTIONS.values()},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},
-    "section": {each.name for each in SECTIONS},
+    "section": set(SECTIONS),
     "stage": set(STAGES),
     "state": {*get_args(State), "expired", "former"},
     "theme": set(THEMES),

@@ -35,7 +35,8 @@ def test_counts_are_spelled() -> None:
 
 
 def test_numbers_money_and_durations() -> None:
-    assert (ENGLISH.dollars(0.25), ENGLISH.dollars(0.0123)) == ("$0.25", "$0.0123")
+    amounts = [ENGLISH.dollars(each) for each in (0.25, 0.03, 0.0123)]
+    assert amounts == ["$0.25", "$0.03", "$0.0123"]
     assert FRENCH.number(0.5, 1) == "0,5"
     assert (ENGLISH.milliseconds(1_234.5), ENGLISH.milliseconds(4.25)) == ("1,234 ms", "4.2 ms")
 

@@ -19,7 +19,7 @@ from hippocampe.presentation.reasons import Reason, strongest
 from hippocampe.types import Memory, Signal, State
 
 _FOUR_DECIMALS_BELOW = 0.1
-"""Dollars below which an amount has four decimals: calls of small models cost less than a cent."""
+"""Dollars below which an amount has up to four decimals: calls of small models cost less than a cent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +101,13 @@ class Reader:
         return f"{self.number(value, 0 if value >= 10 else 1)} ms"
 
     def dollars(self, value: float) -> str:
-        """An amount of US dollars: `$0.25`, `0,25 $US`; small amounts have four decimals."""
+        """An amount of US dollars: `$0.25`, `0,25 $US`; small amounts have up to four decimals."""
         from babel import Locale
         from babel.numbers import format_currency
 
         pattern = Locale(self.language).currency_formats["standard"].pattern
         if 0 < value < _FOUR_DECIMALS_BELOW:
-            pattern = pattern.replace("0.00", "0.0000")
+            pattern = pattern.replace("0.00", "0.00##")
         return format_currency(value, "USD", pattern, locale=self.language, currency_digits=False)
 
     def ago(self, at: datetime) -> str:

@@ -70,7 +70,7 @@ class Reason:
 
     @property
     def objection(self) -> bool:
-        """Whether it is the name of what lowers a score."""
+        """True if it is one of `OBJECTIONS`."""
         return self.name in OBJECTIONS.values()
 
 

@@ -52,7 +52,7 @@ def test_every_page_fits(
 ) -> None:
     one = memory.recent(20, scope=Scope())[-1].id
     given = memory.retrievals(scope=Scope())[0].id
-    paths = {each.name: f"/{each.name}" for each in SECTIONS} | {
+    paths = {name: f"/{name}" for name in SECTIONS} | {
         "search": f"/memory?q={quote('voilier à Nantes')}",
         "one": f"/memory/{one}",
         "why": f"/retrievals/{given}",

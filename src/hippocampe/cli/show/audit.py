@@ -1,9 +1,9 @@
 """The audit log."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
-from hippocampe.cli.show.layout import listing, local_time, text
+from hippocampe.cli.show.layout import listing, local_time, spelled, text
 from hippocampe.types import AuditEntry
 
 if TYPE_CHECKING:
@@ -31,12 +31,9 @@ def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
 
 
 def _detail(entry: AuditEntry) -> str:
-    shown: list[str] = []
-    for name, value in entry.detail.items():
-        if isinstance(value, list):
-            named: list[str] = [str(each) for each in value[:MOST_SHOWN]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            more = ["…"] if len(value) > MOST_SHOWN else []  # pyright: ignore[reportUnknownArgumentType]
-            shown.append(", ".join([*named, *more]))
-        else:
-            shown.append(f"{name} {value}")
-    return "; ".join(shown)
+    return "; ".join(
+        spelled((*value[:MOST_SHOWN], *(["…"] if len(value) > MOST_SHOWN else [])), ", ")
+        if isinstance(value, list)
+        else f"{name} {value}"
+        for name, value in cast("Mapping[str, list[object] | str]", entry.detail).items()
+    )

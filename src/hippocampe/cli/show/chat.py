@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import beginning, grid, lines, reader, reasons, spoken, text
+from hippocampe.cli.show.layout import (
+    beginning,
+    grid,
+    lines,
+    reader,
+    reasons,
+    spelled,
+    spoken,
+    text,
+)
 from hippocampe.cli.terminal import sign
 from hippocampe.companion import Reply, ToolCalled
 from hippocampe.language.detect import Language
@@ -26,15 +35,11 @@ _IDS = ("id", "replaces")
 def tool(event: ToolCalled) -> "Text":
     """One line for a call of a tool."""
     arguments = ", ".join(
-        _argument(value) for name, value in event.arguments.items() if value and name not in _IDS
+        _one_line(spelled(value), _MAX_ARGUMENT)
+        for name, value in event.arguments.items()
+        if value and name not in _IDS
     )
     return text(f"  {sign('·')} {event.name} {arguments}".rstrip(), "dim")
-
-
-def _argument(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return _one_line(str(value), _MAX_ARGUMENT)
 
 
 def after(reply: Reply, language: Language) -> "RenderableType":

@@ -6,7 +6,7 @@ Text from users is escaped and never parsed as markup. Rich is imported on first
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, sign
@@ -101,6 +101,13 @@ def grid(rows: "Iterable[tuple[RenderableType, RenderableType]]", indent: int = 
 def pairs(rows: Iterable[tuple[str, object]]) -> "Table":
     """Names in bold, each with its value."""
     return grid((text(name, "bold"), text(str(value))) for name, value in rows)
+
+
+def spelled(value: object, separator: str = " ") -> str:
+    """A value as typed: the parts of a list are joined."""
+    if isinstance(value, list | tuple):
+        return separator.join(map(str, cast("Sequence[object]", value)))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def entry(content: str, id: str, *more: "Text") -> "Text":

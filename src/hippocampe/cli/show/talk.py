@@ -44,22 +44,20 @@ def observed(
 
 def digested(done: Distilled) -> "RenderableType":
     """The result of a digest of live messages."""
-    if not done.messages:
-        return text("There is nothing to digest.")
-    made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
-    return lines(text(f"{count(done.messages, 'message')} digested, {made}"), *_remembered(done))
+    return _distilled(done, "digested") if done.messages else text("There is nothing to digest.")
 
 
 def extracted(done: Distilled) -> "RenderableType":
     """The result of an extraction from an exchange."""
-    if not done.remembered:
-        return text("There is nothing to remember.")
-    made = count(len(done.remembered), "statement")
-    return lines(text(f"{count(done.messages, 'message')} read, {made}"), *_remembered(done))
+    return _distilled(done, "read") if done.remembered else text("There is nothing to remember.")
 
 
-def _remembered(done: Distilled) -> "list[RenderableType]":
-    return [text(f"{each.action}: {each.memory.content}") for each in done.remembered]
+def _distilled(done: Distilled, verb: str) -> "RenderableType":
+    made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
+    return lines(
+        text(f"{count(done.messages, 'message')} {verb}, {made}"),
+        *(text(f"{each.action}: {each.memory.content}") for each in done.remembered),
+    )
 
 
 def compacted(done: Compacted) -> "RenderableType":

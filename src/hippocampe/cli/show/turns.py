@@ -13,6 +13,7 @@ from hippocampe.cli.show.layout import (
     lines,
     local_time,
     reader,
+    spelled,
     spoken,
     table,
     text,
@@ -100,14 +101,8 @@ def settings(
     changed = {name for name, value in values.items() if value != getattr(default, name)}
     rows = table("setting", "value", *(["default"] if changed else []), "accepted")
     for name, value in values.items():
-        cells = [text(_spelled(value), "bold" if name in changed else "")]
+        cells = [text(spelled(value), "bold" if name in changed else "")]
         if changed:
-            cells.append(text(_spelled(getattr(default, name)) if name in changed else ""))
+            cells.append(text(spelled(getattr(default, name)) if name in changed else ""))
         rows.add_row(name, *cells, accepted[name])
     return rows
-
-
-def _spelled(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -41,7 +41,7 @@ async def login(
     sessions: Sessions = page.request.app.state.sessions
     sessions.close(page.session)
     response = page.go(_local(next))
-    page.keep(response, COOKIE, sessions.open(secret), seconds=None, secret=True)
+    page.set_cookie(response, COOKIE, sessions.open(secret), secret=True)
     return response
 
 
@@ -66,12 +66,12 @@ async def prefer(
     await check_token(page.request, page)
     response = Response(headers={"HX-Refresh": "true"})
     if language is not None and language in page.languages:
-        page.keep(response, LANGUAGE_COOKIE, language)
+        page.set_cookie(response, LANGUAGE_COOKIE, language)
     if theme in THEMES:
-        page.keep(response, THEME_COOKIE, theme)
+        page.set_cookie(response, THEME_COOKIE, theme)
     if space is not None:
         response = Response(headers={"HX-Redirect": "/"})
-        page.keep(response, SPACE_COOKIE, Scope(space=space).space)
+        page.set_cookie(response, SPACE_COOKIE, Scope(space=space).space)
     return response
 
 

@@ -91,14 +91,13 @@ async def edit(
         "subjects": tags,
         "category": category or None,
     }
-    now: dict[str, Any] = {
-        "content": before.content,
-        "type": before.type,
-        "importance": round(before.importance, 2),
-        "subjects": list(before.subjects),
-        "category": before.category,
+    # The slider has two decimals.
+    same = {"importance": round(before.importance, 2), "subjects": list(before.subjects)}
+    changes = {
+        name: value
+        for name, value in submitted.items()
+        if value != same.get(name, getattr(before, name))
     }
-    changes = {name: value for name, value in submitted.items() if value != now[name]}
     if changes:
         await page.hippo.edit(id, scope=page.scope, **changes)
     return page.part(toast=Toast(page.say("Saved.")), changed=CHANGED)

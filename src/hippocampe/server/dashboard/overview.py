@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -18,14 +17,6 @@ INJECTIONS = 6
 LEARNT = 6
 WAITING = 3
 DAYS = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """A memory, and its previous text, if it is a correction."""
-
-    memory: Memory
-    before: Memory | None
 
 
 @router.get("/overview")
@@ -111,10 +102,11 @@ async def _lists(page: Visit) -> dict[str, Any]:
     }
 
 
-async def _learnt(page: Visit, memory: Memory) -> Learnt:
+async def _learnt(page: Visit, memory: Memory) -> tuple[Memory, Memory | None]:
+    """A memory, and its previous text if it is a correction."""
     versions = (await page.hippo.history(memory.id, scope=page.scope)).versions
     before = [each for each in versions if each.superseded_by == memory.id]
-    return Learnt(memory, before[-1] if before else None)
+    return memory, before[-1] if before else None
 
 
 def _empty(stats: Stats) -> bool:

@@ -1,9 +1,10 @@
 """The templates of the pages: all values are escaped."""
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
@@ -15,26 +16,20 @@ FOLDER = _HERE / "templates"
 STATIC_FOLDER = _HERE / "static"
 
 
-class Section(NamedTuple):
-    """A section of the left rail: its name, which is its path too, and its icon."""
-
-    name: str
-    icon: str
-
-
-SECTIONS = (
-    Section("overview", "layout-dashboard"),
-    Section("memory", "database"),
-    Section("brain", "brain"),
-    Section("live", "radio"),
-    Section("graph", "waypoints"),
-    Section("retrievals", "scan-search"),
-    Section("reviews", "git-compare"),
-    Section("costs", "receipt"),
-    Section("jobs", "list-checks"),
-    Section("logs", "scroll-text"),
-    Section("playground", "flask-conical"),
-)
+SECTIONS: Mapping[str, str] = {
+    "overview": "layout-dashboard",
+    "memory": "database",
+    "brain": "brain",
+    "live": "radio",
+    "graph": "waypoints",
+    "retrievals": "scan-search",
+    "reviews": "git-compare",
+    "costs": "receipt",
+    "jobs": "list-checks",
+    "logs": "scroll-text",
+    "playground": "flask-conical",
+}
+"""The sections of the left rail with their icons; the path of each is its name."""
 
 
 def template_named(name: str) -> Template:

@@ -1,26 +1,14 @@
 """The log of injections, with the reasons of each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import Injection, Recollection, Retrieval, Retrieved, Signal
 
 router = page_router()
 PAGE_SIZE = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A candidate of the log with its content, if it still exists."""
-
-    logged: Retrieved
-    item: Recollection | None
-    signals: Sequence[Signal]
 
 
 @router.get("/retrievals")
@@ -58,20 +46,13 @@ async def why(page: ReadPage, id: str) -> Response:
     """The rebuilt text and candidates; this takes longer than the rest of the page."""
     logged = await page.hippo.retrieval(id, scope=page.scope)
     rebuilt = await page.hippo.replay(id, scope=page.scope)
-    shown = _shown(logged, rebuilt)
     return page.part(
         "retrievals/why.html",
         logged=logged,
         text=rebuilt.text,
         exact=rebuilt.tokens == logged.tokens_added,
-        injected=[each for each in shown if each.logged.outcome == "injected"],
-        left_out=[each for each in shown if each.logged.outcome != "injected"],
+        items={each.recollection.id: each.recollection for each in rebuilt.trace.considered},
+        injected=[each for each in logged.items if each.outcome == "injected"],
+        left_out=[each for each in logged.items if each.outcome != "injected"],
         threshold=page.settings.auto_retrieve_min_score,
     )
-
-
-def _shown(logged: Retrieval, rebuilt: Injection) -> list[Shown]:
-    items = {each.recollection.id: each.recollection for each in rebuilt.trace.considered}
-    return [
-        Shown(each, item := items.get(each.id), item.why if item else ()) for each in logged.items
-    ]

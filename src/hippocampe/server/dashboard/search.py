@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from fastapi import Depends
@@ -20,7 +20,6 @@ from hippocampe.types import (
     RECALL_COLLECTIONS,
     Mode,
     Order,
-    Recollection,
     State,
 )
 
@@ -63,14 +62,6 @@ class Asked:
     def filtered(self) -> bool:
         """True if a filter is set, so that the filters are shown."""
         return self != Asked(q=self.q, mode=self.mode)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A displayed result."""
-
-    item: Recollection
-    snippet: Markup
 
 
 async def form(page: Visit) -> dict[str, Sequence[str]]:
@@ -117,11 +108,11 @@ async def search(
         explain=True,
     )
     items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
-    found = [Found(item, snippet(item.content, query)) for item in items]
     return page.part(
         "memory/found.html",
         asked=asked,
-        found=found,
+        found=items,
+        snippet=snippet,
         threshold=page.settings.auto_retrieve_min_score,
     )
 
@@ -167,15 +158,6 @@ def _with_marks(text: str, words: set[str]) -> Markup:
 
 def asked_of(page: Visit) -> Asked:
     """Parse the query in the address of the page, unchecked: the search checks it."""
-    parameters = page.request.query_params
-    texts: dict[str, Any] = {
-        name: parameters.get(name, "")
-        for name in ("q", "type", "subject", "user", "channel", "since", "until")
-    }
-    mode = parameters.get("mode")
-    state = parameters.get("state")
-    return Asked(
-        **texts,
-        mode=cast("Mode", mode if mode in get_args(Mode) else "hybrid"),
-        state=cast("State", state if state in get_args(State) else "current"),
-    )
+    names = {each.name for each in fields(Asked)}
+    values: dict[str, Any] = dict(page.request.query_params)
+    return Asked(**{name: value for name, value in values.items() if name in names})

@@ -141,19 +141,14 @@ class Visit(Reader):
         text = "" if template is None else template_named(template).render(context)
         response = HTMLResponse(text, status, headers)
         if session_of(self.request.headers) != self.session:
-            self.keep(response, COOKIE, self.session, seconds=None, secret=True)
+            self.set_cookie(response, COOKIE, self.session, secret=True)
         return response
 
-    def keep(
-        self,
-        response: Response,
-        name: str,
-        value: str,
-        *,
-        seconds: int | None = YEAR_SECONDS,
-        secret: bool = False,
+    def set_cookie(
+        self, response: Response, name: str, value: str, *, secret: bool = False
     ) -> None:
         """Set a cookie; a secret one is hidden from scripts, and ends with the browser."""
+        seconds = None if secret else YEAR_SECONDS
         secure = not self.request.app.state.loopback or self.address.startswith("https:")
         response.set_cookie(
             name, value, max_age=seconds, httponly=secret, samesite="strict", secure=secure
