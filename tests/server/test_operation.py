@@ -248,7 +248,7 @@ class TestOverload:
             assert free.wait(30)
             raise StoreError("ended.")
 
-        monkeypatch.setattr("hippocampe.extraction.digest.digest", blocked)
+        monkeypatch.setattr("hippocampe.extraction.digest.run", blocked)
         monkeypatch.setattr("hippocampe.ingest.conversation.after_turn", blocked)
         exchange = {"user_message": "Bonjour"}
         statuses: list[int] = []

@@ -188,6 +188,7 @@ add_memories(
     overrides={
         "content": text("The statement."),
         "ttl": text(f"{TTL} to remove it."),
+        "occurred_at": text("When it happened."),
         "metadata": PAIRS,
     },
     examples=['edit ID --content "David lives in Lyon"', "edit ID --importance 0.9 --ttl never"],

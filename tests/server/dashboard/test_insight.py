@@ -108,7 +108,7 @@ def test_a_digest_that_fails_says_why(
         raise ModelUnavailable("the model does not answer: start it.")
 
     page = reader.open("/brain")
-    monkeypatch.setattr(digest, "digest", down)
+    monkeypatch.setattr(digest, "run", down)
     page.get_by_role("button", name="Digest now").click()
     alert = page.locator("#digest [role=alert]")
     alert.wait_for()
