@@ -313,7 +313,7 @@ class Verbs:
         """Select what to put in front of the model before it answers.
 
         No model is called. Failures never raise: late (`hook_timeout_ms`) or failed sources are
-        skipped and named in the trace. Items recently injected into the channel are not repeated.
+        skipped and named in the trace. What this user was recently given in the channel is not repeated.
 
         Args:
             message: The message, or the messages of a burst, joined into one. Each is a text, or a

@@ -767,7 +767,7 @@ class Settings:
         max_semantic_buffer: Texts already injected into a channel that are checked for duplicates.
         max_injection_count: Maximum number of items per turn, over all routes.
         important_threshold: Minimum importance of memories that are candidates of every turn.
-        context_window_depth: Turns after which an item may be injected into a channel again.
+        context_window_depth: Turns after which a user may be given an item again in a channel.
         injection_token_budget: Maximum tokens of an injection.
         hook_timeout_ms: Milliseconds after which late sources are dropped from a turn.
         coalesce_ms: Milliseconds a turn waits for more messages of a burst; 0: none.

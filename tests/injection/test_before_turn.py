@@ -576,9 +576,9 @@ class TestWhatWasGiven:
         hippo.update_settings(scope=LOBBY, context_window_depth=2)
         assert not hippo.before_turn("bonjour", scope=PHONE).items
 
-    def test_another_channel_is_given_it_too(self, hippo: Hippocampe) -> None:
+    def test_another_person_and_another_channel_are_given_it_too(self, hippo: Hippocampe) -> None:
         hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
-        for scope in (LOBBY, PHONE, Scope(user="dev"), Scope(user="david")):
+        for scope in (LOBBY, DAVID, PHONE, Scope(user="dev"), Scope(user="david")):
             assert "le vieux four" in hippo.before_turn("bonjour", scope=scope).text
             again = hippo.before_turn("bonjour", scope=scope)
             assert outcomes(again) == {"on garde le vieux four": "already_known"}

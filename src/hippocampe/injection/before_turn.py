@@ -98,7 +98,7 @@ def _serve(
         return injection
     channel = state.channels.channel(scope)
     if settings.coalesce_ms and not joined:
-        return burst.join(channel, texts, scope.user, settings.coalesce_ms)
+        return burst.join(channel, texts, settings.coalesce_ms)
     place = state.admission.enter(stopwatch.started + settings.hook_timeout_ms / 1000)
     if place is None:
         corpus.outages.refused()

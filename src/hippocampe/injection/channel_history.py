@@ -1,4 +1,4 @@
-"""The items already injected into each channel, so that none is injected twice within the window.
+"""The items already injected for each person in each channel, so that none is injected twice within the window.
 
 In memory only, and bounded: after a restart an item may be injected again.
 """
@@ -46,20 +46,20 @@ class Reminder:
 
 @dataclass(slots=True)
 class Channel:
-    """The history of one channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
+    """The history of one person in one channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
 
     Attributes:
         turn: Number of turns served.
-        active_at: Time of the last turn or talk in the channel.
+        active_at: Time of the last turn or talk.
         last_injected: By id, the turn in which it was last injected or spoken, oldest first.
-        waiting: By speaker, the messages of a burst not served yet.
+        waiting: The messages of a burst not served yet.
         reminders: By message, the injection that came with it, oldest first.
     """
 
     turn: int = 0
     active_at: datetime | None = None
     last_injected: dict[str, int] = field(default_factory=dict[str, int])
-    waiting: dict[str | None, list[str]] = field(default_factory=dict[str | None, list[str]])
+    waiting: list[str] | None = None
     reminders: OrderedDict[str, Reminder] = field(default_factory=OrderedDict[str, Reminder])
     lock: threading.Lock = field(default_factory=threading.Lock)
     _before: deque[_Injected] = field(default_factory=deque[_Injected])
@@ -182,14 +182,14 @@ class Channel:
 
 
 class ChannelHistories:
-    """The histories by space and channel, evicted least recently used first. Thread-safe."""
+    """The histories by space, channel and user, evicted least recently used first. Thread-safe."""
 
     def __init__(self) -> None:
         self._channels: OrderedDict[tuple[str, str | None, str | None], Channel] = OrderedDict()
         self._lock = threading.Lock()
 
     def channel(self, scope: Scope) -> Channel:
-        """The history of a scope's channel; without a channel, that of its user."""
+        """The history of the user of a scope in its channel: what others were given there, this user was not."""
         name = _name(scope)
         with self._lock:
             found = self._channels.pop(name, None) or Channel()
@@ -199,13 +199,13 @@ class ChannelHistories:
         return found
 
     def copy(self, scope: Scope) -> Channel:
-        """A copy of the history of a scope's channel; nothing changes."""
+        """A copy of the history of a scope; nothing changes."""
         with self._lock:
             found = self._channels.get(_name(scope))
         return Channel() if found is None else found.copy()
 
     def restart(self, scope: Scope) -> None:
-        """Drop the history of a scope's channel, whose reader has lost its earlier injections."""
+        """Drop the history of a scope, whose reader has lost its earlier injections."""
         with self._lock:
             self._channels.pop(_name(scope), None)
 
@@ -217,4 +217,4 @@ class ChannelHistories:
 
 
 def _name(scope: Scope) -> tuple[str, str | None, str | None]:
-    return scope.space, scope.channel, scope.user if scope.channel is None else None
+    return scope.space, scope.channel, scope.user

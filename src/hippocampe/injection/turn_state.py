@@ -22,7 +22,7 @@ class TurnState:
     Attributes:
         notes: The notes of the user; None if none are configured, and in a view of the past.
         admission: Limits how many turns run at once.
-        channels: The items injected into each channel.
+        channels: The items injected for each person in each channel.
         context_cache: The always-on context of each space, for two seconds.
         retrievals: Retrievals not logged in the store yet.
         search_pool: Runs searches, so that a turn can abandon a late one.
