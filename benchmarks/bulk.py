@@ -63,9 +63,13 @@ def bring_in(path: Path, folder: Path, format: str) -> dict[str, Any]:
     """Import one file into an empty folder. Call it in a fresh process."""
     watch = common.Stopwatch()
     with Hippocampe.open(Config(folder)) as hippo:
-        hippo._context.embedder.embed(["."])  # the weights are loaded before the clock starts
+        hippo._context.corpus.vocabulary.embedder.embed(
+            ["."]
+        )  # the weights are loaded before the clock starts
         idle = common.memory_mib()
-        with common.watched((type(hippo._context.embedder), "embed", watch.of("embed"))):
+        with common.watched(
+            (type(hippo._context.corpus.vocabulary.embedder), "embed", watch.of("embed"))
+        ):
             started = time.perf_counter()
             done = hippo.import_from(path, scope=Scope(), format=format)
             took = time.perf_counter() - started

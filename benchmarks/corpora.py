@@ -289,7 +289,7 @@ def _documents(hippo: Hippocampe, corpus: Corpus, form: str) -> dict[str, str]:
     if form == "memory":
         return {memory_id(each["id"]): each["id"] for each in corpus.documents}
     query = select(turn.c.id, message.c.external_id).join(message, message.c.turn_id == turn.c.id)
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         return {row[0]: row[1] for row in connection.execute(query)}
 
 

@@ -24,7 +24,7 @@ from hippocampe.language.relations import relation_of
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.text import fold
 from hippocampe.language.traits import traits
-from hippocampe.store import associations, conversations, embeddings, memories, schema
+from hippocampe.store import associations, embeddings, memories, message_rows, schema, turn_rows
 from hippocampe.types import DEFAULT_IMPORTANCE, Association, Memory, Message
 
 HELD = 1_000
@@ -95,20 +95,24 @@ def fill(folder: Path, plan: Plan) -> float:
         known = plan.known()
         prepared: list[embeddings.Embedded] = []
         for start in range(0, len(known), ROWS):
-            fresh = context.prepare(known[start : start + ROWS])
-            with context.change() as change:
+            fresh = context.corpus.vocabulary.prepare(known[start : start + ROWS])
+            with context.writer.change() as change:
                 prepared += map(change.embedded, fresh)
             say(f"embedded {len(prepared)} of {len(known)}")
         said = [_said(text) for text in known]
         rows = _rows(plan, known, prepared)
         written = 0
         while batch := list(islice(rows, ROWS)):
-            with context.store.write() as connection:
+            with context.corpus.store.write() as connection:
                 made = [memory for memory, _, _ in batch]
                 memories.add(connection, made, [equality_digest(each.content) for each in made])
                 new = [
                     embeddings.vector_row(
-                        memory.id, context.embedder.model, "memory", memory.space, each
+                        memory.id,
+                        context.corpus.vocabulary.embedder.model,
+                        "memory",
+                        memory.space,
+                        each,
                     )
                     for memory, each, _ in batch
                 ]
@@ -168,12 +172,14 @@ def _fill_turns(
             )
             turn = said[-1].turn
             rows.append(
-                embeddings.vector_row(turn.id, context.embedder.model, "turn", turn.space, embedded)
+                embeddings.vector_row(
+                    turn.id, context.corpus.vocabulary.embedder.model, "turn", turn.space, embedded
+                )
             )
-        with context.store.write() as connection:
-            conversations.add_turns(connection, [each.turn for each in said])
+        with context.corpus.store.write() as connection:
+            turn_rows.add(connection, [each.turn for each in said])
             spoken = [(message, each.turn.id) for each in said for message in each.messages]
-            conversations.add_messages(
+            message_rows.add(
                 connection, [message for message, _ in spoken], last, [id for _, id in spoken]
             )
             embeddings.put_vectors(connection, rows)

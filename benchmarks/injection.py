@@ -24,7 +24,7 @@ from hippocampe import Scope
 from hippocampe.embed import tokens
 from hippocampe.injection.render import render
 from hippocampe.retrieval.results import of_memory, of_turn
-from hippocampe.store import conversations
+from hippocampe.store import turn_rows
 from hippocampe.types import Injection, Mode, Recollection, Settings
 
 ITEMS = 10
@@ -175,8 +175,8 @@ class Messages:
         if self.form == "memory":
             found = self.loaded.hippo.recent(LAST, scope=Scope(space=space))
             return [of_memory(memory) for memory in found]
-        with self.loaded.hippo._context.store.read() as connection:
-            turns = conversations.latest(
+        with self.loaded.hippo._context.corpus.store.read() as connection:
+            turns = turn_rows.latest(
                 connection, space, channel=None, since=None, until=None, limit=LAST
             )
         return [of_turn(turn) for turn in turns]

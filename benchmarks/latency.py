@@ -163,11 +163,11 @@ class Probe:
         return seconds, findable
 
     def _stages(self, watch: common.Stopwatch) -> list[tuple[object, str, common.Seen]]:
-        parts = self._hippo._context
+        parts = self._hippo._context.corpus
         index = type(parts.index)
         return [
             (recall_step, "analyse", watch.of("query analysis, embedding included")),
-            (type(parts.embedder), "embed_query", watch.of("embedding")),
+            (type(parts.vocabulary.embedder), "embed_query", watch.of("embedding")),
             (candidates, "search", watch.of("searches")),
             (index, "nearest", watch.of("search by meaning")),
             (index, "matching", watch.of("search by words")),
@@ -189,7 +189,7 @@ def measure(folder: Path, plan: Plan, threshold: int) -> dict[str, Any]:
     """All phases of one size. Call it in a fresh process."""
     config = Config(folder, graph_threshold=NO_GRAPH)
     with Hippocampe.open(config) as hippo:
-        parts = hippo._context
+        parts = hippo._context.corpus
         probe = Probe(hippo, plan)
         found: dict[str, Any] = {"first_in_a_space": probe.first_in_each_space()}
         probe.phase()  # the first questions also warm the caches of the database

@@ -39,7 +39,7 @@ from hippocampe.language.reading.statement import Reading, read
 from hippocampe.language.text import keywords
 from hippocampe.updates.alignment import Alignment, align
 from hippocampe.updates.decide import Decision, Verdict, decide
-from hippocampe.updates.evidence import evidence
+from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import (
     LEAVES,
     LIMIT,
@@ -250,7 +250,7 @@ def tell(found: Iterable[Pair], vectors: Vectors) -> None:
         ours, theirs = vectors.of(pair.old, old), vectors.of(pair.new, new)
         pair.aligned = align(old, new, ours, theirs)
         cosine = float(vectors.dense[pair.old] @ vectors.dense[pair.new])
-        pair.told = evidence(pair.aligned, cosine, ours, theirs)
+        pair.told = evidence_of(pair.aligned, cosine, ours, theirs)
         pair.rule = decide(pair.new, pair.old)
 
 

@@ -109,9 +109,9 @@ class Memory:
         listed = list(rows)
         for start in range(0, len(listed), BATCH):
             part = listed[start : start + BATCH]
-            drafts = [make_draft(self.context, t, scope=Scope(space=s)) for s, t, _ in part]
-            embedded = embed_drafts(self.context, drafts)
-            with self.context.change() as change:
+            drafts = [make_draft(self.context.corpus, t, scope=Scope(space=s)) for s, t, _ in part]
+            embedded = embed_drafts(self.context.corpus.vocabulary, drafts)
+            with self.context.writer.change() as change:
                 for draft, prepared, (space, _, at) in zip(drafts, embedded, part, strict=True):
                     self.ids[draft.memory.id] = (space, at)
                     insert_memory(change, draft.memory, draft.names, prepared)
@@ -122,10 +122,14 @@ class Memory:
         """Judge new statements, each alone: ids of those replaced, repeated and listed; the reason."""
         for start in range(0, len(rows), BATCH):
             part = rows[start : start + BATCH]
-            drafts = [make_draft(self.context, text, scope=Scope(space=s)) for s, text in part]
-            for draft, prepared in zip(drafts, embed_drafts(self.context, drafts), strict=True):
-                with self.context.change() as change:
-                    made = judge(self.context, change, draft, prepared)
+            drafts = [
+                make_draft(self.context.corpus, text, scope=Scope(space=s)) for s, text in part
+            ]
+            for draft, prepared in zip(
+                drafts, embed_drafts(self.context.corpus.vocabulary, drafts), strict=True
+            ):
+                with self.context.writer.change() as change:
+                    made = judge(self.context.corpus, change, draft, prepared)
                 yield (
                     [old.id for old in made.replaced],
                     [made.duplicate.id] if made.duplicate else [],

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import children
+import once
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.config import MODELS, UPSTREAM_KEY, UPSTREAM_URL
@@ -28,10 +30,26 @@ IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
 
 
-def pytest_configure() -> None:
-    """Make the tests' folders in memory, where there is plenty: on a slow disk they take twice the time."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare what the processes of tests share.
+
+    Their folders are in memory, where there is plenty: on a slow disk they take twice the time.
+    """
     if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 * 2**30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+    # Each process that a test starts would compile our modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    once.install()
+    if config.getoption("numprocesses", None):
+        # One for all of them, which starts while they do.
+        os.environ[children.ADDRESS] = children.nursery()
+    if children.ADDRESS in os.environ:
+        children.install()
+
+
+def pytest_unconfigure() -> None:
+    """Leave no process behind."""
+    children.end()
 
 
 class FakeClock:

@@ -8,10 +8,13 @@ from typing import Any
 
 import uvicorn
 
+import once
 from hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.http.patience import PatientProtocol
 from hippocampe.server.http.served import ServedMemory
+from hippocampe.server.http.slow_clients import HeadTimeoutProtocol
+
+once.share_routes()
 
 
 @contextmanager
@@ -21,7 +24,7 @@ def served(hippo: Hippocampe | ServedMemory, *, loopback: bool, **options: Any) 
         create_app(hippo, loopback=loopback, **options),
         log_config=None,
         access_log=False,
-        http=PatientProtocol,
+        http=HeadTimeoutProtocol,
     )
     started = threading.Event()
 

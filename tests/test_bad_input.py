@@ -1,12 +1,14 @@
 """What cannot be used is refused with what, why and what to do, and changes nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from hippocampe import Hippocampe, Scope
+from conftest import FakeClock
+from hashed import install
+from hippocampe import Config, Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound
 
 SURROGATE = "a\ud800b"
@@ -150,18 +152,30 @@ REFUSED: dict[str, tuple[Act, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hippocampe]:
+    """One memory for all refusals, which change nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch.setattr)
+        folder = tmp_path_factory.mktemp("refused") / "data"
+        config = Config(folder, embedder="hashed:32", background=False)
+        with Hippocampe.open(config, clock=FakeClock()) as opened:
+            opened.remember("Camille élève des abeilles", scope=HERE)
+            opened.after_turn("Des abeilles ?", "Oui.", scope=HERE)
+            yield opened
+
+
+def held(hippo: Hippocampe) -> object:
+    return hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.messages(scope=HERE)
+
+
 @pytest.mark.parametrize(("act", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_cannot_be_used_is_refused(
-    hashed: None, open_hippo: Any, act: Act, message: str
-) -> None:
-    hippo = open_hippo(embedder="hashed:32")
-    hippo.remember("Camille élève des abeilles", scope=HERE)
-    hippo.after_turn("Des abeilles ?", "Oui.", scope=HERE)
-    before = hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.messages(scope=HERE)
+def test_what_cannot_be_used_is_refused(shared: Hippocampe, act: Act, message: str) -> None:
+    before = held(shared)
     with pytest.raises(InvalidInput, match=message) as caught:
-        act(hippo)
+        act(shared)
     assert len(str(caught.value)) > 15
-    assert (hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.messages(scope=HERE)) == before
+    assert held(shared) == before
 
 
 @pytest.mark.parametrize(
@@ -185,12 +199,11 @@ def test_what_cannot_be_used_is_refused(
         lambda h: h.replay(MISSING, scope=HERE),
     ],
 )
-def test_what_is_not_there_is_said(hashed: None, open_hippo: Any, act: Act) -> None:
-    hippo = open_hippo(embedder="hashed:32")
-    before = hippo.stats(scope=HERE)
+def test_what_is_not_there_is_said(shared: Hippocampe, act: Act) -> None:
+    before = held(shared)
     with pytest.raises(NotFound):
-        act(hippo)
-    assert hippo.stats(scope=HERE) == before
+        act(shared)
+    assert held(shared) == before
 
 
 KEPT = {
@@ -321,21 +334,19 @@ def test_every_verb_is_tried() -> None:
 
 @pytest.mark.parametrize("verb", sorted(VERBS.keys() - WITHOUT_SCOPE))
 @pytest.mark.parametrize("scope", [None, "alex", 5, {"space": "default"}, Scope], ids=repr)
-def test_a_scope_is_a_scope(hashed: None, open_hippo: Any, verb: str, scope: Any) -> None:
-    hippo = open_hippo(embedder="hashed:32")
+def test_a_scope_is_a_scope(shared: Hippocampe, verb: str, scope: Any) -> None:
     positional, named = VERBS[verb]
     with pytest.raises(InvalidInput, match="scope must be a Scope"):
-        getattr(hippo, verb)(*positional, **named, scope=scope)
+        getattr(shared, verb)(*positional, **named, scope=scope)
 
 
 @pytest.mark.parametrize(
     "verb", sorted(v for v, (given, _) in VERBS.items() if given and v not in TAKES_ANYTHING)
 )
 def test_arguments_have_their_types(
-    hashed: None, open_hippo: Any, verb: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    shared: Hippocampe, verb: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    hippo = open_hippo(embedder="hashed:32")
     positional, named = VERBS[verb]
     scope = {} if verb in WITHOUT_SCOPE else {"scope": HERE}
     for place, right in enumerate(positional):
@@ -347,7 +358,7 @@ def test_arguments_have_their_types(
                 continue
             given = [*positional[:place], wrong, *positional[place + 1 :]]
             with pytest.raises(InvalidInput):
-                getattr(hippo, verb)(*given, **named, **scope)
+                getattr(shared, verb)(*given, **named, **scope)
 
 
 WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -399,10 +410,8 @@ WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_ARGUMENTS)
-def test_named_arguments_have_their_types(
-    hashed: None, open_hippo: Any, name: str, tmp_path: Any
-) -> None:
-    hippo = open_hippo(embedder="hashed:32")
+def test_named_arguments_have_their_types(shared: Hippocampe, name: str, tmp_path: Any) -> None:
+    before = held(shared)
     verb, wrongs = WRONG_ARGUMENTS[name]
     positional, named = VERBS[verb]
     if verb == "import_from":
@@ -411,5 +420,5 @@ def test_named_arguments_have_their_types(
     scope = {} if verb in WITHOUT_SCOPE else {"scope": HERE}
     for wrong in wrongs:
         with pytest.raises(InvalidInput):
-            getattr(hippo, verb)(*positional, **{**named, name: wrong}, **scope)
-    assert hippo.recent(scope=HERE) == hippo.messages(scope=HERE) == []
+            getattr(shared, verb)(*positional, **{**named, name: wrong}, **scope)
+    assert held(shared) == before

@@ -2,14 +2,13 @@
 
 import importlib
 import json
-import os
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import children
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TEXTS = [
@@ -26,9 +25,8 @@ QUESTIONS = {0: "le cerisier de Camille", 1: "who repairs violins?", 7: "how man
 
 
 def run(name: str, out: Path | None, *arguments: object) -> dict[str, Any]:
-    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *map(str, arguments)]
-    command += ["--out", str(out)] if out else []
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+    written = ("--out", out) if out else ()
+    done = children.run(BENCHMARKS / f"{name}.py", *arguments, *written, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(out.read_text(encoding="utf-8")) if out else {"printed": done.stdout}
 
@@ -155,7 +153,7 @@ def test_overload(results: Path) -> None:
 
 
 def test_server_load(results: Path) -> None:
-    small = ("--size", 80, "--turns", 20, "--seconds", 0.1, "--overload-seconds", 1)
+    small = ("--size", 80, "--turns", 20, "--seconds", 0.1, "--overload-seconds", 0.3)
     patient = ("--start", 100, "--limit", 100, "--deadline", 5_000)
     pages = ("--pages", "/memory,/api/memory/stats")
     out = results / "server_load.json"

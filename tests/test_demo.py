@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from children import run
 from hippocampe import Hippocampe, Scope, demo
 from hippocampe.errors import InvalidInput
 
@@ -78,13 +79,7 @@ def test_the_program_in_a_dumb_terminal_with_a_code_page(tmp_path: Path) -> None
 
 
 def test_the_server_shows_it_answers_and_stops_without_a_terminal() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "hippocampe", "demo", "--serve"],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=240,
-    )
+    done = run("-m", "hippocampe", "demo", "--serve", encoding="utf-8")
     assert (done.returncode, done.stderr) == (0, "")
     assert "The dashboard on this sample: http://127.0.0.1:" in done.stdout
     assert "The check passed." in done.stdout

@@ -7,7 +7,9 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from hippocampe import Hippocampe, Scope, validation
+from conftest import FakeClock
+from hashed import install
+from hippocampe import Config, Hippocampe, Scope, validation
 from hippocampe.errors import InvalidInput, shown
 from hippocampe.injection.burst import join
 from hippocampe.injection.channel_history import Channel
@@ -86,15 +88,26 @@ def test_the_walk_sees_every_argument() -> None:
     assert len(names) > 150
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hippocampe]:
+    """One memory for all refusals, which change nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch.setattr)
+        folder = tmp_path_factory.mktemp("refused") / "data"
+        config = Config(folder, embedder="hashed:32", background=False)
+        with Hippocampe.open(config, clock=FakeClock()) as opened:
+            opened.remember("Owen a un voilier", scope=HERE)
+            yield opened
+
+
 @pytest.mark.parametrize("verb", sorted({verb for verb, _, _ in CASES}))
 def test_an_oversized_argument_is_refused(
-    hashed: None, open_hippo: Any, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Hippocampe, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("export.jsonl").write_text('{"content": "Bonjour", "author": "dev"}\n')
-    hippo = open_hippo(embedder="hashed:32")
-    known = hippo.remember("Owen a un voilier", scope=HERE).memory.id
-    before = (hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.settings(scope=HERE))
+    [known] = [each.id for each in shared.recent(scope=HERE)]
+    before = (shared.stats(scope=HERE), shared.recent(scope=HERE), shared.settings(scope=HERE))
     positional, named = VERBS[verb]
     parameters = [*inspect.signature(getattr(Hippocampe, verb)).parameters][1:]
     right = dict(zip(parameters, positional, strict=False)) | named
@@ -108,10 +121,11 @@ def test_an_oversized_argument_is_refused(
             # It takes exactly one of them.
             del given["id"]
         with pytest.raises(InvalidInput) as caught:
-            getattr(hippo, verb)(**given)
+            getattr(shared, verb)(**given)
         assert NAMED_AS.get((verb, name), name.removesuffix("s")) in str(caught.value)
         assert len(str(caught.value)) < 1_500
-    assert (hippo.stats(scope=HERE), hippo.recent(scope=HERE), hippo.settings(scope=HERE)) == before
+    after = (shared.stats(scope=HERE), shared.recent(scope=HERE), shared.settings(scope=HERE))
+    assert after == before
 
 
 @pytest.mark.parametrize(
@@ -133,12 +147,12 @@ def test_of_a_huge_message_the_end_is_served(hippo: Hippocampe, message: Any) ->
 
 def test_a_burst_keeps_its_latest_messages() -> None:
     channel = Channel()
-    turns = [join(channel, [str(number)], "dev", 100) for number in range(validation.MAX_BURST * 3)]
+    turns = [join(channel, [str(number)], 100) for number in range(validation.MAX_BURST * 3)]
     served = [taken for turn in turns if (taken := turn.take()) is not None]
     (messages,) = served
     assert messages[-1] == str(len(turns) - 1)
     assert len(messages) == validation.MAX_BURST
-    assert channel.waiting == {}
+    assert channel.waiting is None
 
 
 def test_repetitions_do_not_grow_a_memory_for_ever(

@@ -135,8 +135,10 @@ def prepare(root: Path) -> dict[str, str]:
 
 def _park(hippo: Hippocampe, id: str) -> None:
     context = context_of(hippo)
-    with context.store.write() as connection:
-        job_runs.change(connection, id, state="parked", error="no reason", ended_at=context.now())
+    with context.corpus.store.write() as connection:
+        job_runs.change(
+            connection, id, state="parked", error="no reason", ended_at=context.corpus.store.now()
+        )
 
 
 def open_copy(template: Path, ids: Mapping[str, str], root: Path) -> World:

@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 
 from hippocampe import AsyncHippocampe, Hippocampe
 from hippocampe.cli.app import app
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.local import LocalConnection
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.errors import HippocampeError
+from hippocampe.server.api import endpoints
+from hippocampe.verbs import VERBS
 from verb_cases import World
 
 VOLATILE = {"took_ms", "stages", "took_ms_p50", "took_ms_p95", "bytes", "disk_free", "actor"}
@@ -188,58 +190,46 @@ def _found(item: Json) -> Json:
     }
 
 
+_FORMS: dict[str, Callable[[Json, Arguments], Json]] = {
+    "neighbours": lambda result, given: dict(
+        zip(("memories", "associations"), result, strict=True)
+    ),
+    "after_turn": lambda turn, given: {"turn_id": turn},
+    "observe": lambda message, given: {"message": message},
+    "facts": lambda facts, given: [_fact(each) for each in facts.values()],
+    "set_fact": lambda done, given: _fact(done["memory"]),
+    "delete_fact": lambda memory, given: _fact(memory),
+}
+"""What an endpoint answers, made of the result of the library, if it is not that result."""
+
+
+def _passed_on(endpoint: endpoints.Endpoint) -> Endpoint:
+    """An endpoint of the server's table."""
+    name = endpoint.verb.__name__
+    in_query = endpoint.request.startswith(("GET", "DELETE"))
+    takes = inspect.signature(endpoint.verb).parameters.keys()
+    return Endpoint(
+        endpoint.request.replace(":path}", "}"),
+        endpoints.QUERY_NAMES if in_query else {},
+        lacks=frozenset({*endpoint.fixed, *(endpoints.NOT_IN_QUERIES if in_query else ())} & takes),
+        form=_FORMS.get(name, lambda result, given: result),
+    )
+
+
 REST: dict[str, Endpoint] = {
+    **{
+        each.verb.__name__: _passed_on(each)
+        for group in endpoints.ENDPOINTS.values()
+        for each in group
+    },
     "remember": Endpoint("POST /api/memories"),
-    "memories": Endpoint(
-        "GET /api/memories",
-        {"types": "type", "subjects": "subject", "user": "of_user", "channel": "of_channel"},
-        lacks=frozenset({"metadata"}),
-    ),
-    "get": Endpoint("GET /api/memories/{id}"),
-    "edit": Endpoint("PATCH /api/memories/{id}"),
-    "delete": Endpoint("DELETE /api/memories/{id}"),
-    "history": Endpoint("GET /api/memories/{id}/history"),
-    "restore": Endpoint("POST /api/memories/{id}/restore"),
-    "recall": Endpoint("POST /api/recall"),
-    "forget": Endpoint("POST /api/forget"),
-    "erase": Endpoint("POST /api/erase"),
-    "neighbours": Endpoint(
-        "GET /api/memories/{id}/neighbours",
-        form=lambda result, given: dict(zip(("memories", "associations"), result, strict=True)),
-    ),
-    "associate": Endpoint("POST /api/memories/{source_id}/associations"),
-    "reviews": Endpoint("GET /api/reviews"),
-    "settle": Endpoint("POST /api/reviews/settle"),
     "before_turn": Endpoint("POST /api/before_turn", more={"explain": True}),
-    "after_turn": Endpoint("POST /api/after_turn", form=lambda turn, given: {"turn_id": turn}),
-    "observe": Endpoint("POST /api/live", form=lambda message, given: {"message": message}),
-    "digest": Endpoint("POST /admin/digest"),
-    "compact": Endpoint("POST /admin/compact"),
     "messages": Endpoint("GET /api/messages", lacks=frozenset({"live", "ids"})),
     "search_text": Endpoint(
         "GET /api/messages", {"query": "q", "user": "of_user"}, lacks=frozenset({"channel"})
     ),
     "spaces": Endpoint("GET /api/spaces"),
-    "users": Endpoint("GET /api/users"),
-    "subjects": Endpoint("GET /api/subjects"),
-    "facts": Endpoint(
-        "GET /api/memory/facts", form=lambda facts, given: [_fact(each) for each in facts.values()]
-    ),
-    "set_fact": Endpoint("POST /api/memory/facts", form=lambda done, given: _fact(done["memory"])),
-    "delete_fact": Endpoint(
-        "DELETE /api/memory/facts/{key}",
-        lacks=frozenset({"reason"}),
-        form=lambda memory, given: _fact(memory),
-    ),
-    "settings": Endpoint("GET /api/memory/settings"),
-    "update_settings": Endpoint("PATCH /api/memory/settings"),
     "stats": Endpoint("GET /api/memory/stats"),
-    "retrievals": Endpoint("GET /api/memory/retrievals", lacks=frozenset({"cursor"})),
-    "jobs": Endpoint("GET /api/jobs", {"states": "state"}),
-    "run_jobs": Endpoint("POST /api/jobs/run"),
-    "retry_job": Endpoint("POST /api/jobs/{id}/retry"),
-    "usage": Endpoint("GET /api/usage"),
-    "notes": Endpoint("POST /api/notes/refresh", lacks=frozenset({"refresh"})),
     "export_to": Endpoint("GET /api/export", unsent=frozenset({"path", "overwrite"})),
     "import_from": Endpoint(
         "POST /api/import",
@@ -247,16 +237,10 @@ REST: dict[str, Endpoint] = {
         unsent=frozenset({"progress"}),
         file="path",
     ),
-    "create_key": Endpoint("POST /api/keys"),
     "keys": Endpoint("GET /api/keys"),
     "revoke_key": Endpoint("DELETE /api/keys/{id}"),
-    "audit": Endpoint("GET /api/audit"),
 }
-NOT_REST = {
-    *("remember_many", "recent", "graph", "preview", "replay", "retrieval", "extract", "expire"),
-    *("names", "check_budget", "record_usage", "costs", "activity", "vitals", "now", "flush"),
-    *("verify", "reindex", "backup", "find_key", "announce"),
-}
+NOT_REST = VERBS.keys() - REST.keys() - {"close"}
 """Verbs without an endpoint."""
 NO_VERB = {"GET /api/memory/search", "POST /api/chat", "GET /api/notes"}
 """Endpoints that call several verbs or one in another form; they have tests of their own."""

@@ -34,117 +34,41 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
     aim = {"content": "je veux voir la mer", "category": "understanding"}
     times = {"since": SINCE.isoformat(), "until": UNTIL.isoformat()}
     words = {"query": "rendez-vous num*", "limit": 2, "channel": "lobby", **times}
-    reason = {"reason": "faux"}
+    stored = {"content": "Le four est réparé", "subjects": ["four"], "ttl": "7d"}
+    indexed = {"content": "Inès a un piano", "type": "event", "subjects": ["inès"], "ttl": "2w"}
+    learnt = {"query": "lire les images"}
+    found = {"query": "le voilier", "limit": 2, "min_score": 0.001, "collections": ["memory"]}
+
+    def call(tool: str, verb: str, arguments: dict[str, Any], **more: Any) -> ToolCall:
+        """A call whose arguments are those of the verb, but for some that the tool adds."""
+        return ToolCall(tool, arguments, verb, {"scope": ME, **arguments, **more})
+
+    def delete(tool: str, name: str, scope: Scope) -> ToolCall:
+        return call(tool, "delete", {"id": ids[name], "reason": "faux"}, scope=scope)
+
     return [
-        ToolCall(
-            "store_memory",
-            {
-                "content": "Le four est réparé",
-                "subjects": ["four"],
-                "ttl": "7d",
-                "replaces": [ids["port"]],
-            },
-            "remember",
-            {
-                "content": "Le four est réparé",
-                "scope": ME,
-                "subjects": ["four"],
-                "ttl": "7d",
-                "replaces": [ids["port"]],
-                "source": "mcp",
-            },
+        call("store_memory", "remember", {**stored, "replaces": [ids["port"]]}, source="mcp"),
+        call("memory__index", "remember", indexed, source="mcp"),
+        call("store_self", "remember", able, scope=OWN, collection="self", source="mcp"),
+        call(
+            "store_goal", "remember", aim, scope=OWN, collection="goal", type="goal", source="mcp"
         ),
-        ToolCall(
-            "memory__index",
-            {"content": "Inès a un piano", "type": "event", "subjects": ["inès"], "ttl": "2w"},
-            "remember",
-            {
-                "content": "Inès a un piano",
-                "scope": ME,
-                "type": "event",
-                "subjects": ["inès"],
-                "ttl": "2w",
-                "source": "mcp",
-            },
-        ),
-        ToolCall(
-            "store_self",
-            able,
-            "remember",
-            {**able, "scope": OWN, "collection": "self", "source": "mcp"},
-        ),
-        ToolCall(
-            "store_goal",
-            aim,
-            "remember",
-            {**aim, "scope": OWN, "collection": "goal", "type": "goal", "source": "mcp"},
-        ),
-        ToolCall(
-            "search_memories",
-            {"query": "le voilier rouge"},
-            "recall",
-            {"query": "le voilier rouge", "scope": ME},
-        ),
-        ToolCall(
-            "get_recent_memories",
-            {"limit": 2},
-            "memories",
-            {"scope": ME, "collection": "memory", "limit": 2},
-        ),
-        ToolCall(
+        call("search_memories", "recall", {"query": "le voilier rouge"}),
+        call("get_recent_memories", "memories", {"limit": 2}, collection="memory"),
+        call(
             "search_self",
-            {"query": "lire les images", "category": "capability"},
             "recall",
-            {
-                "query": "lire les images",
-                "scope": OWN,
-                "collections": ["self"],
-                "category": "capability",
-            },
+            {**learnt, "category": "capability"},
+            scope=OWN,
+            collections=["self"],
         ),
-        ToolCall(
-            "search_goals",
-            {"query": "lire les images"},
-            "recall",
-            {"query": "lire les images", "scope": OWN, "collections": ["goal"]},
-        ),
-        ToolCall(
-            "memory__search",
-            {"query": "le voilier", "limit": 2, "min_score": 0.001, "collections": ["memory"]},
-            "recall",
-            {
-                "query": "le voilier",
-                "scope": EVERYWHERE,
-                "limit": 2,
-                "min_score": 0.001,
-                "collections": ["memory"],
-            },
-        ),
-        ToolCall("memory__search_text", words, "search_text", {**words, "scope": EVERYWHERE}),
-        ToolCall(
-            "delete_memory",
-            {"id": ids["lyon"], **reason},
-            "delete",
-            {"id": ids["lyon"], "scope": ME, **reason},
-        ),
-        ToolCall(
-            "delete_goal",
-            {"id": ids["goal"], **reason},
-            "delete",
-            {"id": ids["goal"], "scope": OWN, **reason},
-        ),
-        ToolCall(
-            "delete_self",
-            {"id": ids["self"], **reason},
-            "delete",
-            {"id": ids["self"], "scope": OWN, **reason},
-        ),
-        ToolCall(
-            "memory__forget",
-            {"topic": "le voilier rouge", "dry_run": True},
-            "forget",
-            {"topic": "le voilier rouge", "scope": ME, "dry_run": True},
-        ),
+        call("search_goals", "recall", learnt, scope=OWN, collections=["goal"]),
+        call("memory__search", "recall", found, scope=EVERYWHERE),
+        call("memory__search_text", "search_text", words, scope=EVERYWHERE),
+        delete("delete_memory", "lyon", ME),
+        delete("delete_goal", "goal", OWN),
+        delete("delete_self", "self", OWN),
+        call("memory__forget", "forget", {"topic": "le voilier rouge", "dry_run": True}),
     ]
 
 

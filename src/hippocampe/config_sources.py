@@ -14,6 +14,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from hippocampe.config import Config
 from hippocampe.errors import InvalidInput
+from hippocampe.system.environment import variable
 from hippocampe.system.folders import config_folder, data_folder
 
 PREFIX = "HIPPOCAMPE_"
@@ -77,9 +78,9 @@ def load(
     for name, value in (_read(path) if path is not None else {}).items():
         values[name], origins[name] = _of_toml(name, value, path), str(path)
     for name in FIELDS:
-        variable = f"{PREFIX}{name.upper()}"
-        if text := environment.get(variable, "").strip():
-            values[name], origins[name] = parse(name, text, variable), variable
+        origin = f"{PREFIX}{name.upper()}"
+        if text := variable(origin, environment):
+            values[name], origins[name] = parse(name, text, origin), origin
     for name, text in (chosen or {}).items():
         values[name], origins[name] = parse(_known(name, FLAG), text, FLAG), FLAG
     for name, value in (flags or {}).items():
@@ -116,9 +117,9 @@ def parse(name: str, text: str, place: str) -> Any:
         raise InvalidInput(f"{place}: {name} must be {_spelled(kind)}.") from exc
 
 
-def _path(given: Path | None, environment: Mapping[str, str]) -> Path | None:
+def _path(file: Path | None, environment: Mapping[str, str]) -> Path | None:
     """The path of the file to read; None if none is named and the default one does not exist."""
-    named = given or (Path(text) if (text := environment.get(FILE_VARIABLE, "").strip()) else None)
+    named = file or (Path(text) if (text := variable(FILE_VARIABLE, environment)) else None)
     if named is not None:
         return named.expanduser()
     usual = config_folder() / FILE_NAME

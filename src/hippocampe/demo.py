@@ -78,7 +78,7 @@ class _Clock:
 
 
 class _RunningClock:
-    """A clock that runs on from a given time."""
+    """A clock that runs on from a start time."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
@@ -122,7 +122,7 @@ def open_after(report: Report, folder: Path) -> Generator[Hippocampe]:
 
     Args:
         report: What `run` returned.
-        folder: The folder that it was given.
+        folder: The folder that it was called with.
     """
     clock = _RunningClock(max(each.asked_at for each in report.asked))
     with Hippocampe.open(Config(folder), clock=clock) as hippo:
@@ -155,10 +155,10 @@ def _run(folder: Path, progress: Progress | None) -> Report:
 
 
 def _remember(hippo: Hippocampe, statement: dict[str, Any]) -> list[Correction]:
-    given = dict(statement)
-    given.pop("at")
-    scope = Scope(user=given.pop("user"), channel=given.pop("channel"))
-    result = hippo.remember(given.pop("content"), scope=scope, **given)
+    arguments = dict(statement)
+    arguments.pop("at")
+    scope = Scope(user=arguments.pop("user"), channel=arguments.pop("channel"))
+    result = hippo.remember(arguments.pop("content"), scope=scope, **arguments)
     olds = [hippo.get(id, scope=scope) for id in result.replaced]
     return [Correction(old.content, result.memory.content, result.reason) for old in olds]
 

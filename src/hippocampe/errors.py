@@ -3,7 +3,7 @@
     HippocampeError
     ├── InvalidInput          an argument cannot be used (also a ValueError)
     ├── NotFound              no item of the space has this id or key (also a LookupError)
-    ├── UnreadableFile        a file or note does not have its expected format
+    ├── UnreadableFile        a file, note or language does not have its expected format
     ├── StoreError            the store cannot be read or written
     │   ├── StoreBusy         another process locked the store for too long
     │   ├── StoreFull         the disk has too little free space
@@ -55,7 +55,7 @@ class NotFound(HippocampeError, LookupError):
 
 
 class UnreadableFile(HippocampeError):
-    """A file to import, or a note, does not have its expected format."""
+    """A file to import, a note or the data of a language does not have its expected format."""
 
 
 class StoreError(HippocampeError):

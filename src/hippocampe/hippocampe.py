@@ -1,28 +1,41 @@
-"""Offer the library as one class: each verb checks its scope and calls the step that does the work."""
+"""Offer the library as one class: each verb checks its scope and calls the step that does the work.
+
+Beside it: functions that need no open memory, for the programs of this package.
+"""
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from datetime import UTC, datetime
+from contextlib import closing, nullcontext, suppress
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from hippocampe.actor import acting
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.host import Host
 from hippocampe.client.joining import own_or_join
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
 from hippocampe.curation import erase, revise
 from hippocampe.curation import forget as forget_step
+from hippocampe.embed import tokens
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.context import (
+    Context,
+    aliases_of,
+    corpus_of,
+    itself,
+    settings_of,
+    store_of,
+    writer_of,
+)
+from hippocampe.engine.corpus import Retired
 from hippocampe.engine.replies import Replies
 from hippocampe.engine.tracing import note_result
-from hippocampe.errors import IndexUnavailable, InvalidInput, StoreError, StoreReadOnly
+from hippocampe.errors import IndexUnavailable, StoreError, StoreReadOnly
 from hippocampe.extraction import compaction, extraction
 from hippocampe.extraction import digest as digest_step
 from hippocampe.extraction.jobs import ledger
@@ -30,25 +43,24 @@ from hippocampe.extraction.jobs.runner import Runner
 from hippocampe.folder import maintenance, opening, rederivation, reembed, soundness, verification
 from hippocampe.ingest import conversation, importer, remember_many
 from hippocampe.ingest import remember as remember_step
-from hippocampe.injection import before_turn, preview, replay, warmup
+from hippocampe.injection import before_turn, preview, render, replay, warmup
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.turn_state import TurnState
-from hippocampe.notes.sync import NoteSync, open_notes
+from hippocampe.notes.sync import NoteSync, open_notes, open_source
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
-    Compacted,
-    Distilled,
     HostMessage,
     Injection,
     JobRun,
     Note,
     Progress,
-    Receipt,
+    Recollection,
     Reindexed,
     Remembered,
     Scope,
+    Settings,
 )
 from hippocampe.validation import (
     MAX_TOKEN_CHARACTERS,
@@ -61,33 +73,88 @@ from hippocampe.verbs import SENT, VERBS, Bound, Here
 P = ParamSpec("P")
 T = TypeVar("T")
 U = TypeVar("U")
+V = TypeVar("V")
 When = datetime | str | None
 UNSCOPED = Scope()
 """The scope of verbs without one."""
 
+SETTING_VALUES: Mapping[str, str] = {
+    name: accepted.says for name, accepted in settings_step.ACCEPTED.items()
+}
+"""The values that each setting accepts, in words."""
+IMPORT_FORMATS = importer.FORMATS
+"""The formats of `import_from` by name, with the program that writes each."""
+check_setting = settings_step.check
+check_data = opening.check_data
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+
+def quote(items: Sequence[Recollection], settings: Settings, now: datetime) -> render.Rendered:
+    """Quote items as an injection does, within its budget: for a host that adds items of its own to a turn.
+
+    Args:
+        items: Most useful first.
+        settings: Those of the space.
+        now: The reference of relative times; aware.
+    """
+    return render.render(
+        items,
+        language=settings.language,
+        now=now,
+        timezone=settings.timezone,
+        budget=settings.injection_token_budget,
+        count=tokens.count,
+    )
 
 
-def bound(step: Callable[Concatenate[Context, P], T]) -> Bound[P, T]:
-    """Make a verb of a step."""
+def count_notes(config: Config) -> int | None:
+    """Count the notes of a configuration; None if it names no source.
+
+    Raises:
+        NotesUnavailable: They cannot be listed.
+        InvalidInput: The certificate file cannot be used.
+    """
+    source = open_source(config)
+    if source is None:
+        return None
+    with closing(source):
+        return len(source.listing())
+
+
+def check_reader() -> str | None:
+    """Check the files of the local reader; return its package, or None if it is not installed.
+
+    Raises:
+        ModelUnavailable: A file is damaged, or belongs to another version.
+    """
+    from hippocampe.updates.cross_encoder import base, judge
+
+    if base.installed() is None:
+        return None
+    base.Base.open()
+    judge.load_learnt()
+    return base.PACKAGE
+
+
+def bound(part: Callable[[Context], U], step: Callable[Concatenate[U, P], T]) -> Bound[P, T]:
+    """Make a verb of a step, whose first argument is a part of the open memory."""
 
     def call(name: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         execute = memory._execute  # pyright: ignore[reportPrivateUsage]
-        return execute(name, lambda context: step(context, *args, **named), named)
+        return execute(name, lambda context: step(part(context), *args, **named), named)
 
     return Bound(step, call)
 
 
 def provided(
-    provide: "Callable[[Verbs], U]", step: Callable[Concatenate[Context, U, P], T]
+    part: Callable[[Context], U],
+    provide: "Callable[[Verbs], V]",
+    step: Callable[Concatenate[U, V, P], T],
 ) -> Bound[P, T]:
     """Make a verb of a step whose second argument the memory provides."""
 
     def call(name: str, memory: "Verbs", /, *args: Any, **named: Any) -> T:
         execute, more = memory._execute, provide(memory)  # pyright: ignore[reportPrivateUsage]
-        return execute(name, lambda context: step(context, more, *args, **named), named)
+        return execute(name, lambda context: step(part(context), more, *args, **named), named)
 
     return Bound(step, call, provided=2)
 
@@ -134,7 +201,7 @@ class Verbs:
         """
         verb = VERBS[name]
         space = check_scope(named.get("scope", UNSCOPED)).space
-        with self._context.tracer.span(verb, space=space) as span:
+        with self._opened.tracer.span(verb, space=space) as span:
             if verb.writes and not named.get("dry_run"):
                 result = self._write(step)
             else:
@@ -144,7 +211,7 @@ class Verbs:
 
     def _write(self, step: Callable[[Context], T]) -> T:
         if self._follow is not None:
-            self._context.store.check_writable()
+            self._context.corpus.store.check_writable()
         return self._run(step)
 
     def _run(self, step: Callable[[Context], T], *, stale_allowed: bool = False) -> T:
@@ -158,15 +225,15 @@ class Verbs:
             try:
                 return step(context)
             except (Retired, IndexUnavailable):
-                if not context.retired:
+                if not context.corpus.retired:
                     raise
                 # Wait for the switch to another embedder to finish, then retry.
-                with context.store.exclusive():
+                with context.corpus.store.exclusive():
                     continue
 
     # Memories
 
-    remember = bound(remember_step.remember)
+    remember = bound(writer_of, remember_step.remember)
 
     @own
     def remember_many(
@@ -195,11 +262,13 @@ class Verbs:
                 reported to `progress` stay stored.
         """
         check_scope(scope)
-        drafts = self._write(lambda context: remember_many.check_items(context, items, scope=scope))
+        drafts = self._write(
+            lambda context: remember_many.check_items(context.corpus, items, scope=scope)
+        )
         results: list[Remembered] = []
 
         def store_next(context: Context) -> list[Remembered]:
-            return remember_many.store_batch(context, drafts, start=len(results), scope=scope)
+            return remember_many.store_batch(context.writer, drafts, start=len(results))
 
         while len(results) < len(drafts):
             # A retry must not store a batch twice: one call per transaction.
@@ -208,29 +277,29 @@ class Verbs:
                 progress("remembering", len(results), len(drafts))
         return results
 
-    recall = bound(recall.recall)
-    recent = bound(lookup.recent)
-    memories = bound(browse.memories)
-    spaces = bound(browse.spaces)
-    users = bound(browse.users)
-    subjects = bound(browse.subjects)
-    get = bound(lookup.get)
-    history = bound(lookup.history)
-    edit = bound(revise.edit)
-    delete = bound(revise.delete)
-    restore = bound(revise.restore)
-    associate = bound(associations.associate)
-    neighbours = bound(associations.neighbours)
-    graph = bound(graph.graph)
-    reviews = bound(associations.reviews)
-    settle = bound(associations.settle)
-    facts = bound(lookup.facts)
-    set_fact = bound(remember_step.set_fact)
-    delete_fact = bound(revise.delete_fact)
+    recall = bound(itself, recall.recall)
+    recent = bound(store_of, lookup.recent)
+    memories = bound(store_of, browse.memories)
+    spaces = bound(store_of, browse.spaces)
+    users = bound(store_of, browse.users)
+    subjects = bound(store_of, browse.subjects)
+    get = bound(store_of, lookup.get)
+    history = bound(store_of, lookup.history)
+    edit = bound(writer_of, revise.edit)
+    delete = bound(writer_of, revise.delete)
+    restore = bound(writer_of, revise.restore)
+    associate = bound(store_of, associations.associate)
+    neighbours = bound(store_of, associations.neighbours)
+    graph = bound(store_of, graph.graph)
+    reviews = bound(store_of, associations.reviews)
+    settle = bound(writer_of, associations.settle)
+    facts = bound(store_of, lookup.facts)
+    set_fact = bound(writer_of, remember_step.set_fact)
+    delete_fact = bound(writer_of, revise.delete_fact)
 
     # Talk
 
-    observe = bound(conversation.observe)
+    observe = bound(writer_of, conversation.observe)
 
     @own
     def before_turn(
@@ -244,15 +313,15 @@ class Verbs:
         """Select what to put in front of the model before it answers.
 
         No model is called. Failures never raise: late (`hook_timeout_ms`) or failed sources are
-        skipped and named in the trace. Items recently given to the channel are not repeated.
+        skipped and named in the trace. What this user was recently given in the channel is not repeated.
 
         Args:
             message: The message, or the messages of a burst, joined into one. Each is a text, or a
                 mapping with `content` (a text, or a list of parts) and an optional `role`.
             scope: The speaker and the channel.
             role: Role of messages without one; `system`, `developer` and tool messages are skipped.
-            fresh: Whether the model has lost what the channel was given, because its context is new or
-                was compacted: everything may be given again.
+            fresh: Whether the model has lost earlier injections, because its context is new or was
+                compacted: everything may be injected again.
 
         Raises:
             StoreError: This `Hippocampe` was closed.
@@ -283,7 +352,6 @@ class Verbs:
                 message,
                 scope=scope,
                 role=role,
-                note_sync=self._note_sync,
                 joined=joined,
             ),
             {"scope": scope},
@@ -299,44 +367,7 @@ class Verbs:
         assert isinstance(served, Injection)
         return served
 
-    @own
-    def preview(
-        self,
-        message: HostMessage | Sequence[HostMessage],
-        *,
-        scope: Scope,
-        role: str = "user",
-        at: When = None,
-    ) -> Injection:
-        """Preview an injection of `before_turn`, while nothing changes: nothing is counted or logged, and the
-        channel may still be given the same.
-
-        It waits for late sources instead of leaving them out.
-
-        Args:
-            message: As for `before_turn`.
-            scope: The speaker and the channel.
-            role: Role of messages without one.
-            at: Only what was known at this time: what was learnt by then, and not yet superseded,
-                forgotten or expired. The channel was given nothing before; the settings are those
-                of now. Memories edited in place since then have their present text.
-
-        Raises:
-            InvalidInput: The time is invalid.
-        """
-        return self._execute(
-            "preview",
-            lambda context: preview.preview(
-                context,
-                self._turns,
-                message,
-                scope=scope,
-                role=role,
-                at=at,
-                note_sync=self._note_sync,
-            ),
-            {"scope": scope},
-        )
+    preview = provided(corpus_of, lambda memory: memory._turns, preview.preview)
 
     @own
     def after_turn(
@@ -383,77 +414,16 @@ class Verbs:
             ),
             {"scope": scope},
         )
-        self._turns.channels.channel(scope).heard(turn_id, self._context.now())
+        self._turns.channels.channel(scope).heard(turn_id, self._context.corpus.store.now())
         if self._context.language_model is not None:
             self._runner.wake()
         return turn_id
 
-    @own
-    def digest(self, *, scope: Scope) -> Distilled:
-        """Turn the live messages of the space into memories now, whatever the `digest_hours`.
-
-        Each message is digested once; messages that arrive meanwhile stay live. Without a configured
-        language model they become turns. A call during another digest waits, and finds nothing left.
-
-        Raises:
-            ModelError: The language model gave no usable answer. What was digested before stays; the
-                rest stays live.
-            EmbedderError: Statements cannot be embedded; likewise.
-        """
-        return self._execute(
-            "digest",
-            lambda context: digest_step.digest(context, space=scope.space),
-            {"scope": scope},
-        )
-
-    @own
-    def compact(self, *, scope: Scope) -> Compacted:
-        """Summarise the oldest messages in the working history of the scope's channel.
-
-        Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
-        other messages are still found by full text and as turns. Without a configured language
-        model, the summary is made of their most telling sentences.
-
-        Raises:
-            InvalidInput: The scope names no channel.
-            ModelError: The language model gave no usable answer; the messages stay.
-            EmbedderError: The summary cannot be embedded; likewise.
-        """
-        channel = check_scope(scope).channel
-        if channel is None:
-            raise InvalidInput("compact needs a channel: give one in the scope.")
-        return self._execute(
-            "compact",
-            lambda context: compaction.compact(context, space=scope.space, channel=channel),
-            {"scope": scope},
-        )
-
-    @own
-    def extract(self, turn_id: str, *, scope: Scope) -> Distilled:
-        """Extract what is worth remembering from an exchange now, with the language model.
-
-        With a model, this happens in the background after each `after_turn`. What is known already, what
-        only the assistant said, and small talk are left out.
-
-        Returns:
-            The number of messages read, and what was stored, in order.
-
-        Raises:
-            NotFound: The space has no such turn, or it was forgotten.
-            ModelUnavailable: No language model is configured, or none answered.
-            InvalidAnswer: The answer of the model does not have the requested form.
-            BudgetSpent: The background share of the daily budget is spent.
-            InvalidInput: The id is not text.
-        """
-        check_id(turn_id, name="turn_id")
-        return self._execute(
-            "extract",
-            lambda context: extraction.extract(context, turn_id, space=scope.space),
-            {"scope": scope},
-        )
-
-    messages = bound(conversation.messages)
-    search_text = bound(conversation.search_text)
+    digest = bound(itself, digest_step.digest)
+    compact = bound(itself, compaction.compact)
+    extract = bound(itself, extraction.extract)
+    messages = bound(store_of, conversation.messages)
+    search_text = bound(store_of, conversation.search_text)
 
     @own
     def notes(self, *, scope: Scope, refresh: bool = False) -> list[Note]:
@@ -472,38 +442,30 @@ class Verbs:
         if note_sync is None:
             return []
         if wanted and scope.space == note_sync.space:
-            self._write(lambda context: note_sync.refresh(context))
+            self._write(lambda context: note_sync.refresh(context.writer))
         return note_sync.notes(space=scope.space)
 
     # Forgetting
 
-    forget = bound(forget_step.forget)
-    erase = provided(lambda memory: memory._turns, erase.erase)
+    forget = bound(itself, forget_step.forget)
+    erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
-    @own
-    def expire(self, *, scope: Scope) -> Receipt:
-        """Hide expired memories of the space. Recall already excludes them."""
-        return self._execute(
-            "expire",
-            lambda context: forget_step.expire(
-                context, space=check_scope(scope).space, audited=True
-            ),
-            {"scope": scope},
-        )
-
-    audit = bound(audit.entries)
+    expire = bound(writer_of, forget_step.expire)
+    audit = bound(store_of, audit.entries)
 
     # Turns
 
-    settings = bound(settings_step.read)
-    update_settings = bound(settings_step.update)
-    retrievals = provided(lambda memory: memory._turns.retrievals, retrieval_log.retrievals)
-    retrieval = provided(lambda memory: memory._turns.retrievals, retrieval_log.retrieval)
-    replay = provided(lambda memory: memory._turns, replay.replay)
+    settings = bound(settings_of, settings_step.read)
+    update_settings = bound(settings_of, settings_step.update)
+    retrievals = provided(
+        store_of, lambda memory: memory._turns.retrievals, retrieval_log.retrievals
+    )
+    retrieval = provided(store_of, lambda memory: memory._turns.retrievals, retrieval_log.retrieval)
+    replay = provided(corpus_of, lambda memory: memory._turns, replay.replay)
 
     # Background jobs
 
-    jobs = bound(ledger.jobs)
+    jobs = bound(store_of, ledger.jobs)
 
     @own
     def run_jobs(self, *, scope: Scope) -> list[JobRun]:
@@ -530,7 +492,7 @@ class Verbs:
         """
         run = self._execute(
             "retry_job",
-            lambda context: ledger.retry_job(context, id, scope=scope),
+            lambda context: ledger.retry_job(context.corpus.store, id, scope=scope),
             {"scope": scope},
         )
         self._runner.wake()
@@ -538,31 +500,19 @@ class Verbs:
 
     # Language models
 
-    names = bound(lookup.names)
+    names = bound(aliases_of, lookup.names)
 
-    @own
-    def check_budget(self, *, scope: Scope) -> None:
-        """Raise `BudgetSpent` if language models have spent the daily budget of the space.
-
-        Raises:
-            BudgetSpent: They have; the setting `daily_budget` raises the limit.
-        """
-        self._execute(
-            "check_budget",
-            lambda context: model_calls.check_budget(context, scope.space),
-            {"scope": scope},
-        )
-
-    usage = bound(model_calls.usage)
-    costs = bound(model_calls.costs)
-    record_usage = bound(model_calls.record_usage)
+    check_budget = bound(corpus_of, model_calls.check_budget)
+    usage = bound(store_of, model_calls.usage)
+    costs = bound(corpus_of, model_calls.costs)
+    record_usage = bound(store_of, model_calls.record_usage)
 
     # The server
 
-    create_key = bound(api_keys.create_key)
-    keys = bound(api_keys.keys)
-    revoke_key = bound(api_keys.revoke_key)
-    find_key = bound(api_keys.find_key)
+    create_key = bound(store_of, api_keys.create_key)
+    keys = bound(store_of, api_keys.keys)
+    revoke_key = bound(store_of, api_keys.revoke_key)
+    find_key = bound(store_of, api_keys.find_key)
 
     @own
     def announce(self, address: str) -> None:
@@ -580,12 +530,12 @@ class Verbs:
     @own
     def now(self) -> datetime:
         """The current time, by the clock that this memory was opened with; aware, in UTC."""
-        return self._context.now()
+        return self._context.corpus.store.now()
 
-    stats = provided(lambda memory: memory._turns.retrievals.dropped, verification.stats)
-    activity = provided(lambda memory: memory._turns.retrievals, activity.activity)
-    vitals = bound(verification.vitals)
-    verify = bound(verification.verify)
+    stats = provided(corpus_of, lambda memory: memory._turns.retrievals.dropped, verification.stats)
+    activity = provided(corpus_of, lambda memory: memory._turns.retrievals, activity.activity)
+    vitals = bound(corpus_of, verification.vitals)
+    verify = bound(writer_of, verification.verify)
 
     @own
     def reindex(
@@ -602,20 +552,20 @@ class Verbs:
         Raises:
             EmbedderUnavailable: The new embedder cannot be used; nothing was changed.
         """
-        self._write(lambda context: rederivation.rederive(context))
+        self._write(lambda context: rederivation.rederive(context.writer))
         if embedder is None:
-            return self._write(lambda context: soundness.rebuild(context, progress))
+            return self._write(lambda context: soundness.rebuild(context.writer, progress))
         return self._write(
             lambda context: reembed.change_embedder(context, embedder, progress, self._take_over)
         )
 
     def _take_over(self, context: Context) -> None:
         self._context = context
-        self._turns.embedder_changed(context.config)
+        self._turns.embedder_changed(context.corpus.config)
 
-    backup = bound(verification.backup)
-    export_to = bound(importer.export_to)
-    import_from = bound(importer.import_from)
+    backup = bound(store_of, verification.backup)
+    export_to = bound(store_of, importer.export_to)
+    import_from = bound(writer_of, importer.import_from)
 
     @own
     def flush(self) -> None:
@@ -649,11 +599,12 @@ class Hippocampe(Verbs, Here):
     def __init__(self, opened: opening.Opened, note_sync: NoteSync | None = None) -> None:
         self._opened = opened
         self._context = opened.context
-        self._turns = TurnState(opened.context.config)
+        corpus = opened.context.corpus
+        config = corpus.config
+        self._turns = TurnState(config, note_sync)
         self._maintenance = None
         self._note_sync = note_sync
-        config = opened.context.config
-        self._follow = opening.Following(self._context) if opened.owner is None else None
+        self._follow = opening.Following(corpus) if opened.owner is None else None
         if config.background and opened.owner is not None:
             self._maintenance = maintenance.Maintenance(
                 lambda: self._context,
@@ -665,8 +616,8 @@ class Hippocampe(Verbs, Here):
             self._runner.start()
         if note_sync is not None:
             note_sync.start(
-                self._write,
-                opened.context.outages,
+                lambda step: self._write(lambda context: step(context.writer)),
+                corpus.outages,
                 config.notes_seconds,
                 thread=config.background,
             )
@@ -715,11 +666,11 @@ class Hippocampe(Verbs, Here):
         if read_only:
             # One space only: each searched space is cached in RAM.
             warm = partial(warmup.warm_spaces, spaces=1)
-            return cls(opening.open_read_only(config, clock or _utc_now, warm))
+            return cls(opening.open_read_only(config, clock, warm))
         note_sync = open_notes(config)
 
         def own() -> Hippocampe:
-            opened = opening.open_folder(config, clock or _utc_now, warmup.warm_spaces, progress)
+            opened = opening.open_folder(config, clock, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
                 opened.host.serve(memory, partial(acting, "local"))
@@ -745,7 +696,7 @@ class Hippocampe(Verbs, Here):
     @property
     def replies(self) -> Replies:
         """The stored replies to the server's idempotent writes."""
-        return Replies(lambda: self._context)
+        return Replies(self._context.corpus.store)
 
     @property
     def host(self) -> Host | None:
@@ -755,7 +706,7 @@ class Hippocampe(Verbs, Here):
     @property
     def config(self) -> Config:
         """The configuration that this memory was opened with."""
-        return self._context.config
+        return self._context.corpus.config
 
     def __enter__(self) -> Self:
         return self

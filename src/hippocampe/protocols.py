@@ -157,7 +157,7 @@ class Index(Protocol):
         ...
 
     def matching(self, kind: str, text: str, *, limit: int, where: Filter) -> list[Hit]:
-        """Return the points of highest BM25 score over French and English stems, best first."""
+        """Return the points of highest BM25 score over the stems of all languages, best first."""
         ...
 
     def ids(self, kind: str) -> Iterator[str]:

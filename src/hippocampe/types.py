@@ -767,7 +767,7 @@ class Settings:
         max_semantic_buffer: Texts already injected into a channel that are checked for duplicates.
         max_injection_count: Maximum number of items per turn, over all routes.
         important_threshold: Minimum importance of memories that are candidates of every turn.
-        context_window_depth: Turns after which an item may be injected into a channel again.
+        context_window_depth: Turns after which a user may be given an item again in a channel.
         injection_token_budget: Maximum tokens of an injection.
         hook_timeout_ms: Milliseconds after which late sources are dropped from a turn.
         coalesce_ms: Milliseconds a turn waits for more messages of a burst; 0: none.
@@ -776,7 +776,7 @@ class Settings:
         companion_names: Names of the companion.
         digest_hours: Hours of the day, in the timezone, at which live talk is digested.
         timezone: For parsing and rendering times. Default: that of the `Config`.
-        language: Language of injections: `fr` or `en`.
+        language: Code of the language of injections, prompts and answers: `fr`.
         obsidian_context_enabled: Whether notes are used.
         obsidian_context_notes: Paths of notes that are always used.
         obsidian_context_tag: Tag of notes that are always used.
@@ -811,7 +811,7 @@ class Settings:
     companion_names: tuple[str, ...] = ("eko",)
     digest_hours: tuple[int, ...] = (2, 6, 10, 14, 18, 22)
     timezone: str = "Europe/Paris"
-    language: Literal["fr", "en"] = "fr"
+    language: str = "fr"
     obsidian_context_enabled: bool = True
     obsidian_context_notes: tuple[str, ...] = ()
     obsidian_context_tag: str = "hippocampe"

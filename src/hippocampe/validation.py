@@ -123,13 +123,13 @@ def strip_injection(content: str, *, what: str = "content") -> str:
     Raises:
         InvalidInput: Nothing remains.
     """
-    kept = without_injection(content).strip()
-    if not kept:
+    remaining = without_injection(content).strip()
+    if not remaining:
         raise InvalidInput(
             f"{what} contains only text injected from memory, which is never stored again: pass the "
             "original text without the injection."
         )
-    return kept
+    return remaining
 
 
 def check_collection(memory: Memory, *, complete: bool = True) -> None:
@@ -282,10 +282,7 @@ def check_limit(limit: int, *, most: int = MAX_LIMIT) -> int:
     Raises:
         InvalidInput: It is not a whole number from 1 to `most`.
     """
-    whole = isinstance(limit, int) and not isinstance(limit, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not whole or not 1 <= limit <= most:
-        raise InvalidInput(f"limit must be a whole number from 1 to {most}, not {shown(limit)}.")
-    return limit
+    return _check_whole("limit", limit, most)
 
 
 def check_days(days: int) -> int:
@@ -294,10 +291,14 @@ def check_days(days: int) -> int:
     Raises:
         InvalidInput: It is not a whole number from 1 to 366.
     """
-    whole = isinstance(days, int) and not isinstance(days, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not whole or not 1 <= days <= MAX_DAYS:
-        raise InvalidInput(f"days must be a whole number from 1 to {MAX_DAYS}, not {shown(days)}.")
-    return days
+    return _check_whole("days", days, MAX_DAYS)
+
+
+def _check_whole(name: str, value: int, most: int) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not whole or not 1 <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from 1 to {most}, not {shown(value)}.")
+    return value
 
 
 def check_subjects(subjects: Sequence[str]) -> tuple[str, ...]:
@@ -328,26 +329,26 @@ def check_importance(type: str, importance: float | None) -> float:
     return float(check_number("importance", importance, 0, 1))
 
 
-def check_metadata(given: Metadata) -> dict[str, MetadataValue]:
+def check_metadata(metadata: Metadata) -> dict[str, MetadataValue]:
     """Check metadata, and remove control characters from its texts.
 
     Raises:
         InvalidInput: It is not a mapping of names to texts, numbers, booleans or None, or is too
             large.
     """
-    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(
-            f'metadata must be a mapping, such as {{"source": "crm"}}, not {type(given).__name__}.'
+            f'metadata must be a mapping, such as {{"source": "crm"}}, not {type(metadata).__name__}.'
         )
-    if len(given) > MAX_METADATA_KEYS:
+    if len(metadata) > MAX_METADATA_KEYS:
         raise InvalidInput(
-            f"metadata has {len(given):,} keys, more than {MAX_METADATA_KEYS}: remove some."
+            f"metadata has {len(metadata):,} keys, more than {MAX_METADATA_KEYS}: remove some."
         )
     checked = {
         clean_text(name, what="a metadata key", limit=MAX_LABEL_CHARACTERS): _metadata_value(
             name, value
         )
-        for name, value in given.items()
+        for name, value in metadata.items()
     }
     try:
         size = len(json.dumps(checked, ensure_ascii=False).encode())
@@ -374,18 +375,18 @@ def _metadata_value(name: str, value: MetadataValue) -> MetadataValue:
     )
 
 
-def redact_metadata(given: Metadata, *, refuse: bool) -> dict[str, MetadataValue]:
+def redact_metadata(metadata: Metadata, *, refuse: bool) -> dict[str, MetadataValue]:
     """Check metadata, and mask its secrets.
 
     Args:
-        given: The metadata.
+        metadata: The metadata.
         refuse: Raise instead of masking.
 
     Raises:
         InvalidInput: It is invalid, or contains a secret and `refuse` is set.
     """
     redacted: dict[str, MetadataValue] = {}
-    for name, value in check_metadata(given).items():
+    for name, value in check_metadata(metadata).items():
         name = redact(name, refuse=refuse, what="metadata")
         if isinstance(value, str):
             # The name can identify the value as a secret: {"password": "hunter2"}.

@@ -4,6 +4,7 @@ Arguments, types and docstring of a verb are those of its step, which `hippocamp
 """
 
 import inspect
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -138,6 +139,28 @@ VERBS: Mapping[str, Verb] = {
 }
 SENT: Mapping[str, Verb] = {name: verb for name, verb in VERBS.items() if verb.reach != "process"}
 """The verbs that another process can call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documentation:
+    """The docstring of a verb, or of a class, in parts.
+
+    Attributes:
+        text: All before its sections.
+        arguments: The descriptions of its arguments or attributes, by name.
+    """
+
+    text: str
+    arguments: Mapping[str, str]
+
+
+def documentation(documented: object) -> Documentation:
+    """Read the docstring of a verb, or of a class, for other interfaces."""
+    text, *sections = re.split(
+        r"\n\n(?=(?:Args|Attributes|Returns|Raises):\n)", inspect.getdoc(documented) or ""
+    )
+    described = re.findall(r"^    (\w+): (.+(?:\n {6,}.+)*)", "\n".join(sections), re.MULTILINE)
+    return Documentation(text, {name: " ".join(words.split()) for name, words in described})
 
 
 class Here:

@@ -8,7 +8,6 @@ import re
 import select
 import struct
 import subprocess
-import sys
 import termios
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 
-import hippocampe
+import children
 from hippocampe import Config, Hippocampe, Injection, Recollection, Scope
 from hippocampe.cli.show import chat as show
 from hippocampe.cli.terminal import out
@@ -30,7 +29,6 @@ from model_server import Answer, Call, ModelRequest, ModelServer
 PATIENCE = 60
 """Seconds until what does not come is a failure; much more than anything takes."""
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-START = "import hashed; hashed.install(setattr); from hippocampe.cli import main; main()"
 HERE = Scope(user="dev", channel="chat")
 CTRL_C, CTRL_D = b"\x03", b"\x04"
 
@@ -64,9 +62,7 @@ def script(server: ModelServer) -> Script:
 
 @pytest.fixture
 def environment(folder: Path, server: ModelServer) -> dict[str, str]:
-    here = (Path(hippocampe.__file__).parents[1], Path(__file__).parents[1])
     return os.environ | {
-        "PYTHONPATH": os.pathsep.join(map(str, here)),
         "HIPPOCAMPE_FOLDER": str(folder),
         "HIPPOCAMPE_MODEL": "openai-chat:scripted",
         "HIPPOCAMPE_BACKGROUND_MODEL": "openai-chat:background",
@@ -96,13 +92,11 @@ def talk(environment: dict[str, str], script: Script) -> Talk:
     """Run the chat over pipes."""
 
     def run(*lines: str, more: tuple[str, ...] = (), **variables: str) -> Any:
-        return subprocess.run(
-            [sys.executable, "-c", START, "chat", "--embedder", "hashed:64", *more],
+        return children.run(
+            *("-c", children.PROGRAM, "chat", "--embedder", "hashed:64", *more),
             input="\n".join(lines),
-            capture_output=True,
             encoding="utf-8",
             env=environment | variables,
-            timeout=PATIENCE,
         )
 
     return run
@@ -114,15 +108,14 @@ class Terminal:
     def __init__(self, environment: dict[str, str]) -> None:
         self._own, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", START, "chat", "--embedder", "hashed:64"],
+        self.process = children.start(
+            *("-c", children.PROGRAM, "chat", "--embedder", "hashed:64"),
             stdin=other,
             stdout=other,
             stderr=other,
             env={name: value for name, value in environment.items() if name != "COLUMNS"},
             # Its own session, whose terminal sends it Ctrl-C.
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(other)
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -176,9 +169,9 @@ def test_the_reasons_of_a_reminder_are_in_the_language(capsys: pytest.CaptureFix
     reply = Reply("happy", "Le 3 mai.", injected=(found,), usage=usage, injection=injection)
     out(show.reminders(reply, "fr"))
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
-        "0.80 search  memory · Nina part le 3 mai",
+        "0.80 trouvé  souvenir · Nina part le 3 mai",
         "             pourquoi : les mêmes mots (+1.2); donne une date (+0.5)",
-        "12 tokens · 4 ms",
+        "12 tokens · 4,0 ms",
     ]
 
 
@@ -261,7 +254,7 @@ class TestPipes:
         assert done.returncode == 0, done.stderr
         found, _, rest = shown.partition("eko ›")
         assert "[fact] Nina plays the tuba in Ordizan" in found
-        why, _, rest = rest.partition("self · capability (1)\n  I can see the lobby\n")
+        why, _, rest = rest.partition("Capabilities (1)\n  I can see the lobby\n")
         assert re.search(r"[01]\.\d\d \w+ +memory · Nina plays the tuba in Ordizan", why)
         assert re.search(r"\d+ tokens · \d+ ms", why)
         refused, _, done_ = rest.partition("Nothing was changed.")

@@ -21,15 +21,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import children
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import call, doctor, terminal
 from hippocampe.cli.app import app
-from hippocampe.cli.show import layout
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.ingest import archive
-from hippocampe.language.reasons import CORRECTIONS, OBJECTIONS, REASONS
 from hippocampe.retrieval import log as retrieval_log
-from hippocampe.retrieval.scoring import LOGGED_SIGNALS
 from hippocampe.store import sqlite
 from hippocampe.store.retrievals import Line
 from hippocampe.types import Injection, Recollection, Settings, Trace
@@ -87,13 +85,8 @@ def said(run: Run) -> Callable[..., str]:
 
 def program(folder: Path, *typed: str, typing: bytes = b"", **more: str) -> Any:
     """Run the real program."""
-    return subprocess.run(
-        [sys.executable, "-m", "hippocampe", *typed],
-        input=typing,
-        capture_output=True,
-        env=os.environ | {"HIPPOCAMPE_FOLDER": str(folder), "PYTHONUTF8": "1"} | more,
-        check=False,
-    )
+    environment = os.environ | {"HIPPOCAMPE_FOLDER": str(folder), "PYTHONUTF8": "1"} | more
+    return children.run("-m", "hippocampe", *typed, input=typing, env=environment)
 
 
 def commands() -> Iterator[list[str]]:
@@ -167,10 +160,8 @@ class TestTurns:
                 made = Injection(str(number), "", (kept,), tokens=17, took_ms=4.25, trace=trace)
                 scope = Scope(channel=f"salon{number}")
                 buffer = hippo._turns.retrievals  # pyright: ignore[reportPrivateUsage]
-                context = hippo._context  # pyright: ignore[reportPrivateUsage]
-                retrieval_log.record(
-                    context, buffer, made, considered, scope=scope, message=message
-                )
+                store = hippo._context.corpus.store  # pyright: ignore[reportPrivateUsage]
+                retrieval_log.record(store, buffer, made, considered, scope=scope, message=message)
         shown = run("retrievals").out
         assert re.search(r"salon0 +4\.2 +17 +qui joue \?", shown)
         assert "1 injected, 1 below threshold of 2 found" in shown
@@ -204,11 +195,12 @@ class TestBeforeTurn:
         run("settings", "set", "recent_hours", "0")
         shown = run("before-turn", "et", "le four ?", "--explain").out
         assert re.search(r"path +kind +score +outcome +content", shown)
-        assert re.search(r"(important|search) +memory +\d\.\d\d +injected +on garde", shown)
+        assert re.search(r"(important|found) +memory +\d\.\d\d +injected +on garde", shown)
         assert id in shown
         assert re.search(r"\w+ -?\d+\.\d\d \([+-]\d", shown)
         assert re.search(r"\d injected.* of 3 considered", shown)
-        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*analyse \d.*render \d", shown)
+        assert re.search(r"\d+ tokens in [\d.]+ ms \(.*reading the question \d", shown)
+        assert re.search(r"writing\s+the\s+text \d", shown)
         assert "\u202e" not in shown
 
     def test_words_are_counted_before_the_clock_runs(
@@ -236,7 +228,7 @@ class TestBeforeTurn:
     def test_the_system_is_not_served(self, run: Run, said: Callable[..., str]) -> None:
         said("on garde le vieux four", "--type", "decision")
         shown = run("before-turn", "Worker #42 completed", "--role", "system").out
-        assert shown == "Nothing was injected.\nskipped: a message of the system\n"
+        assert shown == "Nothing was injected.\nIt is a message of the system.\n"
 
     def test_it_answers_in_json(self, run: Run, said: Callable[..., str]) -> None:
         id = said("on garde le vieux four", "--type", "decision")
@@ -281,6 +273,22 @@ class TestHelp:
                     command.make_context(typed[-1], given)
                     shown += 1
         assert shown > 20
+
+    def test_options_are_those_of_the_verbs_in_words_for_people(self) -> None:
+        shown = 0
+        for typed in commands():
+            command = typer.main.get_command(app)
+            for name in typed:
+                command = command.commands[name]
+            for option in command.params:
+                text = option.help or ""
+                assert text or typed[0] == "facts", (typed, option.name)
+                assert not re.search(r"None|timedelta|hippocampe\.types|the scope", text), (
+                    typed,
+                    text,
+                )
+                shown += 1
+        assert shown > 200
 
     def test_it_loads_nothing_heavy(self) -> None:
         code = (
@@ -441,7 +449,7 @@ class TestMemories:
         around = run("neighbours", tuba, "--json").json
         assert [memory["id"] for memory in around["memories"]] == [tuba, train]
         assert len(around["associations"]) == 1
-        assert "caused_by" in run("neighbours", tuba).out
+        assert "caused by" in run("neighbours", tuba).out
 
     def test_reviews(self, run: Run, said: Callable[..., str]) -> None:
         assert run("reviews").out == "There is nothing to review.\n"
@@ -843,16 +851,3 @@ class TestDoctor:
         block = project.split("\ndependencies = [")[1].split("\n]")[0]
         required = set(re.findall(r'^ +"([\w-]+)', block, re.MULTILINE)) - {"tzdata"}
         assert set(doctor.PACKAGES) == required
-
-
-def test_every_signal_has_a_reason_or_is_a_correction() -> None:
-    named = [name for names in REASONS.values() for name in names]
-    named += [*OBJECTIONS, *CORRECTIONS]
-    assert sorted(named) == sorted(LOGGED_SIGNALS)
-
-
-def test_counts_are_spelled() -> None:
-    counts = {"memory": 2, "turn": 1, "live": 1, "note": 0, "below threshold": 3}
-    assert layout.counted(counts) == "2 memories, 1 turn, 1 live message, 3 below threshold"
-    assert layout.counted({"memory": 1_200, "summary": 1}) == "1,200 memories, 1 summary"
-    assert layout.counted({}) == "nothing"

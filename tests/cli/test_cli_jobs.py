@@ -53,17 +53,17 @@ def test_listed_run_and_retried(run: Run, config: Config, monkeypatch: pytest.Mo
     monkeypatch.setitem(JOBS, "extract", work)
     with Hippocampe.open(config) as hippo:
         context: Context = hippo._context  # pyright: ignore[reportPrivateUsage]
-        with context.store.write() as connection:
-            id = job_runs.add(connection, "extract", "default", due_at=context.now())
+        with context.corpus.store.write() as connection:
+            id = job_runs.add(connection, "extract", "default", due_at=context.corpus.store.now())
     for number in range(1, MAX_ATTEMPTS + 1):
         if number > 1:
             run("jobs", "retry", id)
             with Hippocampe.open(config) as hippo:
                 context = hippo._context  # pyright: ignore[reportPrivateUsage]
-                with context.store.write() as connection:
+                with context.corpus.store.write() as connection:
                     job_runs.change(connection, id, attempts=number - 1)
         shown = run("jobs", "run")
-    assert re.search(r"extract +parked +KeyError \(5 attempts\)\s+" + id, shown)
+    assert re.search(r"extract +needs you +KeyError \(5 attempts\)\s+" + id, shown)
     assert re.search(r"jobs +parked 1", run("stats"))
     assert json.loads(run("jobs", "--json"))[0]["state"] == "parked"
     assert run("jobs", "list", "--state", "done") == "No job has run.\n"
@@ -85,9 +85,9 @@ def test_usage(run: Run, config: Config) -> None:
         hippo.record_usage(scope=HERE, purpose="chat", **call)
         hippo.record_usage(scope=Scope(space="other"), purpose="chat", **call)
     shown = run("usage")
-    assert re.search(r"chat +1,200 +400 +30 +0\.0123 +gpt-5-mini", shown)
+    assert re.search(r"chat +1,200 +400 +30 +\$0\.0123 +gpt-5-mini", shown)
     assert re.search(r"chat +1,200 +0 +30 +\? +gpt-5-mini", shown)
-    assert "0.0123 US dollars in 2 calls" in shown
+    assert "$0.0123 in 2 calls" in shown
     found = json.loads(run("usage", "--limit", "1", "--json"))
     assert [each["price"] for each in found] == [None]
     assert run("usage", "--since", "2100-01-01") == "No language model was called.\n"

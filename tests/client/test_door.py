@@ -11,9 +11,11 @@ import pytest
 
 import hippocampe
 from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
+from hippocampe.client import host
 from hippocampe.client.calls import results_of
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.joining import connect
+from hippocampe.client.local import LocalConnection
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.client.wire import type_of
 from hippocampe.verbs import SENT
 from served import served
@@ -158,14 +160,14 @@ def test_a_server_that_is_not_there(folder: Path) -> None:
 def test_another_version_is_refused(
     hippo: Hippocampe, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hippocampe.client.door.__version__", "9.9")
+    monkeypatch.setattr("hippocampe.client.remote.__version__", "9.9")
     with pytest.raises(ServerUnavailable, match=r"this program 9\.9"):
         connect(address, None, hippo.config)
 
 
 def test_the_client_loads_nothing_heavy() -> None:
     heavy = ("sqlalchemy", "numpy", "pydantic", "qdrant_edge", "httpx", "fastapi")
-    modules = "sys, hippocampe.client.door, hippocampe.client.joining"
+    modules = "sys, hippocampe.client.remote, hippocampe.client.joining"
     program = f"import {modules}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n"
@@ -173,3 +175,39 @@ def test_the_client_loads_nothing_heavy() -> None:
 
 def test_it_is_no_subclass_that_would_own_data() -> None:
     assert not issubclass(RemoteHippocampe, Hippocampe)
+
+
+def test_the_candidates_of_a_turn_are_sent_when_they_are_looked_at(
+    hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    call = LocalConnection.call
+
+    def counted(connection: LocalConnection, verb: str, *more: Any, **named: Any) -> Any:
+        calls.append(verb)
+        return call(connection, verb, *more, **named)
+
+    monkeypatch.setattr(LocalConnection, "call", counted)
+    monkeypatch.setattr(host, "MAX_RETAINED", 1)
+    hippo.update_settings(scope=ME, hook_timeout_ms=10_000)
+    hippo.remember("Nina aime le thé vert", scope=ME)
+    folder = hippo.config.folder
+    with RemoteHippocampe(lambda: LocalConnection(folder), hippo.config) as remote:
+        turns = [remote.before_turn("que boit Nina ?", scope=ME, fresh=True) for _ in range(2)]
+        assert calls == ["greet", "before_turn", "before_turn"]
+        (newest,) = turns[1].trace.considered
+        assert (newest.recollection.content, newest.outcome) == (
+            "Nina aime le thé vert",
+            "injected",
+        )
+        assert newest.recollection.why
+        assert turns[1].trace.considered[0] is newest
+        assert calls[3:] == ["considered"]
+        # The owner has dropped those of the turn before: they are in the retrieval log.
+        hippo.flush()
+        (oldest,) = turns[0].trace.considered
+        assert (oldest.recollection.id, oldest.outcome) == (newest.recollection.id, "injected")
+        assert calls[4:] == ["considered", "replay"]
+        skipped = remote.before_turn("  ", scope=ME)
+        assert (len(skipped.trace.considered), skipped.trace.skipped is None) == (0, False)
+        assert calls[6:] == ["before_turn"]

@@ -16,6 +16,7 @@ import pytest
 import hippocampe
 from children import child, stopping
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.client.hooks.options import Options
 from hippocampe.client.hooks.transcript import BLOCK_BYTES, last_exchange
 from hippocampe.language.fence import CLOSING, OPENING
 
@@ -326,3 +327,12 @@ class TestTranscript:
         path.write_text("\n".join(lines), encoding="utf-8")
         found = last_exchange(os.fspath(path))
         assert found == ("u1", "Où est amarré le voilier ?", "é" * size)
+
+
+def test_a_blank_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("URL", "KEY", "SPACE", "FOLDER"):
+        monkeypatch.setenv(f"HIPPOCAMPE_{name}", "  ")
+    blank = Options({})
+    assert (blank.address, blank.key, blank.space, blank.ambiguous) == (None, None, None, False)
+    monkeypatch.setenv("HIPPOCAMPE_URL", " http://127.0.0.1:9 ")
+    assert Options({}).address == "http://127.0.0.1:9"

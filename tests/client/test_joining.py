@@ -14,7 +14,7 @@ from typing import cast
 
 import pytest
 
-from children import child
+from children import child, run, running
 from hippocampe import Config, FolderInUse, Hippocampe, Scope, ServerUnavailable, StoreReadOnly
 from hippocampe.client import joining
 from hippocampe.client.host import Host
@@ -68,13 +68,8 @@ def until(reached: Callable[[], object]) -> None:
 
 
 def command(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "hippocampe", *words, "--folder", str(folder)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=PATIENCE,
-    )
+    typed = ("-m", "hippocampe", *words, "--folder", folder)
+    return run(*typed, text=True, env={**os.environ, **environment})
 
 
 def recalled(folder: Path, query: str) -> str:
@@ -119,18 +114,17 @@ def test_programs_share_a_process_that_starts_by_itself(config: Config, folder: 
     # A server started by hand takes its place, and the programs use that one.
     with pytest.raises(FolderInUse):
         Hippocampe.open(config, join=False)
-    serve = [sys.executable, "-m", "hippocampe", "serve", "--port", "0", "--folder", str(folder)]
-    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert "serves at" in process.stdout.readline()
-            assert owner_of(folder).pid == process.pid
-            assert len(memories[0].recent(scope=ME)) == 3
-            refused = command(folder, "serve")
-            assert refused.returncode == IN_USE
-            assert str(owner_of(folder).address) in refused.stderr
-        finally:
-            process.terminate()
+    serve = ("-m", "hippocampe", "serve", "--port", 0, "--folder", folder)
+    with running(*serve, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "serves at" in process.stdout.readline()
+        assert owner_of(folder).pid == process.pid
+        assert len(memories[0].recent(scope=ME)) == 3
+        refused = command(folder, "serve")
+        assert refused.returncode == IN_USE
+        assert str(owner_of(folder).address) in refused.stderr
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
     for memory in memories:
         memory.close()
     with Hippocampe.open(config) as hippo:

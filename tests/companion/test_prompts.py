@@ -2,14 +2,13 @@
 
 import re
 from importlib.resources import files
-from typing import Literal
 
 import pytest
 
 from hippocampe import Settings
 from hippocampe.companion import agent, capability, memory_tools, tools
 from hippocampe.companion.memory_tools import NAMES
-from hippocampe.language.i18n import LANGUAGES
+from hippocampe.language.i18n import languages
 
 MODES = ("agentic", "systematic", "hybrid")
 IDENTITY = {
@@ -23,11 +22,12 @@ ALLOWED = ("where you are", "what you like", "où tu es, d'où tu viens", "ce qu
 
 
 def texts(language: str) -> dict[str, str]:
-    folder = files("hippocampe.companion") / "prompts" / language
-    return {each.name: each.read_text(encoding="utf-8") for each in folder.iterdir()}
+    folder = files("hippocampe.language") / language
+    found = [*(folder / "prompts" / "companion").iterdir(), folder / "tools.toml"]
+    return {each.name: each.read_text(encoding="utf-8") for each in found}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 def test_no_prompt_says_who_the_companion_is(language: str) -> None:
     for name, text in texts(language).items():
         for allowed in ALLOWED:
@@ -37,7 +37,7 @@ def test_no_prompt_says_who_the_companion_is(language: str) -> None:
             assert known not in text.lower().replace("<hippocampe-memory>", ""), name
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize(
     "said", ["Tu es une créature curieuse.", "You are a helpful assistant.", "Your name is Eko."]
 )
@@ -45,11 +45,7 @@ def test_the_check_finds_identities(language: str, said: str) -> None:
     assert re.search("|".join(IDENTITY.values()), said, re.IGNORECASE)
 
 
-def test_both_languages_have_the_same_prompts() -> None:
-    assert texts("fr").keys() == texts("en").keys()
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 def test_every_tool_is_described(language: str) -> None:
     wordings = memory_tools.wordings(language)
     assert wordings.keys() == NAMES | {"respond", "argument"}
@@ -61,7 +57,7 @@ def test_every_tool_is_described(language: str) -> None:
         assert all(f"`{name}`" in text for name in arguments)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 def test_the_prompt_names_every_tool_but_the_rarest(language: str) -> None:
     text = agent.instructions("hybrid", language)
     named = set(re.findall(r"`(\w+)`", text))
@@ -69,14 +65,14 @@ def test_the_prompt_names_every_tool_but_the_rarest(language: str) -> None:
     assert "respond" in named
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("mode", MODES)
 def test_prompts_are_short(language: str, mode: str) -> None:
     assert 200 < len(agent.instructions(mode, language)) < 2_500
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_an_agent_of_a_host_is_told_of_its_tools_only(language: Literal["fr", "en"]) -> None:
+@pytest.mark.parametrize("language", languages())
+def test_an_agent_of_a_host_is_told_of_its_tools_only(language: str) -> None:
     text = capability.instructions(Settings(language=language), tools=True)
     named = {each for each in re.findall(r"`(\w+)`", text) if "_" in each or each == "respond"}
     assert named <= NAMES

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import hippocampe
+from children import PROGRAM, run, start
 from hippocampe import Config, Hippocampe, Message, Scope
 from hippocampe.companion.lines import split
 from hippocampe.companion.worker import MAX_LINE_BYTES
@@ -47,16 +48,13 @@ class Process:
     """A worker, and the lines it has answered."""
 
     def __init__(self, folder: Path, *, reads: bool = True) -> None:
-        here = (Path(hippocampe.__file__).parents[1], Path(__file__).parents[1])
-        start = "import hashed; hashed.install(setattr); from hippocampe.cli import main; main()"
-        self.popen = subprocess.Popen(
-            [sys.executable, "-c", start, "worker", "--embedder", "hashed:64"],
+        self.popen = start(
+            *("-c", PROGRAM, "worker", "--embedder", "hashed:64"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=os.environ
             | {
-                "PYTHONPATH": os.pathsep.join(map(str, here)),
                 "HIPPOCAMPE_FOLDER": str(folder),
                 "HIPPOCAMPE_MODEL": "openai-chat:scripted",
                 "HIPPOCAMPE_BACKGROUND_MODEL": "openai-chat:background",
@@ -132,20 +130,20 @@ class Process:
                 pipe.close()
 
 
-Start = Callable[..., Process]
+Begin = Callable[..., Process]
 
 
 @pytest.fixture
-def start(folder: Path, server: ModelServer) -> Iterator[Start]:
+def begin(folder: Path, server: ModelServer) -> Iterator[Begin]:
     server.brain = echo
     with ExitStack() as stack:
 
-        def begin(**options: Any) -> Process:
+        def started(**options: Any) -> Process:
             process = Process(folder, **options)
             stack.callback(process.close)
             return process
 
-        yield begin
+        yield started
 
 
 @pytest.fixture
@@ -170,7 +168,7 @@ def waits_for(condition: Callable[[], bool]) -> None:
         sleep(0.02)
 
 
-def test_several_users_at_once(start: Start, server: ModelServer) -> None:
+def test_several_users_at_once(begin: Begin, server: ModelServer) -> None:
     met = threading.Barrier(3, timeout=PATIENCE)
 
     def brain(asked: ModelRequest) -> Answer:
@@ -180,7 +178,7 @@ def test_several_users_at_once(start: Start, server: ModelServer) -> None:
         return echo(asked)
 
     server.brain = brain
-    worker = start()
+    worker = begin()
     worker.send(*(request(number, f"user{number}", f"mot {number}") for number in (1, 2, 3)))
     assert worker.end() == 0
     for number in (1, 2, 3):
@@ -196,8 +194,8 @@ def test_several_users_at_once(start: Start, server: ModelServer) -> None:
         assert answer["usage"]["turns"] == 2
 
 
-def test_a_user_is_answered_in_order(start: Start, stored: Callable[[], list[Message]]) -> None:
-    worker = start()
+def test_a_user_is_answered_in_order(begin: Begin, stored: Callable[[], list[Message]]) -> None:
+    worker = begin()
     worker.send(*(request(f"r{number}", message=f"mot {number}") for number in range(5)))
     assert worker.end() == 0
     ended = [line["id"] for line in worker.lines if line["type"] == "answer"]
@@ -208,9 +206,9 @@ def test_a_user_is_answered_in_order(start: Start, stored: Callable[[], list[Mes
     assert [each.content for each in stored()][::2] == [f"mot {number}" for number in range(5)]
 
 
-def test_text_is_utf8_whatever_the_system(start: Start, server: ModelServer) -> None:
+def test_text_is_utf8_whatever_the_system(begin: Begin, server: ModelServer) -> None:
     message = "Où est l'été ? 🦛 « ça »\u2028fin"
-    worker = start()
+    worker = begin()
     worker.send(json.dumps(request("é🦛", "zoé", message), ensure_ascii=False).encode())
     worker.send(b"\xef\xbb\xbf" + json.dumps(request("bom", "zoé")).encode())
     assert worker.last("é🦛")["message"] == f"zoé: {message}"
@@ -219,7 +217,7 @@ def test_text_is_utf8_whatever_the_system(start: Start, server: ModelServer) -> 
     assert worker.stderr == ""
 
 
-def test_memories_and_usage_are_in_the_answer(start: Start, server: ModelServer) -> None:
+def test_memories_and_usage_are_in_the_answer(begin: Begin, server: ModelServer) -> None:
     def brain(asked: ModelRequest) -> Answer:
         if (background := nothing_to_keep(asked)) is not None:
             return background
@@ -228,7 +226,7 @@ def test_memories_and_usage_are_in_the_answer(start: Start, server: ModelServer)
         return Answer(calls=(Call("respond", {"expression": "happy", "message": "Noté."}),))
 
     server.brain = brain
-    worker = start()
+    worker = begin()
     worker.send(request("1", space="musique", channel="salon"))
     answer = worker.last("1")
     (memory,) = answer["memories"]
@@ -266,8 +264,8 @@ BAD = [
 ]
 
 
-def test_a_bad_line_is_answered_and_kills_nothing(start: Start) -> None:
-    worker = start()
+def test_a_bad_line_is_answered_and_kills_nothing(begin: Begin) -> None:
+    worker = begin()
     for line, id, reason in BAD:
         worker.send(line)
         answer = worker.until(lambda line: line["type"] == "error")
@@ -280,7 +278,7 @@ def test_a_bad_line_is_answered_and_kills_nothing(start: Start) -> None:
     assert worker.end() == 0
 
 
-def test_an_id_under_way_is_not_taken_twice(start: Start, server: ModelServer) -> None:
+def test_an_id_under_way_is_not_taken_twice(begin: Begin, server: ModelServer) -> None:
     going = threading.Event()
 
     def brain(asked: ModelRequest) -> Answer:
@@ -288,7 +286,7 @@ def test_an_id_under_way_is_not_taken_twice(start: Start, server: ModelServer) -
         return echo(asked)
 
     server.brain = brain
-    worker = start()
+    worker = begin()
     worker.send(request("1"), request("1", message="encore"))
     refused = worker.until(lambda line: line["type"] == "error")
     # With its id, the error would end the first one.
@@ -302,7 +300,7 @@ def test_an_id_under_way_is_not_taken_twice(start: Start, server: ModelServer) -
 
 
 def test_a_cancelled_request_ends_and_its_message_is_kept(
-    start: Start, server: ModelServer, stored: Callable[[], list[Message]]
+    begin: Begin, server: ModelServer, stored: Callable[[], list[Message]]
 ) -> None:
     def brain(asked: ModelRequest) -> Answer:
         if asked.model != "background" and "attends" in asked.asked:
@@ -310,7 +308,7 @@ def test_a_cancelled_request_ends_and_its_message_is_kept(
         return echo(asked)
 
     server.brain = brain
-    worker = start()
+    worker = begin()
     worker.send(request("long", message="attends 1"), request("waiting", message="attends 2"))
     waits_for(lambda: bool(server.requests))
     worker.send({"id": "c1", "cancel": "waiting"}, {"id": "c2", "cancel": "long"})
@@ -327,14 +325,14 @@ def test_a_cancelled_request_ends_and_its_message_is_kept(
 
 
 def test_what_is_under_way_finishes_at_the_end_of_the_input(
-    start: Start, server: ModelServer
+    begin: Begin, server: ModelServer
 ) -> None:
     def brain(asked: ModelRequest) -> Answer:
         sleep(0.2)
         return echo(asked)
 
     server.brain = brain
-    worker = start()
+    worker = begin()
     worker.send(request("1", "a"), request("2", "b"), request("3", "b"))
     # The last line may lack its end.
     assert worker.popen.stdin is not None
@@ -343,7 +341,7 @@ def test_what_is_under_way_finishes_at_the_end_of_the_input(
     assert {line["id"] for line in worker.lines if line["type"] == "answer"} == set("1234")
 
 
-def test_sigterm_lets_a_request_finish(start: Start, server: ModelServer) -> None:
+def test_sigterm_lets_a_request_finish(begin: Begin, server: ModelServer) -> None:
     asked, going = threading.Event(), threading.Event()
 
     def brain(request: ModelRequest) -> Answer:
@@ -352,7 +350,7 @@ def test_sigterm_lets_a_request_finish(start: Start, server: ModelServer) -> Non
         return echo(request)
 
     server.brain = brain
-    worker = start()
+    worker = begin()
     worker.send(request("1"))
     assert asked.wait(PATIENCE)
     worker.popen.send_signal(signal.SIGTERM)
@@ -363,10 +361,10 @@ def test_sigterm_lets_a_request_finish(start: Start, server: ModelServer) -> Non
 
 
 def test_sigterm_cancels_a_request_that_takes_long(
-    start: Start, server: ModelServer, stored: Callable[[], list[Message]]
+    begin: Begin, server: ModelServer, stored: Callable[[], list[Message]]
 ) -> None:
     server.brain = lambda _: Answer(delay=PATIENCE)
-    worker = start()
+    worker = begin()
     worker.send(request("1", message="attends"))
     waits_for(lambda: bool(server.requests))
     began = monotonic()
@@ -378,9 +376,9 @@ def test_sigterm_cancels_a_request_that_takes_long(
 
 
 def test_a_host_that_went_away(
-    start: Start, server: ModelServer, stored: Callable[[], list[Message]]
+    begin: Begin, server: ModelServer, stored: Callable[[], list[Message]]
 ) -> None:
-    worker = start(reads=False)
+    worker = begin(reads=False)
     assert worker.popen.stdout is not None
     worker.popen.stdout.close()
     worker.send(request("1"), request("2", "nina"))
@@ -389,7 +387,7 @@ def test_a_host_that_went_away(
     assert {each.content for each in stored() if each.role == "user"} == {"salut"}
 
 
-def test_a_slow_reader_loses_nothing(start: Start, server: ModelServer) -> None:
+def test_a_slow_reader_loses_nothing(begin: Begin, server: ModelServer) -> None:
     long = "mot " * 60_000
 
     def brain(asked: ModelRequest) -> Answer:
@@ -398,7 +396,7 @@ def test_a_slow_reader_loses_nothing(start: Start, server: ModelServer) -> None:
         return Answer(calls=(Call("respond", {"expression": "happy", "message": long}),))
 
     server.brain = brain
-    worker = start(reads=False)
+    worker = begin(reads=False)
     worker.send(request("1"), request("2", "nina"))
     waits_for(lambda: len(server.requests) >= 2)
     sleep(0.5)
@@ -413,9 +411,9 @@ def test_a_slow_reader_loses_nothing(start: Start, server: ModelServer) -> None:
         assert mine[-1]["message"] == long.strip()
 
 
-def test_an_error_of_the_model_says_what_to_do(start: Start, server: ModelServer) -> None:
+def test_an_error_of_the_model_says_what_to_do(begin: Begin, server: ModelServer) -> None:
     server.brain = lambda _: Answer("no", status=401)
-    worker = start()
+    worker = begin()
     worker.send(request("1"))
     line = worker.last("1")
     assert line == {
@@ -430,7 +428,7 @@ def test_an_error_of_the_model_says_what_to_do(start: Start, server: ModelServer
 def test_python_m_with_the_embedder_of_the_package(folder: Path, server: ModelServer) -> None:
     server.brain = echo
     asked = json.dumps(request("1", message="où es-tu ?"))
-    run = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "hippocampe", "worker", "--folder", str(folder)],
         input=asked.encode(),
         capture_output=True,
@@ -443,19 +441,14 @@ def test_python_m_with_the_embedder_of_the_package(folder: Path, server: ModelSe
         },
         check=True,
     )
-    assert json.loads(run.stdout.splitlines()[-1])["message"] == "dev: où es-tu ?"
+    assert json.loads(done.stdout.splitlines()[-1])["message"] == "dev: où es-tu ?"
 
 
 def test_without_a_model_each_request_says_what_to_set(folder: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "hippocampe", "worker", "--folder", str(folder)],
-        input=json.dumps(request("1")).encode(),
-        capture_output=True,
-        timeout=PATIENCE,
-        env=os.environ | {"PYTHONPATH": str(Path(hippocampe.__file__).parents[1])},
-        check=True,
-    )
-    line = json.loads(run.stdout)
+    command = ("-m", "hippocampe", "worker", "--folder", folder)
+    done = run(*command, input=json.dumps(request("1")).encode())
+    assert done.returncode == 0
+    line = json.loads(done.stdout)
     assert (line["type"], line["error"]) == ("error", "the companion has no language model")
     assert "HIPPOCAMPE_MODEL" in line["hint"]
 

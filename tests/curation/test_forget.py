@@ -274,13 +274,13 @@ def test_words_erased_while_a_text_is_embedded_are_stored_with_it(
     hippo = open_hippo()
     context = hippo._context
     old = hippo.remember("Zéphyrine cultive des topinambours", scope=scope).memory
-    lexicon = context.vocabulary
+    lexicon = context.corpus.vocabulary
     content = "Camille cuit des topinambours avec Zéphyrine"
     before = lexicon.vectors_of(ids := lexicon.ids(["topinambours", "zephyrine"]))[ids]
-    first, second = context.prepare([content, "les topinambours"])
+    first, second = context.corpus.vocabulary.prepare([content, "les topinambours"])
     hippo.erase(id=old.id, scope=scope)
     assert lexicon.unknown(["topinambours", "zephyrine"]) == ["topinambours", "zephyrine"]
-    with context.change() as change:
+    with context.writer.change() as change:
         stored = [change.embedded(each).words.tolist() for each in (second, first)]
     assert stored == [lexicon.ids(each.words).tolist() for each in (second, first)]
     assert [len(words) for words in stored] == [len(second.words), len(first.words)]

@@ -102,7 +102,7 @@ def remember(hippo: Hippocampe, contents: tuple[str, str]) -> tuple[Memory, Memo
 
 
 def settle(hippo: Hippocampe) -> int:
-    return local_settlement.settle_reviews(hippo._context, space="default")
+    return local_settlement.settle_reviews(hippo._context.writer, space="default")
 
 
 def current(hippo: Hippocampe) -> set[str]:
@@ -265,7 +265,7 @@ def test_with_another_embedder_nothing_is_read(
 ) -> None:
     read(UPDATE)
     hippo = open_hippo(embedder="hashed:32")
-    assert not local_settlement.is_available(hippo._context)
+    assert not local_settlement.is_available(hippo._context.corpus.vocabulary.embedder)
 
 
 def test_a_reader_that_cannot_be_loaded_leaves_all_as_it_is(

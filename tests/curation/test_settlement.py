@@ -59,12 +59,12 @@ def reasons(hippo: Hippocampe, id: str) -> dict[str, str | None]:
 
 def add_run(hippo: Hippocampe) -> str:
     context = hippo._context
-    with context.store.write() as connection:
-        return job_runs.add(connection, "settle", "default", due_at=context.now())
+    with context.corpus.store.write() as connection:
+        return job_runs.add(connection, "settle", "default", due_at=context.corpus.store.now())
 
 
 def run_of(hippo: Hippocampe) -> JobRun:
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         return job_runs.find(connection, "default", limit=1)[0]
 
 

@@ -67,7 +67,7 @@ def test_maintenance_goes_on(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch)
     maintenance = Maintenance(lambda: parts_of(hippo), RetrievalBuffer(), 0.01)
     assert expire.worked.wait(30)
     maintenance.stop()
-    assert parts_of(hippo).outages.counts == {"maintenance": 1}
+    assert parts_of(hippo).corpus.outages.counts == {"maintenance": 1}
 
 
 class Source:
@@ -93,12 +93,12 @@ def test_reading_notes_goes_on(hippo: Hippocampe) -> None:
     note_sync = NoteSync(source, "default")
 
     def serve(step: Callable[[Context], None]) -> None:
-        step(context)
+        step(context.writer)
 
-    note_sync.start(serve, context.outages, 0.01, thread=True)
+    note_sync.start(serve, context.corpus.outages, 0.01, thread=True)
     assert source.listed.worked.wait(30)
     note_sync.stop()
-    assert context.outages.counts == {"notes": 1}
+    assert context.corpus.outages.counts == {"notes": 1}
 
 
 def test_an_embedder_that_changed_its_dimensions_is_an_outage(
@@ -109,10 +109,10 @@ def test_an_embedder_that_changed_its_dimensions_is_an_outage(
 
     context = parts_of(hippo)
     with monkeypatch.context() as patch:
-        patch.setattr(context.embedder, "embed", embed)
+        patch.setattr(context.corpus.vocabulary.embedder, "embed", embed)
         hippo.after_turn("bonjour le tuba", "salut", scope=scope)
         hippo.flush()
-        assert context.outages.counts == {"embedder": 1}
+        assert context.corpus.outages.counts == {"embedder": 1}
     hippo.flush()
     assert len(hippo.recall("tuba", scope=scope, collections=["turn"])) == 1
 
@@ -123,17 +123,17 @@ def test_an_unexpected_error_while_embedding_is_noted(
     hippo = open_hippo(embedder="hashed:32", background=True)
     context = parts_of(hippo)
     with monkeypatch.context() as patch:
-        patch.setattr(context.embedder, "embed", Twice())
+        patch.setattr(context.corpus.vocabulary.embedder, "embed", Twice())
         hippo.after_turn("bonjour le tuba", "salut", scope=scope)
-        context.pending.worker.submit(int).result()
-    assert context.outages.counts == {"embedding": 1}
+        context.writer.pending.worker.submit(int).result()
+    assert context.corpus.outages.counts == {"embedding": 1}
 
 
 def test_a_turn_stored_while_closing_is_indexed_at_the_next_open(
     open_hippo: Opener, scope: Scope
 ) -> None:
     hippo = open_hippo(embedder="hashed:32", background=True)
-    parts_of(hippo).pending.worker.shutdown()
+    parts_of(hippo).writer.pending.worker.shutdown()
     id = hippo.after_turn("bonjour le tuba", "salut", scope=scope)
     hippo.close()
     again = open_hippo(embedder="hashed:32")
@@ -145,7 +145,7 @@ def test_a_turn_erased_while_it_is_embedded_leaves_no_word(
 ) -> None:
     hippo = open_hippo(embedder="hashed:32", background=True)
     context = parts_of(hippo)
-    embed, embedding = context.embedder.embed, threading.Event()
+    embed, embedding = context.corpus.vocabulary.embedder.embed, threading.Event()
 
     def until_erased(texts: Sequence[str]) -> Vectors:
         if any("tuba" in text for text in texts):
@@ -155,7 +155,7 @@ def test_a_turn_erased_while_it_is_embedded_leaves_no_word(
                 time.sleep(0.01)
         return embed(texts)
 
-    monkeypatch.setattr(context.embedder, "embed", until_erased)
+    monkeypatch.setattr(context.corpus.vocabulary.embedder, "embed", until_erased)
     hippo.after_turn("Zoé joue du tuba", "bravo", scope=scope)
     kept = hippo.after_turn("il pleut", "encore", scope=scope)
     assert embedding.wait(30)

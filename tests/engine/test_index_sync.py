@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -29,6 +30,7 @@ from hippocampe.errors import (
 from hippocampe.folder import maintenance
 from hippocampe.index.edge import EdgeIndex
 from hippocampe.store import embeddings, outbox
+from hippocampe.system import worker
 from hippocampe.types import Reindexed
 
 pytestmark = pytest.mark.usefixtures("hashed")
@@ -152,7 +154,7 @@ def test_what_ctrl_c_kept_from_the_index_is_replayed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(hippo._context.index, "apply", interrupt)  # pyright: ignore[reportPrivateUsage]
+        patched.setattr(hippo._context.corpus.index, "apply", interrupt)  # pyright: ignore[reportPrivateUsage]
         hippo.remember("le colis3 attend", scope=scope)
     hippo.remember("le colis4 attend", scope=scope)
     hippo.flush()
@@ -165,7 +167,7 @@ def test_verify_names_what_differs_and_opening_repairs_it(
     hippo = opener()
     hippo.remember("le colis1 attend", scope=scope)
     lost = hippo.remember("la lettre est partie", scope=scope).memory
-    hippo._context.index.apply("memory", [], [lost.id])
+    hippo._context.corpus.index.apply("memory", [], [lost.id])
     checked = hippo.verify()
     assert not checked.ok
     assert checked.missing_in_index == {"memory": (lost.id,)}
@@ -182,7 +184,7 @@ def test_what_is_only_in_the_index_is_named_and_not_shown(
 ) -> None:
     hippo = opener()
     memory = hippo.remember("le colis1 attend", scope=scope).memory
-    with hippo._context.store.write() as connection:
+    with hippo._context.corpus.store.write() as connection:
         connection.exec_driver_sql("DELETE FROM memory")
     assert hippo.verify().unknown_to_store == {"memory": (memory.id,)}
     for mode in ("hybrid", "text", "semantic"):
@@ -356,8 +358,10 @@ def test_a_folder_may_be_closed_by_another_thread(opener: Callable[..., Hippocam
 
 
 def test_a_graph_is_built_beside_while_writes_go_on(
-    folder: Path, scope: Scope, tmp_path: Path
+    folder: Path, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # By a new interpreter, as in a program: other tests fork it.
+    monkeypatch.setattr(worker, "subprocess", subprocess)
     talk = [{"author": "dev", "content": f"le colis{number} attend"} for number in range(400)]
     (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, talk)))
     config = Config(folder=folder, embedder="hashed:256", graph_threshold=200, flush_seconds=0.02)
@@ -387,7 +391,7 @@ def test_a_reindex_ends_with_its_graph(
 ) -> None:
     hippo = opener(graph_threshold=20)
     fill(hippo, scope, range(30))
-    index = hippo._context.index
+    index = hippo._context.corpus.index
     assert isinstance(index, EdgeIndex)
     assert index.ungraphed("memory") == 30
     with monkeypatch.context() as patched:
@@ -399,7 +403,7 @@ def test_a_reindex_ends_with_its_graph(
     assert index.ungraphed("memory") == 0
     everything(hippo, scope, range(30))
     assert hippo.reindex(embedder="hashed:48") == Reindexed("hashed-48")
-    changed = hippo._context.index
+    changed = hippo._context.corpus.index
     assert isinstance(changed, EdgeIndex)
     assert changed.ungraphed("memory") == 0
     everything(hippo, scope, range(30))
@@ -434,7 +438,7 @@ def test_a_program_that_cannot_start_python_goes_without_graphs(
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/opt/game/host")
         for _ in range(2):
-            maintenance.grow_graphs(hippo._context)  # pyright: ignore[reportPrivateUsage]
+            maintenance.grow_graphs(hippo._context.writer)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(
             StoreError, match="could not be searched: host is not a Python interpreter"
         ):
@@ -451,7 +455,7 @@ def test_a_graph_is_built_where_priorities_cannot_be_lowered(
 ) -> None:
     hippo = opener()
     fill(hippo, scope, range(20))
-    config = hippo._context.config  # pyright: ignore[reportPrivateUsage]
+    config = hippo._context.corpus.config  # pyright: ignore[reportPrivateUsage]
     monkeypatch.delattr(os, "nice")
     order = {"model": "hashed-256", "dimensions": 256, "kind": "memory"}
     paths = {"database": str(config.database), "target": str(tmp_path / "generation")}
@@ -462,7 +466,7 @@ def test_a_graph_is_built_where_priorities_cannot_be_lowered(
 def test_words_come_and_go_with_the_item_that_holds_them(
     hippo: Hippocampe, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lexicon = hippo._context.vocabulary
+    lexicon = hippo._context.corpus.vocabulary
 
     def full(*_: object) -> None:
         raise StoreFull("the disk is full")
@@ -472,7 +476,7 @@ def test_words_come_and_go_with_the_item_that_holds_them(
         with pytest.raises(StoreFull):
             hippo.remember("Zéphyrine cultive des topinambours", scope=scope)
     assert lexicon.unknown(["topinambours"]) == ["topinambours"]
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         stored = [
             text
             for words in embeddings.words_after(connection, lexicon.embedder.model, 0)
@@ -485,12 +489,12 @@ def test_words_come_and_go_with_the_item_that_holds_them(
 
 
 def test_one_change_adds_the_words_of_several_calls_once(hippo: Hippocampe) -> None:
-    parts = hippo._context
+    vocabulary = hippo._context.corpus.vocabulary
     first, second = (
-        parts.prepare(["un rutabaga"])[0],
-        parts.prepare(["le rutabaga et le panais"])[0],
+        vocabulary.prepare(["un rutabaga"])[0],
+        vocabulary.prepare(["le rutabaga et le panais"])[0],
     )
-    with parts.change() as change:
+    with hippo._context.writer.change() as change:
         ids = [change.embedded(each).words.tolist() for each in (first, second, first)]
-    assert ids[0] == ids[2] == parts.vocabulary.ids(["rutabaga"]).tolist()
-    assert ids[1] == parts.vocabulary.ids(["rutabaga", "panais"]).tolist()
+    assert ids[0] == ids[2] == vocabulary.ids(["rutabaga"]).tolist()
+    assert ids[1] == vocabulary.ids(["rutabaga", "panais"]).tolist()

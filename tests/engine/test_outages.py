@@ -110,7 +110,7 @@ def test_writing_goes_on_without_the_index_and_says_so_once(
     logged: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    index = hippo._context.index  # pyright: ignore[reportPrivateUsage]
+    index = hippo._context.corpus.index  # pyright: ignore[reportPrivateUsage]
     assert hippo.stats(scope=scope).outages == {}
 
     def down(*_: Any, **__: Any) -> Any:

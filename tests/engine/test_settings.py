@@ -78,7 +78,7 @@ def parts_of(hippo: Hippocampe) -> Context:
 
 
 def stored(hippo: Hippocampe, space: str = "default") -> dict[str, Any]:
-    with parts_of(hippo).store.read() as connection:
+    with parts_of(hippo).corpus.store.read() as connection:
         return rows.load(connection, space)
 
 
@@ -129,8 +129,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("timezone", "Europe/Pari", "IANA timezone"),
     ("timezone", "../etc/passwd", "IANA timezone"),
     ("timezone", 2, "IANA timezone"),
-    ("language", "de", "fr or en"),
-    ("language", ["fr"], "fr or en"),
+    ("language", "de", "en or fr"),
+    ("language", ["fr"], "en or fr"),
     ("obsidian_context_tag", "a\nb", "printable"),
     ("retrieval_days", 366, "from 1 to 365"),
 ]
@@ -172,8 +172,8 @@ def test_each_space_has_its_own(hippo: Hippocampe, scope: Scope) -> None:
 
 def test_what_another_version_stored_is_left_alone(hippo: Hippocampe, scope: Scope) -> None:
     kept = {"telepathy": True, "auto_retrieve_max_results": 5_000, "recent_hours": 9}
-    with parts_of(hippo).store.write() as connection:
-        rows.write(connection, "default", kept, parts_of(hippo).now(), remove=set())
+    with parts_of(hippo).corpus.store.write() as connection:
+        rows.write(connection, "default", kept, parts_of(hippo).corpus.store.now(), remove=set())
     assert hippo.settings(scope=scope) == dataclasses.replace(Settings(), recent_hours=9)
     hippo.update_settings(scope=scope, recent_hours=10)
     assert stored(hippo) == kept | {"recent_hours": 10}
@@ -184,8 +184,10 @@ def test_a_change_by_another_process_is_seen_after_some_seconds(
 ) -> None:
     assert hippo.settings(scope=scope).recent_hours == 6
     row = {"space": "default", "name": "recent_hours", "value": 9}
-    with parts_of(hippo).store.write() as connection:
-        connection.execute(insert(setting).values(**row, updated_at=parts_of(hippo).now()))
+    with parts_of(hippo).corpus.store.write() as connection:
+        connection.execute(
+            insert(setting).values(**row, updated_at=parts_of(hippo).corpus.store.now())
+        )
     assert hippo.settings(scope=scope).recent_hours == 6
     monkeypatch.setattr(settings_step, "FRESH_SECONDS", 0.0)
     assert hippo.settings(scope=scope).recent_hours == 9
@@ -215,7 +217,7 @@ def test_a_reader_that_came_before_a_change_does_not_undo_it(
     writer.start()
     end = time.monotonic() + 30
     while time.monotonic() < end:
-        with parts_of(hippo).store.read() as connection:
+        with parts_of(hippo).corpus.store.read() as connection:
             if load(connection, "default"):
                 break
         time.sleep(0.01)
@@ -234,7 +236,7 @@ def test_the_last_known_serve_while_the_store_is_down(
         raise StoreReadOnly("the disk was taken out.")
 
     monkeypatch.setattr(settings_step, "FRESH_SECONDS", 0.0)
-    monkeypatch.setattr(parts_of(hippo).store, "read", down)
+    monkeypatch.setattr(parts_of(hippo).corpus.store, "read", down)
     assert hippo.settings(scope=scope).recent_hours == 9
     with pytest.raises(StoreReadOnly):
         hippo.settings(scope=Scope(space="jamais lu"))

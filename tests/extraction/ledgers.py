@@ -8,7 +8,7 @@ import pytest
 from hippocampe import Hippocampe, JobRun, Scope
 from hippocampe.engine.context import Context
 from hippocampe.extraction.jobs.work import JOBS
-from hippocampe.store import conversations, job_runs
+from hippocampe.store import job_runs, message_rows
 
 HERE = Scope(user="dev", channel="lobby")
 Work = Callable[[Context, JobRun], str]
@@ -20,8 +20,10 @@ def context_of(hippo: Hippocampe) -> Context:
 
 def queue(hippo: Hippocampe, job: str, *, space: str = "default", **payload: str) -> str:
     context = context_of(hippo)
-    with context.store.write() as connection:
-        return job_runs.add(connection, job, space, due_at=context.now(), payload=payload)
+    with context.corpus.store.write() as connection:
+        return job_runs.add(
+            connection, job, space, due_at=context.corpus.store.now(), payload=payload
+        )
 
 
 def run_of(hippo: Hippocampe, id: str) -> JobRun:
@@ -50,10 +52,10 @@ def handle(monkeypatch: pytest.MonkeyPatch, job: str, work: Work) -> None:
 
 def clear_live(context: Context, run: JobRun) -> str:
     """A digest that forgets what it reads, and ends the run in the same transaction."""
-    with context.change() as change:
-        heard = [message.id for message in conversations.live(change.connection, run.space)]
-        conversations.set_live(change.connection, heard, False)
+    with context.writer.change() as change:
+        heard = [message.id for message in message_rows.live(change.connection, run.space)]
+        message_rows.set_live(change.connection, heard, False)
         for id in heard:
             change.unindex("live", id, run.space)
-        job_runs.finish(change.connection, run.id, f"{len(heard)} read", context.now())
+        job_runs.finish(change.connection, run.id, f"{len(heard)} read", context.corpus.store.now())
     return "not kept"

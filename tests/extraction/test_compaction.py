@@ -46,7 +46,7 @@ def working(hippo: Hippocampe, scope: Scope = DESK) -> list[str]:
 
 
 def runs(hippo: Hippocampe) -> list[JobRun]:
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         return job_runs.find(connection, "default", job="compact", limit=100)
 
 
@@ -166,16 +166,16 @@ def test_an_exchange_queues_a_compaction_once(hippo: Hippocampe, clock: FakeCloc
     assert (run.state, run.payload) == ("waiting", {"channel": "desk"})
     talk(hippo, clock, FRENCH, Scope(user="bob"))
     assert [each.payload for each in runs(hippo)] == [{"channel": ""}, {"channel": "desk"}]
-    compaction.compact(hippo._context, space="default", channel="desk", run_id=run.id)
+    compaction.run(hippo._context, space="default", channel="desk", run_id=run.id)
     unnamed, named = runs(hippo)
     assert (named.state, named.outcome) == ("done", "9 read, 1 written")
-    done = compaction.compact(hippo._context, space="default", channel="", run_id=unnamed.id)
+    done = compaction.run(hippo._context, space="default", channel="", run_id=unnamed.id)
     assert done.summaries[0].channel is None
     assert done.summaries[0].content.startswith("Résumé (17 janvier 2026) :")
     # What runs too late has nothing to do.
-    with hippo._context.store.write() as connection:
+    with hippo._context.corpus.store.write() as connection:
         late = job_runs.add(connection, "compact", "default", due_at=clock())
-    compaction.compact(hippo._context, space="default", channel="desk", run_id=late)
+    compaction.run(hippo._context, space="default", channel="desk", run_id=late)
     assert runs(hippo)[0].state == "done"
 
 

@@ -250,9 +250,9 @@ def test_corrections_and_repetitions_follow_the_rules_of_remember(
 
 def test_without_a_model_live_messages_become_turns(hippo: Hippocampe, clock: FakeClock) -> None:
     ids = told(hippo, ("david", "je pars en Grèce demain"), ("zoe", "ok"), ("zoe", "j'ai un chien"))
-    with hippo._context.store.write() as connection:
+    with hippo._context.corpus.store.write() as connection:
         run = job_runs.add(connection, "digest", "default", due_at=clock())
-    done = digest_step.digest(hippo._context, space="default", run_id=run)
+    done = digest_step.run(hippo._context, space="default", run_id=run)
     assert (done.messages, done.turns, done.remembered) == (3, 3, ())
     assert live(hippo) == 0
     found = hippo.recall("qui part en Grèce ?", scope=HERE, collections=["turn", "live"])
@@ -263,7 +263,7 @@ def test_without_a_model_live_messages_become_turns(hippo: Hippocampe, clock: Fa
     )
     assert [each.id for each in hippo.messages(scope=LOBBY)] == ids
     assert hippo.stats(scope=HERE).turns == 3
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         (ended,) = job_runs.find(connection, "default", limit=5)
     assert (ended.state, ended.outcome) == ("done", "3 messages, 0 statements, 3 turns")
     assert hippo.digest(scope=HERE).turns == 0
@@ -305,24 +305,24 @@ def test_parts_done_before_a_failure_stay_done(
 ) -> None:
     hippo = with_model
     long_talk(hippo, 150)
-    with hippo._context.store.write() as connection:
+    with hippo._context.corpus.store.write() as connection:
         run = job_runs.add(connection, "digest", "default", due_at=clock())
     propose(server, statement("Ana a planté une plante verte"))
     server.fail(401)
     with pytest.raises(ModelUnavailable):
-        digest_step.digest(hippo._context, space="default", run_id=run)
+        digest_step.run(hippo._context, space="default", run_id=run)
     left = live(hippo)
     assert 0 < left < 150
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         assert job_runs.find(connection, "default", limit=5)[0].state == "waiting"
     server.brain = nothing
-    done = digest_step.digest(hippo._context, space="default", run_id=run)
+    done = digest_step.run(hippo._context, space="default", run_id=run)
     assert done.messages == left
     shown = [line for each in server.requests for line in section(each, "messages")]
     assert live(hippo) == 0
     # The part that failed was shown twice, the other one once.
     assert len(shown) == 150 + len(section(server.requests[1], "messages"))
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         assert job_runs.find(connection, "default", limit=5)[0].state == "done"
 
 

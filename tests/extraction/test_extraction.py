@@ -55,7 +55,7 @@ def lifetime(memory: Memory) -> timedelta:
 
 
 def runs(hippo: Hippocampe, space: str = "default") -> list[JobRun]:
-    with hippo._context.store.read() as connection:
+    with hippo._context.corpus.store.read() as connection:
         return job_runs.find(connection, space, limit=100)
 
 
@@ -426,12 +426,12 @@ def test_a_run_ends_with_what_it_stored(server: ModelServer, hippo: Hippocampe) 
     turn = hippo.after_turn(GRAVE, "Aïe", scope=HERE)
     [run] = runs(hippo)
     propose(server, statement("dev s'est cassé l'épaule"))
-    extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+    extraction.run(hippo._context, turn, space="default", run_id=run.id)
     [done] = runs(hippo)
     assert (done.state, done.outcome) == ("done", "1 stored")
     # Another runner that asked at the same time comes too late.
     propose(server, statement("dev a perdu ses clés rouges"))
-    late = extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+    late = extraction.run(hippo._context, turn, space="default", run_id=run.id)
     assert late.remembered == ()
     assert contents(hippo) == {"dev s'est cassé l'épaule"}
 
@@ -446,11 +446,11 @@ def test_an_error_while_storing_stores_nothing_and_keeps_the_run(
         patched.setattr(job_runs, "finish", _crash)
         propose(server, *both)
         with pytest.raises(KeyboardInterrupt):
-            extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+            extraction.run(hippo._context, turn, space="default", run_id=run.id)
     assert contents(hippo) == set()
     assert [each.state for each in runs(hippo)] == ["waiting"]
     propose(server, *both)
-    extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+    extraction.run(hippo._context, turn, space="default", run_id=run.id)
     assert len(contents(hippo)) == 2
 
 
@@ -507,14 +507,14 @@ def test_a_failure_loses_nothing(
     [run] = runs(hippo)
     fail(server)
     with pytest.raises(error) as raised:
-        extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+        extraction.run(hippo._context, turn, space="default", run_id=run.id)
     assert "épaule" not in str(raised.value)
     assert [each.state for each in runs(hippo)] == ["waiting"]
     assert len(hippo.messages(scope=HERE)) == 2
     assert contents(hippo) == set()
     assert server.queued == 0
     propose(server, statement("dev s'est cassé l'épaule"))
-    extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+    extraction.run(hippo._context, turn, space="default", run_id=run.id)
     assert len(contents(hippo)) == 1
 
 
@@ -524,7 +524,7 @@ def test_a_turn_that_is_gone_ends_its_run(server: ModelServer, hippo: Hippocampe
     hippo.erase(scope=HERE, id=turn)
     with pytest.raises(NotFound, match="after_turn"):
         hippo.extract(turn, scope=HERE)
-    extraction.extract(hippo._context, turn, space="default", run_id=run.id)
+    extraction.run(hippo._context, turn, space="default", run_id=run.id)
     assert [each.state for each in runs(hippo)] in (["done"], [])
     assert server.requests == []
 

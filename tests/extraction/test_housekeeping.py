@@ -77,7 +77,7 @@ def test_access_pauses_decay(hippo: Hippocampe, clock: FakeClock) -> None:
     hippo.update_settings(scope=HERE, decay_half_life_days=10)
     hippo.run_jobs(scope=HERE)
     clock.advance(days=10)
-    context_of(hippo).note_access([used])
+    context_of(hippo).accesses.add([used])
     hippo.run_jobs(scope=HERE)
     assert importance(hippo, used) == pytest.approx(0.8, rel=1e-3)
     assert importance(hippo, unused) == pytest.approx(0.4, rel=1e-3)
@@ -111,7 +111,7 @@ def test_pruned_and_restored(hippo: Hippocampe, clock: FakeClock) -> None:
     used = keep(hippo, "Nino nage le mardi", importance=0.1)
     hippo.update_settings(scope=HERE, prune_below=0.2)
     clock.advance(days=89)
-    context_of(hippo).note_access([used])
+    context_of(hippo).accesses.add([used])
     assert [run.outcome for run in hippo.run_jobs(scope=HERE)] == ["0 forgotten"]
     clock.advance(days=2)
     assert [run.outcome for run in hippo.run_jobs(scope=HERE)] == ["1 forgotten"]

@@ -16,21 +16,21 @@ pytestmark = pytest.mark.usefixtures("hashed")
 WORKER = """
 import time
 from hippocampe.extraction.jobs.work import JOBS
-from hippocampe.store import conversations, job_runs
+from hippocampe.store import job_runs, message_rows
 
 def digest(context, run):
-    with context.change() as change:
-        heard = [message.id for message in conversations.live(change.connection, run.space)]
-        conversations.set_live(change.connection, heard, False)
-        job_runs.finish(change.connection, run.id, "lost", context.now())
+    with context.writer.change() as change:
+        heard = [message.id for message in message_rows.live(change.connection, run.space)]
+        message_rows.set_live(change.connection, heard, False)
+        job_runs.finish(change.connection, run.id, "lost", context.corpus.store.now())
         print(run.id, flush=True)
         time.sleep(300)
 
 JOBS["digest"] = digest
 with Hippocampe.open(Config(folder=folder, embedder="hashed:32", background=False)) as hippo:
     hippo.observe("le four chauffe", scope=scope)
-    with hippo._context.store.write() as connection:
-        job_runs.add(connection, "digest", "default", due_at=hippo._context.now())
+    with hippo._context.corpus.store.write() as connection:
+        job_runs.add(connection, "digest", "default", due_at=hippo._context.corpus.store.now())
 hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:32"))
 time.sleep(300)
 """
@@ -57,8 +57,8 @@ def test_killed_in_the_middle(
 
 def crash(hippo: Hippocampe, id: str) -> None:
     context = context_of(hippo)
-    with context.store.write() as connection:
-        assert job_runs.claim(connection, id, context.now())
+    with context.corpus.store.write() as connection:
+        assert job_runs.claim(connection, id, context.corpus.store.now())
 
 
 def test_a_run_that_ends_the_process_again_and_again_is_parked(
@@ -72,7 +72,7 @@ def test_a_run_that_ends_the_process_again_and_again_is_parked(
         hippo.close()
         hippo = open_hippo(embedder="hashed:32")
         # Only what is due for longest is looked at: the other run.
-        with context_of(hippo).store.write() as connection:
+        with context_of(hippo).corpus.store.write() as connection:
             job_runs.change(connection, id, due_at=clock.now.replace(year=2027))
         hippo.run_jobs(scope=Scope(space="nobody"))
     assert (run_of(hippo, id).state, run_of(hippo, id).error) == ("parked", INTERRUPTED)

@@ -259,8 +259,8 @@ def test_two_threads_run_nothing_twice(hippo: Hippocampe, monkeypatch: pytest.Mo
 def test_a_run_is_claimed_once(hippo: Hippocampe) -> None:
     id, context = queue(hippo, "extract"), context_of(hippo)
     for first in (True, False):
-        with context.store.write() as connection:
-            assert job_runs.claim(connection, id, context.now()) is first
+        with context.corpus.store.write() as connection:
+            assert job_runs.claim(connection, id, context.corpus.store.now()) is first
 
 
 def test_interrupted_by_hand_it_waits(hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,10 +278,10 @@ def test_an_embedder_that_changes_meanwhile_costs_no_attempt(
     seen: list[str] = []
 
     def work(context: Context, run: JobRun) -> str:
-        seen.append(context.embedder.model)
+        seen.append(context.corpus.vocabulary.embedder.model)
         if len(seen) == 1:
             hippo.reindex(embedder="hashed:64")
-        with context.change():
+        with context.writer.change():
             return "1 read"
 
     handle(monkeypatch, "extract", work)
@@ -317,8 +317,8 @@ def test_an_error_after_the_end_changes_nothing(
     hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(context: Context, run: JobRun) -> str:
-        with context.store.write() as connection:
-            job_runs.finish(connection, run.id, "1 read", context.now())
+        with context.corpus.store.write() as connection:
+            job_runs.finish(connection, run.id, "1 read", context.corpus.store.now())
         raise KeyError(SECRET)
 
     handle(monkeypatch, "extract", work)

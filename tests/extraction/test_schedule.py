@@ -256,8 +256,8 @@ def test_settling_needs_reviews_and_a_model(
 
 
 def mark_for_review(context: Context, id: str, other: str, *, reason: str = "similar") -> None:
-    edge = Association(id, other, "related_to", reason, context.now())
-    with context.store.write() as connection:
+    edge = Association(id, other, "related_to", reason, context.corpus.store.now())
+    with context.corpus.store.write() as connection:
         associations.associate(connection, HERE.space, edge, review=True)
 
 

@@ -198,7 +198,7 @@ def test_a_week_of_a_busy_room(
     def opened() -> Hippocampe:
         hippo = open_hippo(**OPTIONS)
         # Talk is embedded in batches, as in a host; jobs only run when told.
-        hippo._context.config = replace(hippo._context.config, background=True)
+        hippo._context.corpus.config = replace(hippo._context.corpus.config, background=True)
         return hippo
 
     hippo = opened()

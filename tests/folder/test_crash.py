@@ -12,7 +12,8 @@ from children import child
 from conftest import Opener
 from hippocampe import Scope
 
-ROUNDS = 12
+ROUNDS = 5
+"""`benchmarks/crash.py` has hundreds."""
 
 WRITER = """
 hippo = Hippocampe.open(Config(folder=folder, embedder="hashed:32", flush_seconds=0.05))

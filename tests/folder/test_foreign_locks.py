@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 
 from hippocampe import Hippocampe, Scope, StoreBusy
+from hippocampe.store import sqlite
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait less for the lock than a program does."""
+    monkeypatch.setattr(sqlite, "BUSY_MILLISECONDS", 100)
 
 
 @contextmanager

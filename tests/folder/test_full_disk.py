@@ -12,8 +12,8 @@ import pytest
 import small_disk
 from conftest import Opener
 from hippocampe import Scope, StoreFull
+from hippocampe.cli.call import Call
 from hippocampe.cli.doctor import examine
-from hippocampe.config_sources import load
 from hippocampe.system import free_space
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def test_an_index_that_cannot_be_built_yet_is_built_later(
 
 def test_doctor_names_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(free_space, "free", lambda _: free_space.RESERVE - 1)
-    checks = examine(load(flags={"folder": tmp_path}), lambda _: None)
+    checks = examine(Call(folder=tmp_path), lambda _: None)
     (disk,) = (check for check in checks if check.name == "disk")
     assert not disk.ok
     assert "new writes are refused" in disk.seen

@@ -21,6 +21,7 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.cli import call
 from hippocampe.cli.app import app
+from hippocampe.client import joining
 from hippocampe.errors import (
     EmbedderMismatch,
     FolderInUse,
@@ -238,7 +239,7 @@ def test_vectors_of_many_spaces_are_not_all_kept(
     beside = reader()
     for each in spaces * 2:
         assert len(beside.recall("tuba", scope=each)) == 1
-    held = beside._context.index._shelves  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+    held = beside._context.corpus.index._shelves  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
     assert list(held) == [("memory", "c")]
 
 
@@ -557,7 +558,9 @@ def hippo_count(folder: Path, scope: Scope) -> int:
 
 
 @pytest.fixture
-def run(folder: Path) -> Callable[..., tuple[int, str, str]]:
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Run a command, which does not wait long for an owner that does not share its folder."""
+    monkeypatch.setattr(joining, "HELD_SECONDS", 0.05)
     runner = CliRunner(env={"HIPPOCAMPE_FOLDER": str(folder), "COLUMNS": "200"})
 
     def invoke(*typed: str) -> tuple[int, str, str]:

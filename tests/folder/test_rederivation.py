@@ -99,7 +99,7 @@ def test_it_goes_on_where_it_was_stopped(folder: Path, open_hippo: Opener, scope
     corrupt(folder)
     with open_hippo(embedder="hashed:32") as hippo:
         stops = iter((False, True))
-        assert not rederive(hippo._context, lambda: next(stops))  # pyright: ignore[reportPrivateUsage]
+        assert not rederive(hippo._context.writer, lambda: next(stops))  # pyright: ignore[reportPrivateUsage]
         half = rows(folder)
         assert len([1 for _, equality in half["equality"] if equality == "x"]) == BATCH
     assert rows(folder) == before

@@ -356,7 +356,7 @@ def test_vectors_stay_damaged_while_the_embedder_is_down(
         raise EmbedderUnavailable("no answer: try again.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(hippo._context.embedder, "embed", down)
+        patched.setattr(hippo._context.corpus.vocabulary.embedder, "embed", down)
         done = hippo.reindex()
     assert (done.mended, done.damaged) == (0, len(NAMES))
     assert len(hippo.verify().damaged["memory"]) == len(NAMES)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from children import running
 from hippocampe.errors import EmbedderMismatch, IndexUnavailable
 from hippocampe.index import shards
 from hippocampe.index.edge import EdgeIndex
@@ -278,9 +279,7 @@ while True:
 
 @pytest.mark.parametrize("flushes", [0, 1, 4])
 def test_killed_writer_leaves_a_sound_index(tmp_path: Path, flushes: int) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    ) as writer:
+    with running("-c", _WRITER, tmp_path, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         if flushes == 0:
             while not list(tmp_path.glob("memory/*")):

@@ -45,6 +45,12 @@ def utc(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_a_page_names_every_format(page: str) -> None:
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    assert [each.title for each in FORMATS.values() if each.title not in text] == []
+
+
 # --- WhatsApp ---------------------------------------------------------------------------------
 
 ANDROID_FR = f"""\

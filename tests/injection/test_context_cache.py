@@ -75,7 +75,7 @@ def large(hippo: Hippocampe) -> Hippocampe:
         Memory(f"{n}", "default", f"la barque {n}", created_at=old, updated_at=old)
         for n in range(5_000)
     ]
-    with hippo._context.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
+    with hippo._context.corpus.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
         memories.add(connection, made, [memory.content for memory in made])
     return hippo
 
@@ -108,7 +108,7 @@ def test_the_latest_messages_are_read_alone(hippo: Hippocampe, clock: FakeClock)
 
 def steps(hippo: Hippocampe, call: Callable[[], object]) -> int:
     """About how many steps the database takes for a call: some ten for each row it looks at."""
-    engine = hippo._context.store.engine  # pyright: ignore[reportPrivateUsage]
+    engine = hippo._context.corpus.store.engine  # pyright: ignore[reportPrivateUsage]
     hundreds: list[None] = []
 
     def watch(driver: sqlite3.Connection, *_: object) -> None:

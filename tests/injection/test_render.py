@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from babel.messages.extract import extract_from_dir
-from babel.messages.pofile import read_po
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +20,6 @@ from hippocampe.injection.render import Rendered, render
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING
 from hippocampe.language.humanize import clock_label
-from hippocampe.language.i18n import LANGUAGES, translate
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.types import Memory, Recollection
 
@@ -466,42 +463,6 @@ def test_quoting_is_settled_and_one_line(text: str) -> None:
 def test_a_long_attack_is_quoted_like_any_other(unit: str) -> None:
     text = unit * (20_000 // len(unit))
     assert quote(quote(text)) == quote(text)
-
-
-# The catalogues.
-
-
-def in_source() -> set[str]:
-    extracted = extract_from_dir(
-        SOURCE, keywords={"translate": None}, method_map=[("**.py", "python")]
-    )
-    return {str(message) for _, _, message, _, _ in extracted}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_catalogue_says_all_that_the_source_says_and_no_more(language: str) -> None:
-    path = SOURCE / "locales" / language / "LC_MESSAGES" / "hippocampe.po"
-    with path.open("rb") as file:
-        entries = [entry for entry in read_po(file, locale=language) if entry.id]
-    assert {entry.id for entry in entries} == in_source()
-    for entry in entries:
-        assert not entry.fuzzy
-        assert isinstance(entry.id, str)
-        assert isinstance(entry.string, str)
-        assert entry.string or language == "en", f"{entry.id!r} is not translated"
-        if entry.string:
-            placeholders = [sorted(re.findall(r"{\w*}", text)) for text in (entry.id, entry.string)]
-            assert placeholders[0] == placeholders[1], entry.id
-
-
-def test_every_text_to_translate_is_written_out() -> None:
-    calls = re.compile(r"\btranslate\(\s*(?!\")(?!text: str)(\S+)")
-    for path in SOURCE.rglob("*.py"):
-        assert not calls.search(re.sub(r"\.translate\(", "", path.read_text("utf-8"))), path.name
-
-
-def test_a_text_without_translation_is_itself() -> None:
-    assert translate("no such text", "fr") == "no such text"
 
 
 # Tokens.

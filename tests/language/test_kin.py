@@ -3,11 +3,12 @@
 import pytest
 
 from hippocampe.language.kin import kin_asked
-from hippocampe.language.values import value_names, values_asked, values_stated
+from hippocampe.language.lexicon import load_all
+from hippocampe.language.values import values_asked, values_stated
 
 
 def names(bits: int) -> set[str]:
-    return {name for bit, name in enumerate(value_names()) if bits >> bit & 1}
+    return {name for bit, name in enumerate(load_all("questions")["values"]) if bits >> bit & 1}
 
 
 @pytest.mark.parametrize(

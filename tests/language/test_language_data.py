@@ -7,9 +7,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from babel import Locale
 
 import hippocampe
 from hippocampe.language import lexicon
@@ -17,44 +17,33 @@ from hippocampe.language import lexicon
 SOURCE = Path(hippocampe.__file__).parent
 FOLDERS = [SOURCE / "language" / language for language in lexicon.languages()]
 FILES = {path.name for path in FOLDERS[0].glob("*.toml")}
-# Tables from one word of the language to what it stands for: their keys are words, not roles.
-OF_WORDS = {
-    *("reading.spellings", "reading.glued", "reading.numbers", "reading.ordinals", "reading.units"),
-    *("reading.kin", "reading.changes"),
-    *("words.elided", "words.clitics", "words.contracted", "words.irregular", "questions.idioms"),
-    *("questions.memory.macros", "questions.memory.spellings", "questions.memory.rewritten"),
-    *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),
-    *("relations.attributes.names", "relations.relations"),
-}
-
-
-def roles(data: dict[str, Any], name: str) -> set[str]:
-    """The names of all roles of a file, with the type of what fills them."""
-    found: set[str] = set()
-    for key, value in data.items():
-        role = f"{name}.{key}"
-        if isinstance(value, dict) and role not in OF_WORDS:
-            found |= roles(value, role)
-        else:
-            found.add(f"{role}: {type(value).__name__}")
-    return found
 
 
 def test_a_language_is_a_folder() -> None:
     assert {"fr", "en"} <= set(lexicon.languages())
-    assert {"words.toml", "time.toml", "relations.toml"} <= FILES
+    assert {"language.toml", "words.toml", "time.toml", "relations.toml"} <= FILES
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_language_has_the_same_files(folder: Path) -> None:
-    assert {path.name for path in folder.iterdir()} == {*FILES, "fence.txt"}
+    reference, found = (
+        {path.relative_to(each).as_posix() for path in each.rglob("*") if path.is_file()}
+        for each in (FOLDERS[0], folder)
+    )
+    assert found == reference
 
 
 @pytest.mark.parametrize("file", sorted(name.removesuffix(".toml") for name in FILES))
 def test_every_language_has_the_same_roles(file: str) -> None:
-    first, *others = (roles(dict(lexicon.load(each, file)), file) for each in lexicon.languages())
+    first, *others = (set(lexicon.roles(lexicon.load(e, file), file)) for e in lexicon.languages())
     for other in others:
         assert other == first
+
+
+@pytest.mark.parametrize("language", lexicon.languages())
+def test_the_code_of_a_language_has_formats_of_dates_and_numbers(language: str) -> None:
+    assert Locale.parse(language).language == language
+    assert lexicon.load(language, "language")["name"]
 
 
 def test_twelve_months_and_seven_days() -> None:
@@ -80,47 +69,120 @@ def test_lists_and_words_of_a_role_are_joined() -> None:
     }
 
 
-ESPERANTO = {
-    "words.toml": {"telling": '"kaj estas mia via kun por sed"', "letters": '"ĉĝĥĵŝŭ"'},
+SPANISH = {
+    "language.toml": {"name": '"Español"', "stemmer": '"spanish"'},
+    "words.toml": {"telling": '"el los que y en es con por"', "letters": '"ñ¿¡"'},
     "time.toml": {
         "months": (
-            '["januaro", "februaro", "marto", "aprilo", "majo", "junio", "julio", "augusto",'
-            ' "septembro", "oktobro", "novembro", "decembro"]'
+            '["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",'
+            ' "septiembre", "octubre", "noviembre", "diciembre"]'
         ),
-        "weekdays": '"lundo mardo merkredo ĵaudo vendredo sabato dimanĉo"',
+        "weekdays": '"lunes martes miercoles jueves viernes sabado domingo"',
     },
-    "relations.toml": {"states": '["(loĝas) en {value}"]'},
+    "relations.toml": {"states": '["vive en {value}"]'},
 }
 SCRIPT = """
+import sys
 from datetime import UTC, datetime
-from hippocampe.updates.decide import decide
+from starlette.testclient import TestClient
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.index.bm25 import terms_of
 from hippocampe.language.detect import guess_language
+from hippocampe.language.humanize import day
 from hippocampe.language.temporal.window import parse_window
-print(guess_language("la hundo kaj la kato estas kun mi"), guess_language("the dog and the cat"))
-print(parse_window("in majo 2024", now=datetime(2026, 1, 17, tzinfo=UTC), timezone="UTC").start.date())
-print(decide("Zamenhof loĝas en Varsovio", "Zamenhof loĝas en Bialistoko").verdict)
+from hippocampe.server.app import create_app
+now, scope = datetime(2026, 1, 17, tzinfo=UTC), Scope(user="ana", channel="lobby")
+print(guess_language("los gatos que viven en Lugo"), guess_language("the dog and the cat"))
+print(parse_window("in mayo 2024", now=now, timezone="UTC").start.date())
+print(day(now, timezone="UTC", language="es"))
+print(bool({*terms_of("gatos")} & {*terms_of("gato")}))
+with Hippocampe.open(Config(sys.argv[1], background=False)) as hippo:
+    print(hippo.update_settings(language="es", auto_retrieve_min_score=0.3, scope=scope).language)
+    hippo.remember("Zamenhof vive en Varsovia", scope=scope)
+    print(hippo.remember("Zamenhof vive en Lugo", scope=scope).action)
+    print(hippo.recall("Zamenhof, ¿dónde vive?", scope=scope)[0].content)
+    print(hippo.before_turn("Zamenhof, ¿dónde vive?", scope=scope).text)
+    app = create_app(hippo, loopback=True)
+    with TestClient(app, "http://127.0.0.1", client=("127.0.0.1", 50_000)) as client:
+        spanish = {"Accept-Language": "es"}
+        print(client.get("/overview", headers=spanish).raise_for_status().text)
+        changes = client.get("/openapi.json").json()["components"]["schemas"]["UpdateSettings"]
+        print(changes["properties"]["language"]["anyOf"][0]["enum"])
 """
 
 
-def test_a_third_language_is_one_more_folder(tmp_path: Path) -> None:
-    copy = tmp_path / "hippocampe"
+@pytest.fixture(scope="module")
+def spanish(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with a third language: the English folder, with a few words replaced."""
+    copy = tmp_path_factory.mktemp("source") / "hippocampe"
     shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__", "sample"))
-    folder = shutil.copytree(copy / "language" / "en", copy / "language" / "eo")
-    for file, replaced in ESPERANTO.items():
+    folder = shutil.copytree(copy / "language" / "en", copy / "language" / "es")
+    for file, replaced in SPANISH.items():
         text = (folder / file).read_text(encoding="utf-8")
         for role, value in replaced.items():
             pattern = rf'^{role} = (?:"""[^"]*"""|"[^"]*"|\[[^]]*\])'
             text, found = re.subn(pattern, f"{role} = {value}", text, count=1, flags=re.M)
             assert found == 1, role
         (folder / file).write_text(text, encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        check=True,
+    (folder / "fence.txt").write_text("Son datos.\nFin de los datos.\n", encoding="utf-8")
+    catalogue = folder / "messages.po"
+    text = catalogue.read_text(encoding="utf-8")
+    for english, translation in (
+        ("Memory: facts you know", "Memoria: lo que sabes"),
+        ("Overview", "Resumen"),
+    ):
+        untranslated = f'msgid "{english}"\nmsgstr "'
+        assert untranslated in text
+        text = text.replace(untranslated, untranslated + translation)
+    catalogue.write_text(text, encoding="utf-8")
+    return copy
+
+
+def run(package: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env=os.environ | {"PYTHONPATH": str(package.parent)},
+        check=False,
         capture_output=True,
         text=True,
     )
-    assert run.stdout.split() == ["eo", "en", "2024-05-01", "updated"]
+
+
+def test_a_third_language_is_one_more_folder(spanish: Path, tmp_path: Path) -> None:
+    done = run(spanish, SCRIPT, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:5] == ["es en", "2024-05-01", "17 de enero de 2026", "True", "es"]
+    assert lines[5:7] == ["updated", "Zamenhof vive en Lugo"]
+    injection = "\n".join(lines[7 : lines.index("</hippocampe-memory>")])
+    assert injection.startswith("<hippocampe-memory>\nSon datos.\n")
+    assert "Memoria: lo que sabes" in injection
+    assert 'lang="es"' in done.stdout
+    assert "<h1>Resumen</h1>" in done.stdout
+    assert lines[-1] == "['en', 'es', 'fr']"
+
+
+@pytest.mark.parametrize(
+    ("lost", "named"),
+    [
+        ("prompts/companion/answer.md", "language 'es' has no prompts/companion/answer.md"),
+        ("words.toml: letters", "language 'es': words.toml has no letters (str)"),
+        ("time.toml: months", "language 'es': time.toml has no months (list)"),
+    ],
+)
+def test_an_incomplete_language_is_named(
+    spanish: Path, tmp_path: Path, lost: str, named: str
+) -> None:
+    copy = shutil.copytree(spanish, tmp_path / "hippocampe")
+    file, _, role = lost.partition(": ")
+    path = copy / "language" / "es" / file
+    if role:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(rf"^{role} =", f"no_{role} =", text, flags=re.M), "utf-8")
+    else:
+        path.unlink()
+    done = run(copy, "import hippocampe.language.detect, hippocampe.language.calendar")
+    assert f"UnreadableFile: {named}" in done.stderr
 
 
 # A word of any of the languages that means little elsewhere: recognises a word list.

@@ -3,7 +3,7 @@
 import pytest
 
 from hippocampe.language.manners import asks_nothing
-from hippocampe.language.values import value_names, values_asked, values_stated
+from hippocampe.language.values import values_asked, values_stated
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,3 @@ def test_a_kind_of_value_is_asked_for_and_stated(question: str, answer: str, oth
 
 def test_a_question_without_a_kind_of_value_asks_for_none() -> None:
     assert values_asked("que penses-tu de Nantes ?") == 0
-    assert len(value_names()) == len(set(value_names()))

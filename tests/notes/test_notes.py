@@ -424,7 +424,7 @@ def test_only_what_changed_is_embedded(
 ) -> None:
     open_vault().close()
     hippo = open_vault()
-    embedder = hippo._context.embedder  # pyright: ignore[reportPrivateUsage]
+    embedder = hippo._context.corpus.vocabulary.embedder  # pyright: ignore[reportPrivateUsage]
     texts: list[str] = []
     embed = embedder.embed
 

@@ -15,7 +15,7 @@ def hub(hashed: None, open_hippo: Opener, scope: Scope) -> tuple[Hippocampe, str
     hippo = open_hippo(embedder="hashed:16")
     id = hippo.remember("le port de Ploumanac'h", scope=scope).memory.id
     leaves = [f"01a20000-0000-7000-8000-{number:012x}" for number in range(MANY)]
-    with hippo._context.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
+    with hippo._context.corpus.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
         columns = [
             row[1]
             for row in connection.exec_driver_sql("PRAGMA table_info(memory)")
@@ -37,7 +37,7 @@ def hub(hashed: None, open_hippo: Opener, scope: Scope) -> tuple[Hippocampe, str
 
 def test_recall_follows_a_few_edges_of_a_hub(hub: tuple[Hippocampe, str, list[str]]) -> None:
     hippo, id, leaves = hub
-    with hippo._context.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
+    with hippo._context.corpus.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
         rows = driver.read_by_ids(connection, associations._NEAR, [id])  # pyright: ignore[reportPrivateUsage]
         found = associations.near(connection, "default", [id], 2, most=30)
         everything = associations.near(connection, "default", [id], 2, most=1_000)
@@ -75,10 +75,10 @@ def test_edges_of_the_best_come_first(hippo: Hippocampe, scope: Scope) -> None:
     hippo.associate(of_best, best, "caused_by", scope=scope)
     hippo.associate(of_best, further, "caused_by", scope=scope)
     hippo.associate(best, unsure, "related_to", scope=scope)
-    with hippo._context.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
+    with hippo._context.corpus.store.write() as connection:  # pyright: ignore[reportPrivateUsage]
         connection.exec_driver_sql(
             "UPDATE association SET review = 1 WHERE target_id = ?", (unsure,)
         )
-    with hippo._context.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
+    with hippo._context.corpus.store.read() as connection:  # pyright: ignore[reportPrivateUsage]
         found = associations.near(connection, "default", [best, second], 2, most=30)
     assert found == [of_best, unsure, of_second, further]

@@ -61,13 +61,13 @@ def note(
     made = injection(considered, **more)
     lines = tuple(line(each) for each in considered)
     retrieval_log.record(
-        parts_of(hippo), buffer_of(hippo), made, lines, scope=scope, message=message
+        parts_of(hippo).corpus.store, buffer_of(hippo), made, lines, scope=scope, message=message
     )
     return made
 
 
 def written(hippo: Hippocampe) -> int:
-    with parts_of(hippo).store.read() as connection:
+    with parts_of(hippo).corpus.store.read() as connection:
         return connection.execute(select(func.count()).select_from(retrieval)).scalar_one()
 
 
@@ -220,7 +220,7 @@ def test_what_could_not_be_written_is_written_later(
         raise StoreFull("the disk is full.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(parts_of(hippo).store, "write", full)
+        broken.setattr(parts_of(hippo).corpus.store, "write", full)
         assert hippo.retrievals(scope=scope) == []
     logged = hippo.retrievals(scope=scope, limit=1_000)
     assert len(logged) == retrieval_log.MAX_BUFFERED
@@ -234,7 +234,12 @@ def test_the_same_injection_is_logged_once(hippo: Hippocampe, scope: Scope) -> N
     for _ in range(2):
         for _ in range(2):
             retrieval_log.record(
-                parts_of(hippo), buffer_of(hippo), made, (), scope=scope, message="bonjour"
+                parts_of(hippo).corpus.store,
+                buffer_of(hippo),
+                made,
+                (),
+                scope=scope,
+                message="bonjour",
             )
         assert len(hippo.retrievals(scope=scope)) == 1
 
@@ -270,10 +275,10 @@ def test_what_is_old_goes_by_itself(
     clock.advance(days=4)
     note(hippo, "nouveau", scope=other)
     hippo.flush()
-    retrieval_log.expire(parts_of(hippo))
+    retrieval_log.expire(parts_of(hippo).corpus)
     assert [each.message_preview for each in hippo.retrievals(scope=other)] == ["nouveau"]
     assert [each.message_preview for each in hippo.retrievals(scope=scope)] == ["ancien"]
-    with parts_of(hippo).store.read() as connection:
+    with parts_of(hippo).corpus.store.read() as connection:
         items = connection.execute(select(func.count()).select_from(retrieval_item)).scalar_one()
     assert items == 1
     clock.advance(days=27)
@@ -301,9 +306,9 @@ def test_nothing_is_on_its_way_to_the_log_during_an_erasure(
     hippo: Hippocampe, scope: Scope
 ) -> None:
     note(hippo, "bonjour", scope=scope)
-    working, buffer = parts_of(hippo), buffer_of(hippo)
-    with working.store.exclusive():
-        writer = threading.Thread(target=retrieval_log.flush, args=(working, buffer))
+    store, buffer = parts_of(hippo).corpus.store, buffer_of(hippo)
+    with store.exclusive():
+        writer = threading.Thread(target=retrieval_log.flush, args=(store, buffer))
         writer.start()
         time.sleep(0.1)
         assert len(buffer) == 1

@@ -355,7 +355,7 @@ def test_recalls_that_could_not_be_counted_are_counted_later(
     told.flush()
     told.recall("abeilles", scope=scope, limit=1)
     with monkeypatch.context() as broken:
-        broken.setattr(told._context.store, "write", full)  # pyright: ignore[reportPrivateUsage]
+        broken.setattr(told._context.corpus.store, "write", full)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(StoreFull):
             told.flush()
     told.recall("abeilles", scope=scope, limit=1)
@@ -528,7 +528,7 @@ def test_recent_is_newest_first(told: Hippocampe, scope: Scope, clock: FakeClock
 def test_aliases_are_read_again_only_after_a_change(
     hippo: Hippocampe, scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = hippo._context  # pyright: ignore[reportPrivateUsage]
+    aliases = hippo._context.corpus.aliases  # pyright: ignore[reportPrivateUsage]
     reads: list[str] = []
     read = statements.aliases
 
@@ -537,10 +537,10 @@ def test_aliases_are_read_again_only_after_a_change(
         return read(connection, space)
 
     monkeypatch.setattr(statements, "aliases", noted)
-    assert parts.aliases("default") == {}
+    assert aliases.of("default") == {}
     alias = hippo.remember("dev = Mickael", scope=scope).memory
     both = {"dev": {"mickael"}, "mickael": {"dev"}}
-    assert parts.aliases("default") == both
+    assert aliases.of("default") == both
     reads.clear()
     for _ in range(3):
         hippo.recall("où est dev ?", scope=scope)
@@ -549,16 +549,16 @@ def test_aliases_are_read_again_only_after_a_change(
     assert reads == []
     hippo.export_to(tmp_path / "all.jsonl", scope=scope)
     hippo.delete(alias.id, scope=scope, reason="faux")
-    assert parts.aliases("default") == {}
+    assert aliases.of("default") == {}
     hippo.restore(alias.id, scope=scope)
-    assert parts.aliases("default") == both
+    assert aliases.of("default") == both
     hippo.edit(alias.id, content="dev = Camille", scope=scope)
-    assert parts.aliases("default") == {"dev": {"camille"}, "camille": {"dev"}}
+    assert aliases.of("default") == {"dev": {"camille"}, "camille": {"dev"}}
     hippo.erase(id=alias.id, scope=scope)
-    assert parts.aliases("default") == {}
-    assert parts.aliases("autre") == {}
+    assert aliases.of("default") == {}
+    assert aliases.of("autre") == {}
     hippo.import_from(tmp_path / "all.jsonl", scope=Scope(space="autre"), format="hippocampe")
-    assert parts.aliases("autre") == both
+    assert aliases.of("autre") == both
 
 
 # Word counts
@@ -566,7 +566,7 @@ def test_aliases_are_read_again_only_after_a_change(
 
 def counted(hippo: Hippocampe, word: str) -> tuple[int, int]:
     """In how many items of the default space a word occurs, and how many there are."""
-    lexicon = hippo._context.vocabulary  # pyright: ignore[reportPrivateUsage]
+    lexicon = hippo._context.corpus.vocabulary  # pyright: ignore[reportPrivateUsage]
     found, items = lexicon.frequencies("default", lexicon.ids([word]))
     return int(found.sum()), items
 
@@ -577,7 +577,7 @@ def test_writers_go_on_while_a_space_is_counted(
 ) -> None:
     hippo = open_hippo(embedder="hashed:32")
     hippo.remember("le phare est rouge", scope=scope)
-    hippo._context.vocabulary.forget()  # pyright: ignore[reportPrivateUsage]
+    hippo._context.corpus.vocabulary.forget()  # pyright: ignore[reportPrivateUsage]
     reading, go_on = threading.Event(), threading.Event()
     read = embeddings.word_lists
 
@@ -606,7 +606,7 @@ def test_what_is_committed_while_a_space_is_counted_is_counted_once(
 ) -> None:
     hippo = open_hippo(embedder="hashed:32")
     hippo.remember("le phare est rouge", scope=scope)
-    hippo._context.vocabulary.forget()  # pyright: ignore[reportPrivateUsage]
+    hippo._context.corpus.vocabulary.forget()  # pyright: ignore[reportPrivateUsage]
     count = Vocabulary.count
     with ThreadPoolExecutor(1) as pool:
 
@@ -627,7 +627,7 @@ def test_what_is_committed_while_a_space_is_counted_is_counted_once(
 def test_counts_of_spaces_asked_long_ago_make_room(
     hippo: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lexicon = hippo._context.vocabulary  # pyright: ignore[reportPrivateUsage]
+    lexicon = hippo._context.corpus.vocabulary  # pyright: ignore[reportPrivateUsage]
     kept = lexicon._counts  # pyright: ignore[reportPrivateUsage]
     names = [f"space {number}" for number in range(5)]
     for name in names:
@@ -649,7 +649,7 @@ def test_the_spaces_served_last_are_made_ready(
     first.close()
     second = open_hippo(tmp_path / "served", background=True)
     second._opened.wait()  # pyright: ignore[reportPrivateUsage]
-    lexicon = second._context.vocabulary  # pyright: ignore[reportPrivateUsage]
+    lexicon = second._context.corpus.vocabulary  # pyright: ignore[reportPrivateUsage]
     assert list(lexicon._counts) == ["old", "new"]  # pyright: ignore[reportPrivateUsage]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hippocampe import Hippocampe, Scope
-from hippocampe.cli.show.reasons import reasons
+from hippocampe.cli.show.layout import reader, reasons
 from hippocampe.types import Recollection
 
 ALEX, BEA = Scope(user="alex", channel="desk"), Scope(user="bea", channel="garden")
@@ -87,9 +87,9 @@ def test_talk_of_another_user_is_no_answer_either(hippo: Hippocampe) -> None:
 def test_a_person_is_told_why(hippo: Hippocampe) -> None:
     hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
     (found,) = hippo.recall("comment s'appelle mon chien ?", scope=ALEX, explain=True)
-    assert reasons(found).endswith("but someone else says it of themselves (-10.0)")
+    assert reasons(found, reader()).endswith("but someone else says it of themselves (-10.0)")
     (own,) = hippo.recall("comment s'appelle mon chien ?", scope=BEA, explain=True)
-    assert "someone else" not in reasons(own)
+    assert "someone else" not in reasons(own, reader())
 
 
 def test_what_a_user_says_of_themselves_is_about_them(hippo: Hippocampe) -> None:
@@ -104,7 +104,7 @@ def test_a_task_brings_nothing(hippo: Hippocampe) -> None:
     hippo.remember("Mon chien s'appelle Pistache", scope=BEA)
     found = ask(hippo, "traduis « mon chien s'appelle Pistache » en italien", BEA)
     assert found.score < 0.1
-    assert reasons(found).endswith("but the message asks nothing of memory (-10.0)")
+    assert reasons(found, reader()).endswith("but the message asks nothing of memory (-10.0)")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from attacks import ATTACKS
 from conftest import Connect, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.language.sanitize import quote
-from hippocampe.server.http import logs, patience
+from hippocampe.server.http import logs, slow_clients
 from hippocampe.server.http.json_limit import JsonStructure
 from model_server import ModelServer
 
@@ -206,7 +206,7 @@ class TestSlowness:
     def test_a_head_that_never_ends_is_cut_off(
         self, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(patience, "HEADER_SECONDS", 0.3)
+        monkeypatch.setattr(slow_clients, "HEADER_SECONDS", 0.3)
         started = time.monotonic()
         assert raw(client) == b""
         assert raw(client, b"GET /healthz HTTP/1.1\r\nHost: ") == b""

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from typer.testing import CliRunner
 
 import hippocampe
-from children import stopping
+from children import running, stopping
 from hippocampe import Hippocampe, Scope
 from hippocampe.cli.app import app
 
@@ -420,13 +420,9 @@ def test_lines_that_are_no_message_are_answered(folder: Path) -> None:
         *[(None, no_json)] * 3,
         *[(None, no_message), ("a", no_message), (1, None), (None, no_json), (2, None)],
     ]
-    command = [sys.executable, "-m", "hippocampe", "mcp", "--folder", os.fspath(folder)]
+    command = ("-m", "hippocampe", "mcp", "--folder", folder)
     pipe = subprocess.PIPE
-    environment = os.environ | {"PYTHONPATH": os.fspath(Path(hippocampe.__file__).parents[1])}
-    with (
-        stopping(folder),
-        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as server,
-    ):
+    with stopping(folder), running(*command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
         assert server.stdin is not None and server.stdout is not None
         server.stdin.write(b"\n".join(lines) + b"\n")
         server.stdin.flush()

@@ -160,7 +160,7 @@ class TestMetrics:
     def test_names_of_spaces_are_no_labels(
         self, memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        outages = memory._context.outages
+        outages = memory._context.corpus.outages
         outages.failed(f"budget of space {SECRET}", "spent")
         outages.failed("job digest", "late")
         told = Metrics(ServedMemory(memory)).text().decode()
@@ -248,7 +248,7 @@ class TestOverload:
             assert free.wait(30)
             raise StoreError("ended.")
 
-        monkeypatch.setattr("hippocampe.extraction.digest.digest", blocked)
+        monkeypatch.setattr("hippocampe.extraction.digest.run", blocked)
         monkeypatch.setattr("hippocampe.ingest.conversation.after_turn", blocked)
         exchange = {"user_message": "Bonjour"}
         statuses: list[int] = []

@@ -364,8 +364,8 @@ def test_a_chat_does_not_wait_for_a_slow_memory(
     monkeypatch: pytest.MonkeyPatch,
     stuck: str,
 ) -> None:
-    monkeypatch.setattr(remembered_chat, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(proxy, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(remembered_chat, "MEMORY_SECONDS", 0.05)
+    monkeypatch.setattr(proxy, "MEMORY_SECONDS", 0.05)
     released = threading.Event()
     memory = knowing(open_hippo, server, monkeypatch)
     memory.update_settings(scope=DEV, hook_timeout_ms=10_000)

@@ -80,8 +80,7 @@ def free_port() -> int:
 @contextmanager
 def running(port: int, *command: str, **options: Any) -> Iterator[None]:
     """A process, once it accepts connections at a port."""
-    process = subprocess.Popen(command, **options)
-    with process:
+    with subprocess.Popen(command, **options) as process:
         try:
             ends = time.monotonic() + START_SECONDS
             while True:
@@ -94,7 +93,8 @@ def running(port: int, *command: str, **options: Any) -> Iterator[None]:
                     time.sleep(0.02)
             yield
         finally:
-            process.terminate()
+            # Not asked to end: it would wait for the connections that clients keep.
+            process.kill()
 
 
 def nginx(site: str, port: int, folder: Path) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import re
 import signal
 import subprocess
@@ -17,6 +16,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+import children
 import hippocampe
 from conftest import MODEL
 from hippocampe import Config, Hippocampe, Scope
@@ -32,22 +32,14 @@ WRITERS = 4
 def serving(folder: Path, first: str = "") -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """A server in a process of its own, and its address."""
     script = f"{first}from hippocampe.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, "serve", "--folder", str(folder), "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(Path(hippocampe.__file__).parents[1])},
-    )
-    with process:
-        try:
-            assert process.stdout is not None
-            said = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+", said)
-            assert found, said
-            yield process, found[0]
-        finally:
-            process.kill()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = ("-c", script, "serve", "--folder", folder, "--port", 0)
+    with children.running(*command, **pipes, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert found, said
+        yield process, found[0]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from hippocampe import Hippocampe
-from hippocampe.server.http import access, patience
+from hippocampe.server.http import limits, slow_clients
 from served import served
 
 HEAD = b"POST /api/recall HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -29,7 +29,7 @@ def answered(connection: socket.socket) -> bytes:
 def test_a_head_after_an_answer_is_given_up_too(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(slow_clients, "HEADER_SECONDS", 0.3)
     with served(memory, loopback=True) as url, connected(url) as slow:
         whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         slow.sendall(whole)
@@ -43,7 +43,7 @@ def test_a_head_after_an_answer_is_given_up_too(
 def test_a_request_that_takes_long_is_not_given_up(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "HEADER_SECONDS", 0.1)
+    monkeypatch.setattr(slow_clients, "HEADER_SECONDS", 0.1)
     stats = Hippocampe.stats
 
     def slow(self: Hippocampe, **given: object) -> object:
@@ -59,7 +59,7 @@ def test_a_request_that_takes_long_is_not_given_up(
 def test_a_body_that_comes_too_slowly_is_refused(
     memory: Hippocampe, monkeypatch: pytest.MonkeyPatch, path: bytes
 ) -> None:
-    monkeypatch.setattr(access, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
     with served(memory, loopback=True) as url, connected(url) as slow:
         head = HEAD.replace(b"/api/recall", path)
         slow.sendall(head + b"Content-Length: 100\r\n\r\n{")

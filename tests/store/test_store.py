@@ -197,7 +197,7 @@ def test_a_folder_that_cannot_be_written(folder: Path, open_hippo: Opener) -> No
 
 def test_a_database_that_cannot_be_written(small: Hippocampe, scope: Scope) -> None:
     small.remember("Camille élève des abeilles", scope=scope)
-    engine = small._context.store.engine
+    engine = small._context.corpus.store.engine
     engine.dispose()
     event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA query_only = ON"))
     with pytest.raises(StoreReadOnly, match="permissions"):
@@ -211,7 +211,7 @@ def test_a_full_disk_takes_nothing_in_part(
 ) -> None:
     small.remember("Camille élève des abeilles", scope=scope)
     before = small.stats(scope=scope)
-    engine = small._context.store.engine
+    engine = small._context.corpus.store.engine
     engine.dispose()
 
     def fill(raw: sqlite3.Connection, _: object) -> None:
@@ -365,7 +365,7 @@ def test_what_recall_reads_is_read_ahead_until_told_to_stop(
     really = sqlite_corner.read_rows
     monkeypatch.setattr(sqlite_corner, "read_rows", noted)
     monkeypatch.setattr(sqlite_corner, "ROWS_AHEAD", 4)
-    store = small._context.store  # pyright: ignore[reportPrivateUsage]
+    store = small._context.corpus.store  # pyright: ignore[reportPrivateUsage]
     store.read_ahead(stop=lambda: False)
     assert [after for table, after in seen if table == "memory"] == [0, 4, 8]
     assert {table for table, _ in seen} == set(sqlite_corner.READ_AHEAD)

@@ -11,7 +11,7 @@ from hippocampe import Hippocampe, Scope
 from hippocampe.language.reading.statement import read
 from hippocampe.updates.alignment import align
 from hippocampe.updates.decide import Verdict, decide
-from hippocampe.updates.evidence import evidence
+from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import OUTCOMES, from_arrays, load_model, to_arrays
 from hippocampe.updates.weighing import Side, Weighed, conclude, weigh, worth_weighing
 
@@ -34,7 +34,7 @@ def hash_of(word: str) -> int:
 def concluded(old: str, new: str, shares: Mapping[str, float]) -> tuple[Verdict, str]:
     ours, theirs = side(old), side(new)
     aligned = align(ours.reading, theirs.reading, ours.vectors, theirs.vectors)
-    told = evidence(aligned, 0.6, ours.vectors, theirs.vectors)
+    told = evidence_of(aligned, 0.6, ours.vectors, theirs.vectors)
     share = np.array([shares.get(outcome, 0.0) for outcome in OUTCOMES], np.float32)
     decision = conclude(aligned, told, share, decide(new, old), THRESHOLDS)
     return decision.verdict, decision.reason
@@ -86,7 +86,7 @@ def test_the_model_is_deterministic_and_survives_storing(tmp_path: Path) -> None
     model = load_model()
     ours, theirs = side("Le marché est le mardi"), side("Le marché est désormais le jeudi")
     rule = decide(theirs.reading.text, ours.reading.text)
-    told = evidence(
+    told = evidence_of(
         align(ours.reading, theirs.reading, ours.vectors, theirs.vectors), 0.8,
         ours.vectors, theirs.vectors,
     )  # fmt: skip
@@ -146,7 +146,7 @@ def test_statements_that_are_far_are_weighed_only_with_a_common_keyword() -> Non
 
 def test_a_correction_that_is_far_is_seen_by_its_common_word(hippo: Hippocampe) -> None:
     old, new = "g le covid", "test négatif, c fini le covid pour moi"
-    first, second = hippo._context.embedder.embed([old, new])
+    first, second = hippo._context.corpus.vocabulary.embedder.embed([old, new])
     assert first @ second < 0.35
     stored = hippo.remember(old, scope=SCOPE).memory
     corrected = hippo.remember(new, scope=SCOPE)

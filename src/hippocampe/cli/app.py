@@ -9,7 +9,6 @@ import typer
 
 from hippocampe import __version__
 from hippocampe.cli import (
-    browse,
     companion,
     hook,
     jobs,
@@ -61,7 +60,7 @@ def hippocampe(
     """The long-term memory of a conversational agent."""
 
 
-for part in (memories, browse, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
+for part in (memories, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
     app.add_typer(part.app)
 
 

@@ -2,13 +2,12 @@
 
 import inspect
 import json
-import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, cast
 from zoneinfo import ZoneInfo
@@ -27,8 +26,10 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
+from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope
+from hippocampe.verbs import VERBS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from hippocampe.hippocampe import Hippocampe
 
 P = ParamSpec("P")
-Opener = Callable[[Config], "Hippocampe"]
 NOTHING_FOUND = 3
 INTERRUPTED = 130
 WHERE = "Where"
@@ -93,20 +93,33 @@ class Call:
         from hippocampe.actor import acting
 
         self.check_where()
-        opened = open_to_write(config or self.config, partial(self._open, join=True))
+        opened = _at_address(self.config) or self._open(config or self.config)
         with acting("command line"), opened as hippo:
             yield hippo
 
     @contextmanager
     def read(self) -> "Generator[Hippocampe]":
-        """Open the data for reading, beside the process that holds the folder if there is one.
+        """Open the data as `open` does, or read-only if the folder is neither shared nor can be owned.
 
         Raises:
             StoreMissing: The folder has no data. Nothing is created.
         """
         self.check_where()
-        with open_to_read(self.config, partial(self._open, join=True)) as hippo:
+        with _at_address(self.config) or self._open_folder() as hippo:
             yield hippo
+
+    def _open_folder(self) -> "Hippocampe":
+        from hippocampe.hippocampe import Hippocampe, check_data
+
+        check_data(self.config)
+        try:
+            return self._open(self.config)
+        except (FolderInUse, StoreReadOnly):
+            return Hippocampe.open(self.config, read_only=True)
+
+    def of_verb(self, verb: str) -> "AbstractContextManager[Hippocampe]":
+        """Open the data for a verb: for writing if it writes."""
+        return self.open() if VERBS[verb].writes else self.read()
 
     @contextmanager
     def join(self) -> "Generator[Hippocampe]":
@@ -141,12 +154,12 @@ class Call:
         Raises:
             InvalidInput: Both a folder and a server are chosen.
         """
-        if self.folder is not None and os.environ.get(URL, "").strip():
+        if self.folder is not None and variable(URL):
             raise InvalidInput(
                 f"both a folder and {URL} are given, and they may hold different memories: leave one out."
             )
 
-    def _open(self, config: Config, *, join: bool) -> "Hippocampe":
+    def _open(self, config: Config, *, join: bool = True) -> "Hippocampe":
         from hippocampe import Hippocampe
 
         with terminal.progress() as progress:
@@ -168,119 +181,63 @@ class Call:
         return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(self.config.timezone))
 
 
-def open_to_write(config: Config, opened: "Opener | None" = None) -> "Hippocampe":
-    """Open a folder, in this process or through the process that owns it.
-
-    Raises:
-        FolderInUse: A process holds the folder and does not share it, or does not answer.
-    """
-    return _at_address(config) or _open(config, opened)
-
-
-def open_to_read(config: Config, opened: "Opener | None" = None) -> "Hippocampe":
-    """Open a folder as `open_to_write`; read-only if it is neither shared nor can be owned.
-
-    Raises:
-        StoreMissing: The folder has no data. Nothing is created.
-    """
-    from hippocampe import Hippocampe
-    from hippocampe.folder import opening
-
-    if (found := _at_address(config)) is not None:
-        return found
-    opening.check_data(config)
-    try:
-        return _open(config, opened)
-    except (FolderInUse, StoreReadOnly):
-        return Hippocampe.open(config, read_only=True)
-
-
-def _open(config: Config, opened: "Opener | None") -> "Hippocampe":
-    from hippocampe import Hippocampe
-
-    return (opened or Hippocampe.open)(config)
-
-
 def _at_address(config: Config) -> "Hippocampe | None":
     """The memory of the server at `HIPPOCAMPE_URL`; None if it is not set."""
     from hippocampe.client.joining import connect
 
-    if not (address := os.environ.get(URL, "").strip()):
+    if (address := variable(URL)) is None:
         return None
-    found = connect(address, os.environ.get(KEY, "").strip() or None, config)
+    found = connect(address, variable(KEY), config)
     # It has the verbs of `Hippocampe`, which a test compares.
     return cast("Hippocampe", found)
 
 
-_JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=WHERE)]
-_FOLDER = Annotated[
-    Path | None,
-    typer.Option(
+def _where(kind: Any, default: object, *flags: str, **info: Any) -> tuple[Any, object]:
+    """The type and the default of an option that many commands share."""
+    return Annotated[kind, typer.Option(*flags, rich_help_panel=WHERE, **info)], default
+
+
+_SHARED: dict[str, tuple[Any, object]] = {
+    "folder": _where(
+        Path | None,
+        None,
         "--folder",
         "-f",
         envvar="HIPPOCAMPE_FOLDER",
         help="The data folder.",
         show_default="hippocampe in your data folder: ~/.local/share, ~/Library/Application "
         "Support or %LOCALAPPDATA%",
-        rich_help_panel=WHERE,
     ),
-]
-_EMBEDDER = Annotated[
-    str | None,
-    typer.Option(
+    "space": _where(
+        str, "default", "--space", envvar="HIPPOCAMPE_SPACE", help="The isolated memory to use."
+    ),
+    "user": _where(str | None, None, "--user", envvar="HIPPOCAMPE_USER", help="The speaker."),
+    "channel": _where(
+        str | None, None, "--channel", envvar="HIPPOCAMPE_CHANNEL", help="The conversation."
+    ),
+    "embedder": _where(
+        str | None,
+        None,
         "--embedder",
         help="Embedding model: local, openai:MODEL, voyageai:MODEL or fastembed:MODEL.",
         show_default="the one of the data; local for new data",
-        rich_help_panel=WHERE,
     ),
-]
-_CONFIG = Annotated[
-    Path | None,
-    typer.Option(
+    "json": _where(bool, False, "--json", help="Print JSON."),
+    "config_file": _where(
+        Path | None,
+        None,
         "--config",
         envvar="HIPPOCAMPE_CONFIG",
         help="The configuration, a TOML file.",
         show_default="hippocampe.toml in your folder of configurations",
-        rich_help_panel=WHERE,
     ),
-]
-_CHOSEN = Annotated[
-    list[str] | None,
-    typer.Option(
+    "chosen": _where(
+        list[str] | None,
+        None,
         "--set",
         metavar="NAME=VALUE",
         help="A value of the configuration; repeatable.",
-        rich_help_panel=WHERE,
     ),
-]
-_SPACE = Annotated[
-    str,
-    typer.Option(
-        "--space",
-        envvar="HIPPOCAMPE_SPACE",
-        help="The isolated memory to use.",
-        rich_help_panel=WHERE,
-    ),
-]
-_USER = Annotated[
-    str | None,
-    typer.Option("--user", envvar="HIPPOCAMPE_USER", help="The speaker.", rich_help_panel=WHERE),
-]
-_CHANNEL = Annotated[
-    str | None,
-    typer.Option(
-        "--channel", envvar="HIPPOCAMPE_CHANNEL", help="The conversation.", rich_help_panel=WHERE
-    ),
-]
-_SHARED: dict[str, tuple[Any, object]] = {
-    "folder": (_FOLDER, None),
-    "space": (_SPACE, "default"),
-    "user": (_USER, None),
-    "channel": (_CHANNEL, None),
-    "embedder": (_EMBEDDER, None),
-    "json": (_JSON, False),
-    "config_file": (_CONFIG, None),
-    "chosen": (_CHOSEN, None),
 }
 _OF_CONFIGURATION = ("config_file", "chosen")
 """The shared options of every command with a folder."""
@@ -306,37 +263,48 @@ def command(
         examples: Command lines without the program's name, shown at the end of `--help`.
     """
 
-    every = (*shared, *(_OF_CONFIGURATION if "folder" in shared else ()))
-
     def register(
         step: Callable[Concatenate[Call, P], None],
     ) -> Callable[Concatenate[Call, P], None]:
-        @wraps(step)
-        def run(**given: Any) -> None:
-            options = {option: given.pop(option) for option in every}
-            if "chosen" in options:
-                options["chosen"] = tuple(options["chosen"] or ())
-            call = Call(**options)
-            with _reported(call.json):
-                step(call, **given)  # pyright: ignore[reportCallIssue]
-
         own = [*inspect.signature(step).parameters.values()][1:]
-        for option in every:
-            kind, default = _SHARED[option]
-            own.append(
-                inspect.Parameter(
-                    option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
-                )
-            )
-        run.__signature__ = inspect.Signature(own)  # pyright: ignore[reportAttributeAccessIssue]
-        run.__annotations__ = {each.name: each.annotation for each in own}
-        app.command(name, rich_help_panel=panel, epilog=_epilog(examples))(run)
+        app.command(name, rich_help_panel=panel, epilog=epilog_of(examples))(
+            with_options(step, own, shared)
+        )
         return step
 
     return register
 
 
-def _epilog(examples: Sequence[str]) -> str | None:
+def with_options(
+    step: Callable[..., None], own: Sequence[inspect.Parameter], shared: Sequence[str]
+) -> Callable[..., None]:
+    """A function for Typer that calls one with a `Call`, made of the shared options, and its own options."""
+    every = (*shared, *(_OF_CONFIGURATION if "folder" in shared else ()))
+
+    @wraps(step)
+    def run(**typed: Any) -> None:
+        options = {option: typed.pop(option) for option in every}
+        if "chosen" in options:
+            options["chosen"] = tuple(options["chosen"] or ())
+        call = Call(**options)
+        with _reported(call.json):
+            step(call, **typed)
+
+    parameters = list(own)
+    for option in every:
+        kind, default = _SHARED[option]
+        parameters.append(
+            inspect.Parameter(
+                option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+            )
+        )
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def epilog_of(examples: Sequence[str]) -> str | None:
+    """The examples at the end of the help of a command."""
     if not examples:
         return None
     typed = [f"hippocampe {example}".replace("[", "\\[") for example in examples]
@@ -364,6 +332,28 @@ def _reported(json: bool) -> Generator[None]:
 def _exit_code(error: HippocampeError) -> int:
     codes = {NotFound: NOTHING_FOUND, FolderInUse: IN_USE}
     return next((code for kind, code in codes.items() if isinstance(error, kind)), 1)
+
+
+def choice(flag: str, values: Sequence[str], help: str = "{}.") -> Any:
+    """An option with few values, which the help lists and shells complete."""
+    return typer.Option(
+        flag, help=help.format(", ".join(values)), autocompletion=lambda: list(values)
+    )
+
+
+@contextmanager
+def needing_server(command: str) -> Generator[None]:
+    """Import packages of the extra `server` for a command.
+
+    Raises:
+        InvalidInput: A package is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        raise InvalidInput(
+            f"{command} needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
+        ) from exc
 
 
 class ListFirst(TyperGroup):

@@ -1,4 +1,4 @@
-"""The terminal chat: answers are streamed; a line that begins with is a command."""
+"""The terminal chat: answers are streamed; a line that begins with `/` is a command."""
 
 import asyncio
 import sys
@@ -197,7 +197,7 @@ class Chat:
         if not planned.ids:
             self._screen.dim(translate("Nothing found.", language))
             return
-        self._screen.print(show.planned(planned))
+        self._screen.print(show.planned(planned, language))
         typed = ""
         with suppress(EOFError):
             typed = self._screen.ask(translate("Forget these? [y/N] ", language))
@@ -208,10 +208,10 @@ class Chat:
             translate("yes", language),
         }:
             done = self._hippo.forget(topic, scope=self._scope)
-            said = translate("Forgotten: {number}.", language).format(number=len(done.ids))
+            outcome = translate("Forgotten: {number}.", language).format(number=len(done.ids))
         else:
-            said = translate("Nothing was changed.", language)
-        self._screen.dim(said)
+            outcome = translate("Nothing was changed.", language)
+        self._screen.dim(outcome)
 
     def _self(self, _: str) -> None:
         statements = own_statements(self._hippo, space=self._scope.space)

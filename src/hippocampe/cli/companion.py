@@ -11,9 +11,8 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.call import Call, ListFirst, choice, command
 from hippocampe.cli.show import companion as show
-from hippocampe.config import Config
 from hippocampe.errors import ModelUnavailable
 
 app = typer.Typer()
@@ -35,19 +34,14 @@ def chat(
     call: Call,
     *,
     mode: Annotated[
-        str | None,
-        typer.Option(
-            "--mode",
-            help=f"Set companion_mode of the space: {', '.join(COMPANION_MODES)}.",
-            autocompletion=lambda: list(COMPANION_MODES),
-        ),
+        str | None, choice("--mode", COMPANION_MODES, "Set companion_mode of the space: {}.")
     ] = None,
 ) -> None:
     """Talk with the companion. Needs HIPPOCAMPE_MODEL and the key of its provider."""
     from hippocampe.cli.chat import Chat
     from hippocampe.model.connection import connect
 
-    config = _config(call)
+    config = call.lasting_config
     if config.model is None:
         raise ModelUnavailable(
             "no language model is set: set HIPPOCAMPE_MODEL, such as openai:gpt-5-mini, and the key "
@@ -72,13 +66,8 @@ def worker(call: Call) -> None:
     # Only the protocol is written to standard output; what a library prints goes to stderr.
     answers = os.dup(1)
     os.dup2(2, 1)
-    with call.open(_config(call)) as hippo:
+    with call.open(call.lasting_config) as hippo:
         asyncio.run(serve(hippo, 0, answers))
-
-
-def _config(call: Call) -> Config:
-    """The configuration of a long-running process: with background jobs."""
-    return call.lasting_config
 
 
 @command(

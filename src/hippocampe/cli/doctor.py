@@ -11,11 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hippocampe.cli import reach
+from hippocampe.cli.call import URL, Call
 from hippocampe.cli.show.layout import counted
 from hippocampe.config import MODELS, Config
-from hippocampe.config_sources import Loaded
 from hippocampe.errors import HippocampeError
 from hippocampe.system import free_space
+from hippocampe.system.environment import variable
 from hippocampe.system.free_space import RESERVE
 from hippocampe.system.owner import read_owner
 
@@ -34,13 +35,14 @@ class Check:
     seen: str
 
 
-def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
+def examine(call: Call, about_to: Callable[[str], None]) -> list[Check]:
     """Run all checks. Creates nothing.
 
     Args:
-        loaded: The configuration to check.
+        call: Has the configuration to check.
         about_to: Called with the name of each check before it runs.
     """
+    loaded = call.loaded
     config = loaded.config
     checks: list[Check] = []
     for name, look in (
@@ -53,7 +55,7 @@ def examine(loaded: Loaded, about_to: Callable[[str], None]) -> list[Check]:
         ("language model", lambda: _language_model(config)),
         ("folder", lambda: _folder(config.folder)),
         ("disk", lambda: _disk(config.folder)),
-        ("data", lambda: _data(config)),
+        ("data", lambda: _data(call, config)),
         ("server", lambda: reach.server(config)),
         ("embedder", lambda: reach.embedder(config)),
         ("upstream", lambda: reach.upstream(config.upstream_url, config.upstream_key)),
@@ -104,17 +106,15 @@ def _weights() -> tuple[bool, str]:
 
 
 def _reader() -> tuple[bool, str]:
-    from hippocampe.updates.cross_encoder.base import PACKAGE, Base, installed
-    from hippocampe.updates.cross_encoder.judge import load_learnt
+    from hippocampe.hippocampe import check_reader
 
-    if installed() is None:
-        return True, "not installed (optional): the extra reader settles pairs for review"
     try:
-        Base.open()
-        load_learnt()
+        package = check_reader()
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"the files of the local reader match {PACKAGE}"
+    if package is None:
+        return True, "not installed (optional): the extra reader settles pairs for review"
+    return True, f"the files of the local reader match {package}"
 
 
 def _full_text() -> tuple[bool, str]:
@@ -167,16 +167,14 @@ def _disk(folder: Path) -> tuple[bool, str]:
     return False, f"{seen}: new writes are refused below {RESERVE / 1e9:,.2f} GB; free some space"
 
 
-def _data(config: Config) -> tuple[bool, str]:
-    from hippocampe.cli.call import open_to_read
-
-    if url := reach.remote_url():
+def _data(call: Call, config: Config) -> tuple[bool, str]:
+    if url := variable(URL):
         return True, f"on the server at {url}; the folder is not used"
     if not (config.folder / "hippocampe.db").exists():
         return True, "none yet"
     holder = read_owner(config.folder)
     try:
-        with open_to_read(config) as hippo:
+        with call.read() as hippo:
             found, read_only = hippo.verify(), hippo.read_only
     except HippocampeError as exc:
         return False, str(exc)

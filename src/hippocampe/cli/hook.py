@@ -13,32 +13,26 @@ hook_app = typer.Typer(
     help="Answer the hooks of a coding agent; each reads JSON on standard input."
 )
 app.add_typer(hook_app, name="hook", rich_help_panel="Server")
-SHARED = ("folder", "space", "user", "channel")
 
 
-@command(hook_app, "prompt-submit", shared=SHARED, examples=["hook prompt-submit --space work"])
-def prompt_submit(call: Call) -> None:
-    """Give the agent what memory knows about a prompt."""
-    _answer("prompt-submit", call)
+def _add(event: str, help: str, *examples: str) -> None:
+    def step(call: Call) -> None:
+        folder = None if call.folder is None else os.fspath(call.folder)
+        place = {"space": call.space, "user": call.user, "channel": call.channel}
+        answer(event, Options({"folder": folder, **place}))
+
+    step.__doc__ = help
+    shared = ("folder", "space", "user", "channel")
+    command(hook_app, event, shared=shared, examples=examples)(step)
 
 
-@command(hook_app, "session-start", shared=SHARED)
-def session_start(call: Call) -> None:
-    """Give the agent the user's identity, what is important and what is recent; start a server if none runs."""
-    _answer("session-start", call)
-
-
-@command(hook_app, "stop", shared=SHARED)
-def stop(call: Call) -> None:
-    """Store the last exchange of the agent's transcript, once."""
-    _answer("stop", call)
-
-
-def _answer(event: str, call: Call) -> None:
-    folder = None if call.folder is None else os.fspath(call.folder)
-    answer(
-        event,
-        Options(
-            {"folder": folder, "space": call.space, "user": call.user, "channel": call.channel}
-        ),
-    )
+_add(
+    "prompt-submit",
+    "Give the agent what memory knows about a prompt.",
+    "hook prompt-submit --space work",
+)
+_add(
+    "session-start",
+    "Give the agent the user's identity, what is important and what is recent; start a server if none runs.",
+)
+_add("stop", "Store the last exchange of the agent's transcript, once.")

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hippocampe.cli.call import Call, command
-from hippocampe.errors import InvalidInput
+from hippocampe.cli.call import Call, choice, command, needing_server
 
 app = typer.Typer()
 SETS = ("companion", "assistant", "all")
@@ -23,20 +22,13 @@ SETS = ("companion", "assistant", "all")
 def mcp(
     call: Call,
     *,
-    tools: Annotated[
-        str,
-        typer.Option("--tools", help=", ".join(SETS), autocompletion=lambda: list(SETS)),
-    ] = "all",
+    tools: Annotated[str, choice("--tools", SETS)] = "all",
 ) -> None:
     """Serve the memory to an MCP client over standard input and output. Needs the extra `server`."""
     if tools not in SETS:
         raise typer.BadParameter(f"--tools takes {', '.join(SETS)}, not {tools!r}.")
-    try:
+    with needing_server("mcp"):
         from hippocampe.server.mcp import stdio
-    except ModuleNotFoundError as exc:
-        raise InvalidInput(
-            f"mcp needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
-        ) from exc
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # The SDK logs unreadable messages with their content.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)

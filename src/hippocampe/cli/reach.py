@@ -1,7 +1,6 @@
 """Checks of the services that a configuration names: server, embedder, upstream and notes."""
 
 import json
-import os
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from hippocampe.config import UPSTREAM_ANTHROPIC_KEY, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.config_sources import FIELDS, SECRET, Loaded, default
 from hippocampe.embed import is_remote, open_embedder
 from hippocampe.errors import HippocampeError, InvalidInput
-from hippocampe.notes.sync import open_source
+from hippocampe.system.environment import variable
 
 TIMEOUT = 3.0
 """Timeout of a check in seconds."""
@@ -28,20 +27,20 @@ MASKED = "•••"
 def configuration(loaded: Loaded) -> tuple[bool, str]:
     """List every value that is set, with its origin; secrets are masked."""
     file = f"file {loaded.file}" if loaded.file else "no file"
-    said = [file]
+    values = [file]
     for name in FIELDS:
         value = getattr(loaded.config, name)
         if name not in loaded.origins and (value == default(name) or name == "folder"):
             continue
         shown = MASKED if name in SECRET else value
-        said.append(f"{name} {shown} ({loaded.origins.get(name, 'environment')})")
-    return True, "; ".join(said)
+        values.append(f"{name} {shown} ({loaded.origins.get(name, 'environment')})")
+    return True, "; ".join(values)
 
 
 def server(config: Config) -> tuple[bool, str]:
     """Check the server of the commands: at `HIPPOCAMPE_URL`, or the process that owns the folder."""
-    if url := remote_url():
-        return _remote(url, os.environ.get(KEY, "").strip() or None)
+    if url := variable(URL):
+        return _remote(url, variable(KEY))
     try:
         with closing(LocalConnection(config.folder)) as connection:
             owner = connection.greet()
@@ -52,11 +51,6 @@ def server(config: Config) -> tuple[bool, str]:
     if owner["address"] is None:
         return True, f"process {owner['pid']} shares this folder"
     return _ready(owner["address"])
-
-
-def remote_url() -> str | None:
-    """The address of the server that commands use; None if they use the folder."""
-    return os.environ.get(URL, "").strip() or None
 
 
 def _remote(url: str, key: str | None) -> tuple[bool, str]:
@@ -131,25 +125,25 @@ def anthropic_upstream(url: str | None, key: str | None) -> tuple[bool, str]:
 
 
 def _upstream(url: str, headers: Mapping[str, str], variable: str) -> tuple[bool, str]:
-    status, said = _get(f"{url.rstrip('/')}/models", headers)
+    status, answer = _get(f"{url.rstrip('/')}/models", headers)
     if status in (401, 403):
         return False, f"{url} refuses the key ({status}): check {variable}"
     if status is None:
-        return False, f"{url} does not answer ({said})"
+        return False, f"{url} does not answer ({answer})"
     return True, f"{url} answers"
 
 
 def notes(config: Config) -> tuple[bool, str]:
     """Check that the notes can be listed."""
+    from hippocampe.hippocampe import count_notes
+
     try:
-        source = open_source(config)
-        if source is None:
-            return True, "none set"
-        with closing(source):
-            found = source.listing()
+        count = count_notes(config)
     except HippocampeError as exc:
         return False, str(exc)
-    return True, f"{config.notes_folder or config.obsidian_url} has {len(found):,} notes"
+    if count is None:
+        return True, "none set"
+    return True, f"{config.notes_folder or config.obsidian_url} has {count:,} notes"
 
 
 def _get(url: str, headers: Mapping[str, str] | None = None) -> tuple[int | None, str]:

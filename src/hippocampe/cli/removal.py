@@ -1,11 +1,13 @@
 """Commands that hide or remove items. They list the items and ask for confirmation."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hippocampe.cli import options, terminal
-from hippocampe.cli.call import Call, command
+from hippocampe.cli import terminal
+from hippocampe.cli.call import Call
+from hippocampe.cli.from_verb import add, execute, of_verb, text
 from hippocampe.cli.show import removal as show
 
 if TYPE_CHECKING:
@@ -13,90 +15,76 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 PANEL = "Forgetting"
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")]
 
 
-def _must_not_ask(call: Call, yes: bool, dry_run: bool) -> None:
-    if call.json and not (yes or dry_run):
-        raise typer.BadParameter("--json cannot ask for confirmation: add --yes or --dry-run.")
-
-
-def _answer(call: Call, receipt: "Receipt", verb: str, *, listed: bool = True) -> None:
-    """Show a receipt. Items that were listed for confirmation are not listed twice."""
-    zone = call.config.timezone
-    call.answer(receipt, lambda: show.receipt(receipt, verb, timezone=zone, listed=listed))
-
-
-@command(app, "forget", panel=PANEL, examples=['forget "the water heater" --dry-run'])
-def forget(
-    call: Call,
-    topic: Annotated[str, typer.Argument(help="The topic, in any words.")],
-    *,
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-) -> None:
+@of_verb(
+    app,
+    "forget",
+    panel=PANEL,
+    overrides={"topic": text("The topic, in any words.")},
+    examples=['forget "the water heater" --dry-run'],
+)
+def forget(call: Call, *, dry_run: bool, yes: Yes = False, **topic: Any) -> None:
     """Hide everything about a topic from recall. `restore` undoes it, by id."""
-    _must_not_ask(call, yes, dry_run)
 
-    with call.read() if dry_run else call.open() as hippo:
-        if dry_run or not yes:
-            planned = hippo.forget(topic, scope=call.scope, dry_run=True)
-            _answer(call, planned, "forgotten")
-            if dry_run or not planned.ids:
-                return
-            typer.confirm("Forget these?", abort=True, err=True)
-        done = hippo.forget(topic, scope=call.scope)
-    _answer(call, done, "forgotten", listed=yes)
+    def confirm(planned: "Receipt") -> None:
+        typer.confirm("Forget these?", abort=True, err=True)
+
+    _remove(call, "forget", topic, "forgotten", confirm, dry_run=dry_run, yes=yes)
 
 
-@command(
+@of_verb(
     app,
     "erase",
     panel=PANEL,
+    overrides={
+        "id": text("A memory, turn or message."),
+        "user": text("Everything from a user."),
+        "subject": text("Everything that names a person or subject."),
+        "whole_space": text("Everything in --space."),
+    },
     examples=["erase --subject Nadia --dry-run", "erase --of-user owen"],
 )
-def erase(
-    call: Call,
-    *,
-    id: Annotated[str | None, typer.Option("--id", help="A memory, turn or message.")] = None,
-    of_user: Annotated[
-        str | None, typer.Option("--of-user", help="Everything from a user.")
-    ] = None,
-    subject: Annotated[
-        str | None, typer.Option("--subject", help="Everything that names a person or subject.")
-    ] = None,
-    whole_space: Annotated[
-        bool, typer.Option("--whole-space", help="Everything in --space.")
-    ] = False,
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-) -> None:
+def erase(call: Call, *, dry_run: bool, yes: Yes = False, **chosen: Any) -> None:
     """Delete permanently from the database, history, index, vectors and backups."""
-    _must_not_ask(call, yes, dry_run)
+    _remove(call, "erase", chosen, "erased", _confirm_erasure, dry_run=dry_run, yes=yes)
+
+
+def _remove(
+    call: Call,
+    verb: str,
+    arguments: Mapping[str, Any],
+    done: str,
+    confirm: "Callable[[Receipt], None]",
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """List the items, ask for confirmation, and execute the verb."""
+    if call.json and not (yes or dry_run):
+        raise typer.BadParameter("--json cannot ask for confirmation: add --yes or --dry-run.")
 
     with call.read() if dry_run else call.open() as hippo:
-
-        def run(dry_run: bool) -> "Receipt":
-            return hippo.erase(
-                scope=call.scope,
-                id=id,
-                user=of_user,
-                subject=subject,
-                whole_space=whole_space,
-                dry_run=dry_run,
-            )
-
         if dry_run or not yes:
-            planned = run(True)
-            _answer(call, planned, "erased")
+            planned = execute(call, hippo, verb, {**arguments, "dry_run": True}).result
+            _answer(call, planned, done)
             if dry_run or not planned.ids:
                 return
-            _confirm_erasure(len(planned.ids))
-        done = run(False)
-    _answer(call, done, "erased", listed=yes)
+            confirm(planned)
+        receipt = execute(call, hippo, verb, arguments).result
+    # Items that were listed for confirmation are not listed twice.
+    _answer(call, receipt, done, listed=yes)
 
 
-def _confirm_erasure(count: int) -> None:
+def _answer(call: Call, receipt: "Receipt", done: str, *, listed: bool = True) -> None:
+    zone = call.config.timezone
+    call.answer(receipt, lambda: show.receipt(receipt, done, timezone=zone, listed=listed))
+
+
+def _confirm_erasure(planned: "Receipt") -> None:
     """Ask for the number of items, so that a habitual yes erases nothing."""
+    count = len(planned.ids)
     items = f"{count:,} {'item' if count == 1 else 'items'}"
     asked = f"This cannot be undone. Type {count} to erase {items} permanently"
     if typer.prompt(asked, err=True).strip() != str(count):
@@ -104,9 +92,10 @@ def _confirm_erasure(count: int) -> None:
         raise typer.Exit(1)
 
 
-@command(app, "expire", panel=PANEL)
-def expire(call: Call) -> None:
-    """Hide expired memories. (Recall already excludes them.)"""
-    with call.open() as hippo:
-        done = hippo.expire(scope=call.scope)
-    _answer(call, done, "expired")
+add(
+    app,
+    "expire",
+    "Hide expired memories. (Recall already excludes them.)",
+    lambda done: show.receipt(done.result, "expired", timezone=done.timezone),
+    panel=PANEL,
+)

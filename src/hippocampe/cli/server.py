@@ -1,15 +1,14 @@
 """Commands of the server: `serve` and its keys."""
 
-from typing import Annotated, cast, get_args
+from typing import Annotated
 
 import typer
 
 from hippocampe.cli import terminal
-from hippocampe.cli.call import Call, ListFirst, command
+from hippocampe.cli.call import Call, ListFirst, choice, command, needing_server
+from hippocampe.cli.from_verb import add, text
 from hippocampe.cli.show import server as show
-from hippocampe.errors import InvalidInput
 from hippocampe.system.command_line import command_line
-from hippocampe.types import Role
 
 app = typer.Typer()
 keys_app = typer.Typer(help="Keys of the server: list, create, revoke.", cls=ListFirst)
@@ -18,7 +17,6 @@ PANEL = "Server"
 PORT = 8765
 FORMATS = ("text", "json")
 LEVELS = ("debug", "info", "warning", "error")
-ROLES: tuple[str, ...] = get_args(Role)
 
 
 @command(
@@ -44,27 +42,15 @@ def serve(
             help="Require a key on loopback too, under any host name: for a server behind a reverse proxy.",
         ),
     ] = False,
-    log_format: Annotated[
-        str,
-        typer.Option("--log-format", help=", ".join(FORMATS), autocompletion=lambda: list(FORMATS)),
-    ] = "text",
+    log_format: Annotated[str, choice("--log-format", FORMATS)] = "text",
     log_level: Annotated[
-        str,
-        typer.Option(
-            "--log-level",
-            help=f"{', '.join(LEVELS)}; info logs each request, without its content.",
-            autocompletion=lambda: list(LEVELS),
-        ),
+        str, choice("--log-level", LEVELS, "{}; info logs each request, without its content.")
     ] = "warning",
 ) -> None:
     """Serve the memory over HTTP until Ctrl-C. Needs the extra `server`."""
-    try:
+    with needing_server("serve"):
         from hippocampe.server import serving
         from hippocampe.server.http import logs
-    except ModuleNotFoundError as exc:
-        raise InvalidInput(
-            f"serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
-        ) from exc
     logs.install(log_format, log_level)
     with call.own(call.lasting_config) as hippo:
         serving.serve(
@@ -88,28 +74,22 @@ def list_keys(call: Call) -> None:
         typer.echo(f"Make one with: {command_line('keys', 'create', *folder)}")
 
 
-@command(keys_app, "create", examples=["keys create --space home --role write --label phone"])
-def create_key(
-    call: Call,
-    *,
-    role: Annotated[
-        str,
-        typer.Option("--role", help=", ".join(ROLES), autocompletion=lambda: list(ROLES)),
-    ] = "read",
-    label: Annotated[str | None, typer.Option("--label", help="What it is for.")] = None,
-) -> None:
-    """Make a key that opens the space of --space, and print it. It cannot be shown again."""
-    with call.open() as hippo:
-        made = hippo.create_key(scope=call.scope, role=cast("Role", role), label=label)
-    call.answer(made, lambda: show.made(made))
-
-
-@command(keys_app, "revoke", shared=("folder", "embedder", "json"), examples=["keys revoke ID"])
-def revoke_key(
-    call: Call,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The id of a key, as list prints it.")],
-) -> None:
-    """Revoke a key: it is refused from now on."""
-    with call.open() as hippo:
-        revoked = hippo.revoke_key(id)
-    call.answer(revoked, lambda: show.keys([revoked], call.config.timezone))
+add(
+    keys_app,
+    "create",
+    "Make a key that opens the space of --space, and print it. It cannot be shown again.",
+    lambda done: show.made(done.result),
+    verb="create_key",
+    overrides={"role": text("", default="read")},
+    examples=["keys create --space home --role write --label phone"],
+)
+add(
+    keys_app,
+    "revoke",
+    "Revoke a key: it is refused from now on.",
+    lambda done: show.keys([done.result], done.timezone),
+    verb="revoke_key",
+    shared=("folder", "embedder", "json"),
+    overrides={"id": text("The id of a key, as list prints it.")},
+    examples=["keys revoke ID"],
+)

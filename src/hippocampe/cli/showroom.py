@@ -7,6 +7,7 @@ import urllib.request
 from threading import Thread
 
 from hippocampe.cli import terminal
+from hippocampe.cli.call import needing_server
 from hippocampe.cli.show import server as show
 from hippocampe.errors import InvalidInput, ServerUnavailable
 from hippocampe.hippocampe import Hippocampe
@@ -25,12 +26,8 @@ def serve(hippo: Hippocampe) -> None:
         InvalidInput: The server cannot be run: its packages are missing.
         ServerUnavailable: Without a terminal, it did not answer its own check.
     """
-    try:
+    with needing_server("--serve"):
         from hippocampe.server import serving
-    except ModuleNotFoundError as exc:
-        raise InvalidInput(
-            f"--serve needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
-        ) from exc
     failed: list[str] = []
 
     def started(address: str) -> None:

@@ -3,82 +3,60 @@
 import shutil
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hippocampe.cli import options, terminal
 from hippocampe.cli.call import Call, command
+from hippocampe.cli.from_verb import Done, add, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count
 from hippocampe.config import OBSIDIAN_KEY
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 app = typer.Typer()
 PANEL = "Talk"
-FORMATS = ("jsonl", "whatsapp", "chatgpt", "claude", "telegram", "hippocampe")
+add_talk = partial(add, app, panel=PANEL)
 
 
-@command(app, "observe", panel=PANEL)
-def observe(
-    call: Call,
-    content: Annotated[str, typer.Argument(help="The message.")],
-    *,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Time of the message, ISO 8601.")
-    ] = None,
-    external_id: Annotated[
-        str | None,
-        typer.Option("--external-id", help="Its id in the source; repeats are stored once."),
-    ] = None,
-) -> None:
-    """Store a message of an observed room (setting live_rooms), unless it names the companion."""
-    with call.open() as hippo:
-        message = hippo.observe(
-            content, scope=call.scope, at=call.moment(at), external_id=external_id
-        )
-        rooms = hippo.settings(scope=call.scope).live_rooms
-    call.answer(message, lambda: show.observed(message, call.scope.channel, rooms))
+add_talk(
+    "observe",
+    "Store a message of an observed room (setting live_rooms), unless it names the companion.",
+    lambda done: show.observed(
+        done.result,
+        done.call.scope.channel,
+        done.hippo.settings(scope=done.call.scope).live_rooms,
+    ),
+    overrides={"at": text("Time of the message.")},
+)
+add_talk(
+    "digest",
+    "Turn the messages of observed rooms into memories, or into turns without a language model.",
+    lambda done: show.digested(done.result),
+)
+add_talk(
+    "compact",
+    "Summarise the oldest messages of --channel in the working history.",
+    lambda done: show.compacted(done.result),
+    examples=["compact --channel lobby"],
+)
 
 
-@command(app, "digest", panel=PANEL)
-def digest(call: Call) -> None:
-    """Turn the messages of observed rooms into memories, or into turns without a language model."""
-    with call.open() as hippo:
-        done = hippo.digest(scope=call.scope)
-    call.answer(done, lambda: show.digested(done))
+def _messages(done: Done) -> "RenderableType":
+    return show.messages(done.result, done.timezone)
 
 
-@command(app, "compact", panel=PANEL, examples=["compact --channel lobby"])
-def compact(call: Call) -> None:
-    """Summarise the oldest messages of --channel in the working history."""
-    with call.open() as hippo:
-        done = hippo.compact(scope=call.scope)
-    call.answer(done, lambda: show.compacted(done))
-
-
-@command(app, "messages", panel=PANEL)
-def messages(
-    call: Call,
-    *,
-    since: options.Since = None,
-    until: options.Until = None,
-    working: Annotated[
-        bool, typer.Option("--working", help="Only exchanges that are not compacted yet.")
-    ] = False,
-    limit: options.Limit = 20,
-) -> None:
-    """Show the latest messages, of --channel or of all channels, oldest first."""
-    with call.read() as hippo:
-        found = hippo.messages(
-            scope=call.scope,
-            since=call.moment(since),
-            until=call.moment(until),
-            working=working,
-            limit=limit,
-        )
-    call.answer(found, lambda: show.messages(found, call.config.timezone))
+add_talk(
+    "messages",
+    "Show the latest messages, of --channel or of all channels, oldest first.",
+    _messages,
+    overrides={"live": None, "ids": None},
+)
 
 
 @command(
@@ -138,78 +116,44 @@ def notes(
     call.answer(found, lambda: show.notes(found, call.config.timezone))
 
 
-@command(
-    app, "search-text", panel=PANEL, examples=["search-text '\"spare key\" kang*' --of-user owen"]
+add_talk(
+    "search-text",
+    "Find the messages that contain all the words, newest first.",
+    _messages,
+    overrides={
+        "query": text('Words, "a phrase", or a prefix*.'),
+        "channel": flag(
+            "--of-channel", text="Only from this channel, instead of that of --channel."
+        ),
+    },
+    examples=["search-text '\"spare key\" kang*' --of-user owen"],
 )
-def search_text(
-    call: Call,
-    query: Annotated[str, typer.Argument(help='Words, "a phrase", or a prefix*.')],
-    *,
-    of_user: options.OfUser = None,
-    of_channel: options.OfChannel = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    limit: options.Limit = 20,
-) -> None:
-    """Find the messages that contain all the words, newest first."""
-    with call.read() as hippo:
-        found = hippo.search_text(
-            query,
-            scope=call.scope,
-            user=of_user,
-            channel=of_channel,
-            since=call.moment(since),
-            until=call.moment(until),
-            limit=limit,
-        )
-    call.answer(found, lambda: show.messages(found, call.config.timezone))
-
-
-@command(
-    app,
+add_talk(
     "import",
-    panel=PANEL,
+    "Import talk, or an export of Hippocampe. Importing a file again adds nothing twice.",
+    lambda done: show.imported(done.result),
+    verb="import_from",
+    overrides={"one_space": None},
     examples=[
         'import "WhatsApp Chat with David.txt" --channel whatsapp',
         "import conversations.json --format chatgpt",
     ],
 )
-def import_file(
-    call: Call,
-    path: Annotated[Path, typer.Argument(help="The file.")],
-    *,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help=", ".join(FORMATS),
-            show_default="detected",
-            autocompletion=lambda: list(FORMATS),
-        ),
-    ] = None,
-    timezone: Annotated[
-        str, typer.Option("--timezone", help="Timezone of times without an offset.")
-    ] = "Europe/Paris",
-) -> None:
-    """Import talk, or an export of Hippocampe. Importing a file again adds nothing twice."""
-    with call.open() as hippo, terminal.progress() as progress:
-        done = hippo.import_from(
-            path, scope=call.scope, format=format, timezone=timezone, progress=progress
-        )
-    call.answer(done, lambda: show.imported(done))
 
 
-@command(app, "export", panel=PANEL, examples=["export backup.jsonl --space work"])
-def export(
-    call: Call,
-    path: Annotated[Path, typer.Argument(help="The file to write; - is standard output.")],
-    *,
-    force: options.Force = False,
-) -> None:
+@of_verb(
+    app,
+    "export",
+    verb="export_to",
+    panel=PANEL,
+    overrides={"path": text("The file to write; - is standard output.")},
+    examples=["export backup.jsonl --space work"],
+)
+def export(call: Call, *, path: Path, overwrite: bool) -> None:
     """Write the whole space as JSON Lines, which `import` reads back."""
     if str(path) != "-":
         with call.read() as hippo:
-            lines = hippo.export_to(path, scope=call.scope, overwrite=force)
+            lines = hippo.export_to(path, scope=call.scope, overwrite=overwrite)
         call.answer(
             {"path": str(path), "lines": lines}, lambda: f"wrote {count(lines, 'line')} to {path}"
         )

@@ -7,12 +7,11 @@ are escaped.
 import json
 import re
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from hippocampe.client.wire import encode
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -56,23 +55,10 @@ def error(message: str) -> None:
     console(stderr=True).print(f"error: {line}", soft_wrap=True)
 
 
-def plain(value: Any) -> Any:
-    """Convert to JSON types: dataclasses to objects, times to ISO 8601, tuples to lists."""
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in cast("Sequence[Any]", value)]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value) if isinstance(value, Path) else value
-
-
 def as_json(value: object) -> None:
     """Print one JSON value."""
     readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(plain(value), ensure_ascii=not readable, indent=2)
+    text = json.dumps(encode(value), ensure_ascii=not readable, indent=2)
     # JSON has these characters only inside strings, so the output stays valid.
     sys.stdout.write(_STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
 

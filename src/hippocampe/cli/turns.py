@@ -7,8 +7,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from hippocampe.cli import options
 from hippocampe.cli.call import Call, ListFirst, command, read_content
+from hippocampe.cli.from_verb import add, flag, of_verb, text
 from hippocampe.cli.show import talk as show_talk
 from hippocampe.cli.show import turns as show
 from hippocampe.errors import InvalidInput
@@ -26,102 +26,71 @@ Name = Annotated[
 ]
 
 
-@command(
+@of_verb(
     app,
     "before-turn",
     panel=PANEL,
+    overrides={
+        "message": text("The message; several are a burst.", metavar="TEXT…"),
+        "role": text("user, or system, which gets no injection."),
+        "fresh": None,
+    },
     examples=['before-turn "where do we meet tomorrow?" --user dev --explain'],
 )
 def before_turn(
     call: Call,
-    text: Annotated[
-        list[str], typer.Argument(metavar="TEXT…", help="The message; several are a burst.")
-    ],
     *,
-    role: Annotated[
-        str, typer.Option("--role", help="user, or system, which gets no injection.")
-    ] = "user",
     explain: Annotated[
         bool,
         typer.Option("--explain", help="Show every candidate with its score, outcome and signals."),
     ] = False,
+    **message: Any,
 ) -> None:
     """Show what would be injected into the prompt for a message."""
     with call.read() as hippo:
-        turn = hippo.before_turn(text, scope=call.scope, role=role)
-        # The explanation is computed lazily, from the open data.
-        call.answer(_as_json(turn, explain), lambda: show.injection(turn, explain=explain))
+        turn = hippo.before_turn(scope=call.scope, **message)
+        # The candidates are explained lazily, from the open data.
+        answer = _as_json(turn, explain) if call.json else turn
+        call.answer(answer, lambda: show.injection(turn, explain=explain))
 
 
-@command(
+@of_verb(
     app,
     "after-turn",
     panel=PANEL,
+    overrides={
+        "user_message": text(
+            'The message; - reads standard input, - alone {"message": …, "reply": …}.',
+            metavar="MESSAGE",
+        ),
+        "reply": text("The reply; - reads standard input.", default=None),
+        "assistant": text("Name of the assistant."),
+        "tool_results": flag("--tool-result", text="A result of the assistant's tools"),
+    },
     examples=['after-turn "I leave for Greece tomorrow" "Have a good trip!" --user dev'],
 )
-def after_turn(
-    call: Call,
-    message: Annotated[
-        str,
-        typer.Argument(
-            metavar="MESSAGE",
-            help='The message; - reads standard input, - alone {"message": …, "reply": …}.',
-        ),
-    ],
-    reply: Annotated[
-        str | None,
-        typer.Argument(metavar="REPLY", help="The reply; - reads standard input."),
-    ] = None,
-    *,
-    assistant: Annotated[
-        str, typer.Option("--assistant", help="Name of the assistant.")
-    ] = "assistant",
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Time of the exchange, ISO 8601.")
-    ] = None,
-    tool_result: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tool-result",
-            metavar="TEXT",
-            help="A result of the assistant's tools; repeatable.",
-        ),
-    ] = None,
-    external_id: Annotated[
-        str | None,
-        typer.Option("--external-id", help="Its id in the source; repeats are stored once."),
-    ] = None,
-) -> None:
+def after_turn(call: Call, *, user_message: str, reply: str | None, **more: Any) -> None:
     """Store an exchange: a message and its reply."""
-    if message == reply == "-":
+    if user_message == reply == "-":
         raise typer.BadParameter("standard input is one text: give the other as an argument.")
-    if message == "-" and reply is None:
-        message, reply = _read_exchange()
+    if user_message == "-" and reply is None:
+        user_message, reply = _read_exchange()
     else:
-        message = read_content(message)
+        user_message = read_content(user_message)
         reply = None if reply is None else read_content(reply)
     with call.open() as hippo:
-        turn = hippo.after_turn(
-            message,
-            reply,
-            scope=call.scope,
-            assistant=assistant,
-            at=call.moment(at),
-            tool_results=tool_result or (),
-            external_id=external_id,
-        )
+        turn = hippo.after_turn(user_message, reply, scope=call.scope, **more)
     call.answer({"turn": turn}, lambda: f"stored as turn {turn}")
 
 
-@command(app, "extract", panel=PANEL)
-def extract(
-    call: Call,
-    turn: Annotated[str, typer.Argument(metavar="TURN", help="The id that after-turn showed.")],
-) -> None:
-    """Extract what is worth remembering from an exchange now, with the language model."""
-    with call.open() as hippo:
-        done = hippo.extract(turn, scope=call.scope)
-    call.answer(done, lambda: show_talk.extracted(done))
+add(
+    app,
+    "extract",
+    "Extract what is worth remembering from an exchange now, with the language model.",
+    lambda done: show_talk.extracted(done.result),
+    panel=PANEL,
+    overrides={"turn_id": text("The id that after-turn showed.", metavar="TURN")},
+)
 
 
 def _read_exchange() -> tuple[str, str | None]:
@@ -132,9 +101,9 @@ def _read_exchange() -> tuple[str, str | None]:
     """
     found = _parsed(read_content("-"))
     if isinstance(found, dict):
-        said = cast("dict[str, Any]", found)
-        if "message" in said and said.keys() <= {"message", "reply"}:
-            return said["message"], said.get("reply")
+        exchange = cast("dict[str, Any]", found)
+        if "message" in exchange and exchange.keys() <= {"message", "reply"}:
+            return exchange["message"], exchange.get("reply")
     raise InvalidInput(
         'standard input must be a JSON object such as {"message": "…", "reply": "…"}.'
     )
@@ -190,17 +159,16 @@ def reset_setting(call: Call, name: Name) -> None:
 
 
 def _answer(call: Call, found: Settings, names: Sequence[str]) -> None:
-    from hippocampe.engine import settings
+    from hippocampe.hippocampe import SETTING_VALUES, check_setting
 
-    values = {name: settings.check(name, getattr(found, name, None)) for name in names}
-    default = settings.defaults(call.config)
-    says = {name: settings.ACCEPTED[name].says for name in names}
-    call.answer(values, lambda: show.settings(values, default, says))
+    values = {name: check_setting(name, getattr(found, name, None)) for name in names}
+    default = Settings(timezone=call.config.timezone)
+    call.answer(values, lambda: show.settings(values, default, SETTING_VALUES))
 
 
 def _read(name: str, typed: Sequence[str]) -> object:
     """Parse a value: as JSON if the setting accepts that, else as text."""
-    from hippocampe.engine.settings import check
+    from hippocampe.hippocampe import check_setting
 
     parsed = [_parsed(each) for each in typed]
     readings: list[object] = [parsed, list(typed)]
@@ -208,7 +176,7 @@ def _read(name: str, typed: Sequence[str]) -> object:
         readings = [parsed[0], typed[0], *readings]
     for reading in readings:
         try:
-            return check(name, reading)
+            return check_setting(name, reading)
         except InvalidInput:
             continue
     return readings[0]  # The library rejects it with a message.
@@ -221,17 +189,11 @@ def _parsed(typed: str) -> object:
         return typed
 
 
-@command(app, "retrievals", panel=PANEL)
-def retrievals(
-    call: Call,
-    *,
-    limit: options.Limit = 20,
-    since: options.Since = None,
-    channel_only: options.ChannelOnly = False,
-) -> None:
-    """Show the log of injections with the outcome of every candidate, newest first."""
-    with call.read() as hippo:
-        found = hippo.retrievals(
-            scope=call.scope, limit=limit, since=call.moment(since), channel_only=channel_only
-        )
-    call.answer(found, lambda: show.retrievals(found, call.config.timezone))
+add(
+    app,
+    "retrievals",
+    "Show the log of injections with the outcome of every candidate, newest first.",
+    lambda done: show.retrievals(done.result, done.timezone),
+    panel=PANEL,
+    overrides={"channel_only": text("Only the channel of --channel."), "cursor": None},
+)

@@ -4,56 +4,52 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hippocampe.cli import options, terminal
+from hippocampe.cli import terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
+from hippocampe.cli.from_verb import add, of_verb, text
 from hippocampe.cli.show import audit as show_audit
 from hippocampe.cli.show import upkeep as show
+from hippocampe.client.wire import encode
 
 app = typer.Typer()
 PANEL = "Upkeep"
 NOT_CLEAN = 4
 
 
-@command(app, "stats", panel=PANEL)
-def stats(call: Call) -> None:
-    """Show the counts of the space and the state of the index."""
-    with call.read() as hippo:
-        found = hippo.stats(scope=call.scope)
-    call.answer(found, lambda: show.stats(found, call.config.timezone))
+add(
+    app,
+    "stats",
+    "Show the counts of the space and the state of the index.",
+    lambda done: show.stats(done.result, done.timezone),
+    panel=PANEL,
+)
+add(
+    app,
+    "audit",
+    "Show who deleted, erased, restored, or changed settings or keys, newest first.",
+    lambda done: show_audit.entries(done.result, done.timezone),
+    panel=PANEL,
+    examples=["audit --since 2026-03-01"],
+)
 
 
-@command(app, "audit", panel=PANEL, examples=["audit --since 2026-03-01"])
-def audit(
-    call: Call,
-    *,
-    since: options.Since = None,
-    limit: options.Limit = 100,
-) -> None:
-    """Show who deleted, erased, restored, or changed settings or keys, newest first."""
-    with call.read() as hippo:
-        found = hippo.audit(scope=call.scope, since=call.moment(since), limit=limit)
-    call.answer(found, lambda: show_audit.entries(found, call.config.timezone))
-
-
-@command(app, "verify", panel=PANEL, shared=OF_A_FOLDER, examples=["verify --absent Nadia"])
-def verify(
-    call: Call,
-    *,
-    absent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--absent", metavar="TEXT", help="A text that no file may contain; repeatable."
-        ),
-    ] = None,
-) -> None:
+@of_verb(
+    app,
+    "verify",
+    panel=PANEL,
+    shared=OF_A_FOLDER,
+    overrides={"absent": text("A text that no file may contain", metavar="TEXT")},
+    examples=["verify --absent Nadia"],
+)
+def verify(call: Call, **absent: Any) -> None:
     """Compare store and index, and check database and vectors. Exit code 4 on a difference."""
     with call.read() as hippo, terminal.progress() as progress:
         progress("comparing store and index", 0, 0)
-        found = hippo.verify(absent=absent or ())
+        found = hippo.verify(**absent)
     call.answer(found, lambda: show.verification(found))
     if not found.ok:
         raise typer.Exit(NOT_CLEAN)
@@ -74,22 +70,16 @@ def reindex(call: Call) -> None:
     call.answer(done, lambda: show.reindexed(done))
 
 
-@command(app, "backup", panel=PANEL, shared=OF_A_FOLDER)
-def backup(
-    call: Call,
-    path: Annotated[
-        Path | None,
-        typer.Argument(
-            help="The file to write.", show_default="a dated file in the folder backups of the data"
-        ),
-    ] = None,
-    *,
-    force: options.Force = False,
-) -> None:
-    """Copy the database, even while it is in use."""
-    with call.read() as hippo:
-        copy = hippo.backup(path, overwrite=force)
-    call.answer({"path": str(copy)}, lambda: f"backed up to {copy}")
+add(
+    app,
+    "backup",
+    "Copy the database, even while it is in use.",
+    lambda done: f"backed up to {done.result}",
+    panel=PANEL,
+    shared=OF_A_FOLDER,
+    overrides={"target": text("The file to write; by default a dated one in the data's backups.")},
+    as_json=lambda done: {"path": str(done.result)},
+)
 
 
 @command(app, "doctor", panel=PANEL, shared=OF_A_FOLDER)
@@ -100,7 +90,7 @@ def doctor(call: Call) -> None:
 
     call.check_where()
     with terminal.progress() as progress:
-        checks = doctor.examine(call.loaded, lambda name: progress(name, 0, 0))
+        checks = doctor.examine(call, lambda name: progress(name, 0, 0))
     call.answer(checks, lambda: show.checks(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
@@ -132,7 +122,7 @@ def demo(
     from hippocampe.cli.show.demonstration import demonstration
 
     with ExitStack() as stack:
-        kept = folder
+        chosen = folder
         if serve and folder is None:
             # Removed when the server stops, not at the end of the demonstration.
             folder = (
@@ -141,6 +131,6 @@ def demo(
         with terminal.progress() as progress:
             report = demo.run(folder, progress)
         summed = {"answered": report.answered, "median_ms": report.median_ms}
-        call.answer(terminal.plain(report) | summed, lambda: demonstration(report, kept))
+        call.answer(encode(report) | summed, lambda: demonstration(report, chosen))
         if serve and folder is not None:
             showroom.serve(stack.enter_context(demo.open_after(report, folder)))

@@ -1,16 +1,16 @@
-"""HTTP requests to one server, over one keep-alive connection per thread."""
+"""HTTP requests to one server."""
 
 import http.client
 import json
 import shutil
 import socket
-import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 from urllib.parse import SplitResult, urlsplit
 
+from hippocampe.client.caller import Caller, result_of
 from hippocampe.client.problems import error_of
 from hippocampe.client.reaching import Unreached
 from hippocampe.errors import HippocampeError, InvalidInput, ServerUnavailable
@@ -23,7 +23,7 @@ LINES = "application/x-ndjson"
 VERBS = "/api/verbs"
 
 
-class Connection:
+class Connection(Caller[http.client.HTTPConnection]):
     """A server, at one address.
 
     Args:
@@ -36,17 +36,13 @@ class Connection:
 
     def __init__(self, address: str, secret: str | None) -> None:
         parts = _checked(address)
-        self.address = address.rstrip("/")
+        super().__init__(address.rstrip("/"))
         self._secure = parts.scheme == "https"
         self._host, self._port = parts.hostname or "", parts.port
         self._path = parts.path.rstrip("/")
         self._headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-        self._own = threading.local()
-        self._open: set[http.client.HTTPConnection] = set()
-        self._opening = threading.Lock()
 
     def greet(self) -> dict[str, Any]:
-        """Return the server's version, and the space of the key. Raises as `call`."""
         with self._sent("GET", VERBS, None, {}) as response:
             return json.loads(response.read())
 
@@ -58,18 +54,6 @@ class Connection:
         *,
         progress: Progress | None = None,
     ) -> Any:
-        """Execute a verb on the server and return its result as JSON.
-
-        Args:
-            verb: Its name.
-            arguments: Positional arguments as JSON.
-            named: Named arguments as JSON.
-            progress: Called while the server works; the answer is then streamed line by line.
-
-        Raises:
-            Unreached: The request may have been executed.
-            HippocampeError: The one that the server raised.
-        """
         more = {"Content-Type": "application/json"}
         if progress is not None:
             more["Accept"] = LINES
@@ -77,7 +61,10 @@ class Connection:
         with self._sent("POST", f"{VERBS}/{verb}", content, more) as response:
             if progress is None:
                 return json.loads(response.read())["result"]
-            return _last_line(response, progress)
+            result = result_of(cast("BinaryIO", response), progress)
+            # Read to the end before the next request.
+            response.read()
+            return result
 
     def upload(self, path: str, file: Path) -> Any:
         """Send a file and return the JSON of the answer. Raises as `call`, or OSError if it cannot be read."""
@@ -91,50 +78,36 @@ class Connection:
         with self._sent("GET", path, None, {}) as response, target.open("wb") as file:
             shutil.copyfileobj(response, file)
 
-    def close(self) -> None:
-        """Close the connections of all threads."""
-        with self._opening:
-            for each in self._open:
-                each.close()
-            self._open.clear()
-
     @contextmanager
     def _sent(
         self, method: str, path: str, content: bytes | BinaryIO | None, headers: dict[str, str]
     ) -> Generator[http.client.HTTPResponse]:
         own = self._connected()
         try:
+            if cast("socket.socket | None", own.sock) is None:
+                own.timeout = CONNECT_SECONDS
+                own.connect()
+                own.sock.settimeout(ANSWER_SECONDS)
             own.request(method, self._path + path, content, self._headers | headers)
             response = own.getresponse()
             with closing(response):
                 if response.status >= 400:
                     raise _error(response)
                 yield response
-        except (OSError, http.client.HTTPException, json.JSONDecodeError) as exc:
-            own.close()
+        except (OSError, EOFError, http.client.HTTPException, json.JSONDecodeError) as exc:
+            self._drop(own)
             raise Unreached(f"{self.address}: {type(exc).__name__}") from exc
         except BaseException:
             # Unread bytes of this answer would be taken for the next one.
-            own.close()
+            self._drop(own)
             raise
 
-    def _connected(self) -> http.client.HTTPConnection:
-        """The connection of this thread, open."""
-        own = cast("http.client.HTTPConnection | None", getattr(self._own, "connection", None))
-        if own is None:
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            own = kind(self._host, self._port, timeout=CONNECT_SECONDS)
-            self._own.connection = own
-            with self._opening:
-                self._open.add(own)
-        if getattr(own, "sock", None) is None:
-            own.timeout = CONNECT_SECONDS
-            try:
-                own.connect()
-            except OSError as exc:
-                raise Unreached(f"{self.address}: {type(exc).__name__}") from exc
-            cast("socket.socket", own.sock).settimeout(ANSWER_SECONDS)
-        return own
+    def _connect(self) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        return kind(self._host, self._port, timeout=CONNECT_SECONDS)
+
+    def _shut(self, connection: http.client.HTTPConnection) -> None:
+        connection.close()
 
 
 def _checked(address: str) -> SplitResult:
@@ -148,19 +121,6 @@ def _checked(address: str) -> SplitResult:
         "the URL of the server cannot be used: give http:// or https:// with a host, such as "
         "http://127.0.0.1:8765."
     )
-
-
-def _last_line(response: http.client.HTTPResponse, progress: Progress) -> Any:
-    for line in response:
-        told = json.loads(line)
-        if "result" in told:
-            # Read to the end before the next request.
-            response.read()
-            return told["result"]
-        if "problem" in told:
-            raise error_of(told["problem"])
-        progress(*told["progress"])
-    raise http.client.IncompleteRead(b"")
 
 
 def _error(response: http.client.HTTPResponse) -> HippocampeError:

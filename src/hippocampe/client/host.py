@@ -2,8 +2,10 @@
 
 A request is a line of JSON: `{"verb", "arguments", "named", "progress", "field"}`; `field` asks for one attribute
 of the result. The answer is a line with `result` or `problem`. Lines with `progress`, if requested, come before
-it, and an
-empty line as a heartbeat several times a second, so that a client recognises a frozen owner.
+it, and an empty line as a heartbeat several times a second, so that a client recognises a frozen owner.
+
+The candidates of an injection are not part of its answer: few clients ask for them, and to explain and encode them
+takes longer than the turn. They are retained for a while, and sent by the request `considered`.
 """
 
 import json
@@ -13,9 +15,10 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from hippocampe.client.problems import as_problem
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.system.local_socket import Listener
+from hippocampe.types import Considered, Injection
 from hippocampe.verbs import SENT
 
 BEAT_SECONDS = 0.4
@@ -33,6 +37,8 @@ MAX_CONNECTIONS = 256
 WORKERS = 32
 STOP_SECONDS = 10.0
 """Grace period of calls under way when the owner closes."""
+MAX_RETAINED = 32
+"""Injections whose candidates are retained; those of older ones are rebuilt from the retrieval log."""
 log = logging.getLogger("hippocampe")
 
 
@@ -55,6 +61,7 @@ class Host:
         self._leave: Callable[[], None] | None = None
         self._address: str | None = None
         self._connections: set[socket.socket] = set()
+        self._retained: dict[str, Sequence[Considered]] = {}
         self._changing = threading.Lock()
         self._closing = False
         self._under_way = 0
@@ -200,7 +207,7 @@ class Host:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return {"problem": as_problem(InvalidInput("the request is not the call of a verb."))}
         if verb in _CONTROLS:
-            return {"result": _CONTROLS[verb](self)}
+            return {"result": _CONTROLS[verb](self, *arguments)}
         try:
             if verb not in SENT:
                 raise InvalidInput(f"there is no verb {verb[:40]!r}: install the owner's version.")
@@ -209,9 +216,28 @@ class Host:
                 decoded["progress"] = progress
             with self._acting():
                 result = getattr(memory, verb)(**decoded)
+                if verb == "before_turn" and not field:
+                    return {"result": self._without_candidates(result)}
                 return {"result": encode(getattr(result, field) if field else result)}
         except HippocampeError as exc:
             return {"problem": as_problem(exc)}
+
+    def _without_candidates(self, injection: Injection) -> dict[str, Any]:
+        """An injection as JSON, without its candidates: null says that they are retained."""
+        trace = injection.trace
+        answer = encode(replace(injection, trace=replace(trace, considered=())))
+        if trace.considered:
+            answer["trace"]["considered"] = None
+            with self._changing:
+                self._retained[injection.id] = trace.considered
+                if len(self._retained) > MAX_RETAINED:
+                    del self._retained[next(iter(self._retained))]
+        return answer
+
+    def _considered(self, id: str) -> list[Any] | None:
+        with self._changing:
+            found = self._retained.get(id)
+        return encode(found)
 
     def _greeting(self) -> dict[str, Any]:
         return {
@@ -229,7 +255,8 @@ class Host:
         return self._leave is not None
 
 
-_CONTROLS: dict[str, Callable[[Host], Any]] = {
+_CONTROLS: dict[str, Callable[..., Any]] = {
     "greet": Host._greeting,  # pyright: ignore[reportPrivateUsage]
     "leave": Host._asked_to_leave,  # pyright: ignore[reportPrivateUsage]
+    "considered": Host._considered,  # pyright: ignore[reportPrivateUsage]
 }

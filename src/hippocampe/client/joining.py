@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from hippocampe import __version__
 from hippocampe.client.connection import Connection
-from hippocampe.client.door import RemoteHippocampe
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.reaching import POLL_SECONDS, Held, NotStarted, Unreached, reach
+from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.errors import FolderInUse, ServerUnavailable
 from hippocampe.system import private

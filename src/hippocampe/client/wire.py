@@ -103,11 +103,11 @@ def _one_of(kinds: Sequence[Any], data: Any) -> Any:
 def _fits(kind: Any, data: Any) -> bool:
     origin = get_origin(kind)
     if isinstance(data, Mapping):
-        given = set(cast("Mapping[str, Any]", data))
+        names = set(cast("Mapping[str, Any]", data))
         if is_dataclass(kind):
-            return _required(kind) <= given <= _hints(kind).keys()
+            return _required(kind) <= names <= _hints(kind).keys()
         if kind is timedelta:
-            return given == {"seconds"}
+            return names == {"seconds"}
         return isinstance(origin, type) and issubclass(origin, Mapping)
     if isinstance(data, list):
         return isinstance(origin, type) and not issubclass(origin, Mapping)

@@ -32,8 +32,7 @@ from pydantic_ai.usage import UsageLimits
 from pydantic_core import from_json
 
 from hippocampe.companion import tools
-from hippocampe.companion.attending import Attend
-from hippocampe.companion.finishing import Finish
+from hippocampe.companion.attending import Attend, Finish, last_prompt, with_reminders
 from hippocampe.companion.replies import TextStreamed, ToolCalled, ToolReturned
 from hippocampe.companion.sessions import DEFAULT_EXPRESSION, Exchange
 from hippocampe.companion.turn import Turn
@@ -97,13 +96,13 @@ class Outcome:
 
 def instructions(mode: str, language: str) -> str:
     """The prompt of a mode: format, tools and rules, but no persona; the persona is learnt in `self`."""
-    return "\n\n".join(prompt("hippocampe.companion", name, language) for name in _SECTIONS[mode])
+    return "\n\n".join(prompt(f"companion/{name}", language) for name in _SECTIONS[mode])
 
 
 async def run(
     model: Model,
     turn: Turn,
-    said: str,
+    request: str,
     history: Sequence[ModelMessage],
     *,
     timeout: float,
@@ -114,7 +113,7 @@ async def run(
     Args:
         model: The model.
         turn: Who speaks; its reminder goes into the requests only.
-        said: The message, in the format of the prompt.
+        request: The message, in the format of the prompt.
         history: The exchanges before it.
         timeout: Seconds for one attempt at a request.
         toolsets: Tools of the host.
@@ -129,7 +128,7 @@ async def run(
     with translated():
         try:
             async with agent.run_stream_events(
-                said,
+                request,
                 model=model,
                 deps=turn,
                 message_history=list(history),
@@ -188,26 +187,10 @@ class _Remind(Attend):
     async def before_model_request(
         self, ctx: RunContext[Turn], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        reminded = put_before_message(request_context.messages, ctx.deps.reminder)
+        messages, reminder = request_context.messages, ctx.deps.reminder
+        last = last_prompt(messages)
+        reminded = with_reminders(messages, lambda part: reminder if part is last else None)
         return replace(request_context, messages=reminded)
-
-
-def put_before_message(messages: Sequence[ModelMessage], reminder: str) -> list[ModelMessage]:
-    """Copy a list of messages and put a reminder before the last message of the user."""
-    copied = list(messages)
-    if not reminder:
-        return copied
-    for number in range(len(copied) - 1, -1, -1):
-        message = copied[number]
-        if not isinstance(message, ModelRequest):
-            continue
-        for position, part in enumerate(message.parts):
-            if isinstance(part, UserPromptPart):
-                parts = [*message.parts]
-                parts.insert(position, UserPromptPart(reminder))
-                copied[number] = replace(message, parts=parts)
-                return copied
-    return copied
 
 
 class _Written:
@@ -270,8 +253,8 @@ def _shown(
     return None
 
 
-def _expression(said: str) -> str:
-    words = said.split()
+def _expression(answer: str) -> str:
+    words = answer.split()
     return words[0].lower()[:MAX_EXPRESSION_CHARACTERS] if words else DEFAULT_EXPRESSION
 
 
@@ -297,8 +280,8 @@ def history(
     """The earlier exchanges of a session, with their reminders, as the model saw them."""
     messages: list[ModelMessage] = []
     for number, exchange in enumerate(exchanges):
-        said = spoken(exchange.message, exchange.at, settings, user)
-        prompts = [UserPromptPart(text) for text in (exchange.reminder, said) if text]
+        request = spoken(exchange.message, exchange.at, settings, user)
+        prompts = [UserPromptPart(text) for text in (exchange.reminder, request) if text]
         arguments: dict[str, Any] = (
             {"message": exchange.reply, "memories": []}
             if settings.companion_mode == "systematic"

@@ -8,8 +8,6 @@ from typing import Any, cast
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext
@@ -17,7 +15,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.companion.attending import Attend
+from hippocampe.companion.attending import Attend, last_prompt, with_reminders
 from hippocampe.companion.costs import record_run
 from hippocampe.companion.reminder import remind
 from hippocampe.companion.tools import toolset
@@ -61,22 +59,28 @@ class LongTermMemory(AbstractCapability[Any]):
         """Prepare one run: its scope, its settings, its reminder."""
         scope = self._scope(ctx) if callable(self._scope) else self._scope
         settings = await self.hippo.settings(scope=scope)
-        said = _said(ctx.prompt)
+        message = _text_of(ctx.prompt)
         turn = Turn(self.hippo, scope, settings)
-        if said:
-            await remind(turn, said)
-        return _Run(turn, said, self._reminders, tools=self._tools, store=self._store)
+        if message:
+            await remind(turn, message)
+        return _Run(turn, message, self._reminders, tools=self._tools, store=self._store)
 
 
 class _Run(Attend):
     """One run of an agent with memory."""
 
     def __init__(
-        self, turn: Turn, said: str, reminders: OrderedDict[str, str], *, tools: bool, store: bool
+        self,
+        turn: Turn,
+        message: str,
+        reminders: OrderedDict[str, str],
+        *,
+        tools: bool,
+        store: bool,
     ) -> None:
         super().__init__()
         self._turn = turn
-        self._said = said
+        self._message = message
         self._reminders = reminders
         self._tools = tools
         self._store = store
@@ -99,33 +103,25 @@ class _Run(Attend):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Put reminders before the messages that they belong to, in the request only."""
-        if self._turn.reminder and (part := _last_prompt(request_context.messages)) is not None:
+        if self._turn.reminder and (part := last_prompt(request_context.messages)) is not None:
             self._reminders[_key(part)] = self._turn.reminder
             self._reminders.move_to_end(_key(part))
             while len(self._reminders) > MAX_REMINDERS:
                 self._reminders.popitem(last=False)
-        messages = [self._reminded(each) for each in request_context.messages]
+        messages = with_reminders(
+            request_context.messages, lambda part: self._reminders.get(_key(part))
+        )
         return replace(request_context, messages=messages)
-
-    def _reminded(self, message: ModelMessage) -> ModelMessage:
-        if not isinstance(message, ModelRequest):
-            return message
-        parts: list[Any] = []
-        for part in message.parts:
-            if isinstance(part, UserPromptPart) and (said := self._reminders.get(_key(part))):
-                parts.append(UserPromptPart(said, timestamp=part.timestamp))
-            parts.append(part)
-        return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
         """Store the exchange and its cost."""
         turn, output = self._turn, result.output
-        if self._store and self._said:
+        if self._store and self._message:
             reply = output.strip() if isinstance(output, str) else ""
             await turn.hippo.after_turn(
-                self._said, reply or None, scope=turn.scope, tool_results=turn.results
+                self._message, reply or None, scope=turn.scope, tool_results=turn.results
             )
         await record_run(
             turn.hippo,
@@ -154,10 +150,10 @@ class _OfTurn(WrapperToolset[Any]):
 def instructions(settings: Settings, *, tools: bool) -> str:
     """The instructions of an agent with memory."""
     names = ("memory", "tools") if tools else ("memory",)
-    return "\n\n".join(prompt("hippocampe.companion", name, settings.language) for name in names)
+    return "\n\n".join(prompt(f"companion/{name}", settings.language) for name in names)
 
 
-def _said(content: object) -> str:
+def _text_of(content: object) -> str:
     """The text of a prompt; images and files are not remembered."""
     if isinstance(content, str):
         return content.strip()
@@ -167,14 +163,5 @@ def _said(content: object) -> str:
     return ""
 
 
-def _last_prompt(messages: Sequence[ModelMessage]) -> UserPromptPart | None:
-    for message in reversed(messages):
-        if isinstance(message, ModelRequest):
-            for part in reversed(message.parts):
-                if isinstance(part, UserPromptPart):
-                    return part
-    return None
-
-
 def _key(part: UserPromptPart) -> str:
-    return f"{part.timestamp.isoformat()} {_said(part.content)}"
+    return f"{part.timestamp.isoformat()} {_text_of(part.content)}"

@@ -184,8 +184,8 @@ class AsyncCompanion:
         await self.hippo.after_turn(
             question.message, outcome.message, scope=turn.scope, tool_results=turn.results
         )
-        told = not is_small_talk(question.message, names=turn.settings.companion_names)
-        for noticed in outcome.noticed if told else ():
+        substantial = not is_small_talk(question.message, names=turn.settings.companion_names)
+        for noticed in outcome.noticed if substantial else ():
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
         usage = await record_run(
             self.hippo,

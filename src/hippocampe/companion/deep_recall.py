@@ -12,7 +12,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.companion.finishing import Finish
+from hippocampe.companion.attending import Finish
 from hippocampe.errors import InvalidInput
 from hippocampe.language.humanize import clock_label
 from hippocampe.language.prompts import prompt
@@ -56,7 +56,7 @@ class DeepRecall:
 
 
 @dataclass
-class Kept:
+class Selected:
     """One selected result: its short id and the reason."""
 
     id: str
@@ -67,7 +67,7 @@ class Kept:
 class Keep:
     """The final answer of the branch."""
 
-    kept: list[Kept]
+    kept: list[Selected]
     summary: str
 
 
@@ -92,8 +92,8 @@ class _Branch:
                 if each.at
                 else ""
             )
-            said = " ".join(each.content.split())[:MAX_LINE_CHARACTERS]
-            lines.append(f"- {short} [{each.kind}] {at} {each.author or ''}: {said}")
+            excerpt = " ".join(each.content.split())[:MAX_LINE_CHARACTERS]
+            lines.append(f"- {short} [{each.kind}] {at} {each.author or ''}: {excerpt}")
         return "\n".join(lines) or "-"
 
 
@@ -156,7 +156,7 @@ async def recall_deeply(
     """
     settings = await hippo.settings(scope=scope)
     branch = _Branch(hippo, scope, settings)
-    kept, complete = Keep([], ""), True
+    answer, complete = Keep([], ""), True
     with capture_run_messages() as messages, translated():
         try:
             result = await _agent(settings.language).run(
@@ -166,17 +166,17 @@ async def recall_deeply(
                 model_settings={**request_settings(timeout), "max_tokens": MAX_OUTPUT_TOKENS},
                 usage_limits=UsageLimits(request_limit=MAX_STEPS),
             )
-            kept = result.output
+            answer = result.output
         except (UsageLimitExceeded, UnexpectedModelBehavior):
             complete = False
     responses = [each for each in messages if isinstance(each, ModelResponse)]
     items = {
         each.id: Curated(branch.seen[each.id], each.reason.strip())
-        for each in kept.kept
+        for each in answer.kept
         if each.id in branch.seen
     }
     found = DeepRecall(
-        tuple(items.values()), kept.summary.strip(), tuple(branch.searches), complete
+        tuple(items.values()), answer.summary.strip(), tuple(branch.searches), complete
     )
     return Branch(found, tuple(responses))
 
@@ -186,7 +186,7 @@ def _agent(language: str) -> Agent[_Branch, Keep]:
     return Agent(
         deps_type=_Branch,
         output_type=ToolOutput(Keep, name="keep", max_retries=2),
-        instructions=prompt("hippocampe.companion", "deep_recall", language),
+        instructions=prompt("companion/deep_recall", language),
         tools=[search, search_words],
         capabilities=[Finish(MAX_STEPS)],
         retries=2,

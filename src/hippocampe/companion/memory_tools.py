@@ -1,10 +1,7 @@
 """The ten tools of a companion on facts, on itself and on its goals, for its own model and for MCP clients."""
 
-import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from inspect import Parameter, signature
 from typing import Any, Literal, cast
 
@@ -12,6 +9,8 @@ from pydantic import BaseModel
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import NotFound
+from hippocampe.language.i18n import translate
+from hippocampe.language.lexicon import load
 from hippocampe.types import Memory, Recollection, Remembered, Scope
 
 MAX_RESULTS = 10
@@ -57,6 +56,16 @@ class StoreOutcome:
 
     stored: Remembered
     may_settle: Sequence[Recollection] = ()
+
+
+def stored_text(stored: Remembered, language: str) -> str:
+    """The outcome of a store, as a model reads it."""
+    texts = {
+        "inserted": translate("Stored (id: {id}).", language),
+        "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
+        "reinforced": translate("This was known already (id: {id}).", language),
+    }
+    return texts[stored.action].format(id=stored.memory.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +117,12 @@ async def delete_memory(access: Access, id: str, reason: str) -> Outcome:
 
 async def search_self(access: Access, query: str, category: str | None = None) -> Outcome:
     """Search statements of the companion about itself."""
-    found = await access.hippo.recall(
-        query,
-        scope=access.own_scope,
-        limit=MAX_RESULTS,
-        collections=("self",),
-        category=category or None,
-    )
-    return SearchOutcome(found)
+    return await _search_own(access, query, "self", category or None)
 
 
 async def store_self(access: Access, content: str, category: str) -> Outcome:
     """Store a statement of the companion about itself."""
-    stored = await access.hippo.remember(
-        content,
-        scope=access.own_scope,
-        collection="self",
-        category=category,
-        source=access.source,
-    )
+    stored = await _store_own(access, content, "self", category)
     settled = await _settled_by(access, stored.memory) if category == "capability" else ()
     return StoreOutcome(stored, settled)
 
@@ -138,28 +134,43 @@ async def delete_self(access: Access, id: str, reason: str) -> Outcome:
 
 async def search_goals(access: Access, query: str) -> Outcome:
     """Search the goals of the companion."""
-    found = await access.hippo.recall(
-        query, scope=access.own_scope, limit=MAX_RESULTS, collections=("goal",)
-    )
-    return SearchOutcome(found)
+    return await _search_own(access, query, "goal")
 
 
 async def store_goal(access: Access, content: str, category: str) -> Outcome:
     """Store a goal of the companion."""
-    stored = await access.hippo.remember(
-        content,
-        scope=access.own_scope,
-        collection="goal",
-        category=category,
-        type="goal",
-        source=access.source,
-    )
-    return StoreOutcome(stored)
+    return StoreOutcome(await _store_own(access, content, "goal", category, type="goal"))
 
 
 async def delete_goal(access: Access, id: str, reason: str) -> Outcome:
     """Delete a goal of the companion."""
     return await _delete(access, id, reason, "goal")
+
+
+async def _search_own(
+    access: Access, query: str, collection: str, category: str | None = None
+) -> Outcome:
+    found = await access.hippo.recall(
+        query,
+        scope=access.own_scope,
+        limit=MAX_RESULTS,
+        collections=(collection,),
+        category=category,
+    )
+    return SearchOutcome(found)
+
+
+async def _store_own(
+    access: Access, content: str, collection: str, category: str, type: str | None = None
+) -> Remembered:
+    return await access.hippo.remember(
+        content,
+        scope=access.own_scope,
+        collection=collection,
+        category=category,
+        type=type,
+        source=access.source,
+    )
 
 
 async def _delete(access: Access, id: str, reason: str, collection: str) -> DeleteOutcome:
@@ -234,11 +245,9 @@ COMPANION_TOOLS = (
 NAMES = frozenset(tool.name for tool in COMPANION_TOOLS)
 
 
-@cache
 def wordings(language: str) -> Mapping[str, Wording]:
     """The description of each tool, and those of its arguments by their names."""
-    path = files("hippocampe.companion") / "prompts" / language / "tools.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return load(language, "tools")
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:

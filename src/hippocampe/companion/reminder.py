@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from hippocampe.companion.turn import Turn
-from hippocampe.embed import tokens
-from hippocampe.injection import render
+from hippocampe.hippocampe import quote
 from hippocampe.language.text import words
 from hippocampe.types import Injection, Recollection
 
@@ -43,14 +42,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
         turn.reminder, turn.injected = injection.text, injection.items
         turn.injected_tokens = injection.tokens
         return
-    rendered = render.render(
-        items,
-        language=turn.settings.language,
-        now=await turn.hippo.now(),
-        timezone=turn.settings.timezone,
-        budget=turn.settings.injection_token_budget,
-        count=tokens.count,
-    )
+    rendered = quote(items, turn.settings, await turn.hippo.now())
     turn.reminder, turn.injected = rendered.text, rendered.shown
     turn.injected_tokens = rendered.tokens
 
@@ -102,7 +94,7 @@ async def _connections(turn: Turn) -> list[Recollection]:
     wanted = [" ".join(words(name)) for name in names]
     found: list[Recollection] = []
     for memory in page.items:
-        said = f" {' '.join(words(memory.content))} "
-        if any(f" {name} " in said for name in wanted):
+        statement = f" {' '.join(words(memory.content))} "
+        if any(f" {name} " in statement for name in wanted):
             found.append(Recollection(memory.id, "goal", memory.content, 1.0, memory))
     return found[:MAX_CONNECTIONS]

@@ -92,27 +92,27 @@ def _items(tables: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _item(collection: str, entry: object) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise InvalidInput(f"it is not a table: write [[{collection}]] above its keys.")
-    given = cast("dict[str, Any]", entry)
-    for name in given:
+    fields = cast("dict[str, Any]", entry)
+    for name in fields:
         if name not in KEYS:
             raise InvalidInput(f"the key {name[:40]!r} is unknown: use {', '.join(KEYS)}.")
     categories = sorted(CATEGORIES[collection])
     # A list: TOML has values that cannot be hashed.
-    if given.get("category") not in categories:
+    if fields.get("category") not in categories:
         raise InvalidInput(f"category must be one of {', '.join(categories)}.")
-    _check(given)
+    _check(fields)
     kind = {"type": "goal"} if collection == "goal" else {}
-    return {**given, **kind, "collection": collection, "source": SOURCE}
+    return {**fields, **kind, "collection": collection, "source": SOURCE}
 
 
-def _check(given: dict[str, Any]) -> None:
-    clean_text(given.get("content", ""))
-    subjects: object = given.get("subjects", [])
+def _check(fields: dict[str, Any]) -> None:
+    clean_text(fields.get("content", ""))
+    subjects: object = fields.get("subjects", [])
     if not isinstance(subjects, list) or not all(
         isinstance(each, str) for each in cast("list[object]", subjects)
     ):
         raise InvalidInput('subjects must be a list of texts, such as ["organizer"].')
-    importance: object = given.get("importance", 0.0)
+    importance: object = fields.get("importance", 0.0)
     if (
         isinstance(importance, bool)
         or not isinstance(importance, int | float)

@@ -83,13 +83,15 @@ class Sessions:
         )
         timeout = timedelta(minutes=settings.session_timeout_minutes)
         found: list[Exchange] = []
-        said: Message | None = None
+        question: Message | None = None
         for message in messages:
             if message.role == "user":
-                said = message if message.author == scope.user else None
-            elif message.role == "assistant" and said is not None:
-                if found and said.at - found[-1].at >= timeout:
+                question = message if message.author == scope.user else None
+            elif message.role == "assistant" and question is not None:
+                if found and question.at - found[-1].at >= timeout:
                     found.clear()
-                found.append(Exchange(said.at, said.content, DEFAULT_EXPRESSION, message.content))
-                said = None
+                found.append(
+                    Exchange(question.at, question.content, DEFAULT_EXPRESSION, message.content)
+                )
+                question = None
         return found

@@ -15,6 +15,7 @@ from hippocampe.companion.memory_tools import (
     Outcome,
     StoreOutcome,
     schema_of,
+    stored_text,
     wordings,
 )
 from hippocampe.companion.turn import Turn
@@ -58,10 +59,10 @@ def _tool(tool: CompanionTool, language: str) -> Tool[Turn]:
 
 
 def _asks_again(tool: CompanionTool, arguments: type[BaseModel]) -> Callable[..., Any]:
-    async def asking(context: RunContext[Turn], /, **given: Any) -> str:
+    async def asking(context: RunContext[Turn], /, **named: Any) -> str:
         turn = context.deps
         try:
-            values = dict(arguments.model_validate(given))
+            values = dict(arguments.model_validate(named))
         except ValidationError as exc:
             raise ModelRetry(_faults(exc)) from exc
         # Small models repeat a search until their requests are spent: a tool is taken away when its
@@ -112,14 +113,9 @@ def _text(turn: Turn, outcome: Outcome, *, category: bool) -> str:
 
 
 def _stored(turn: Turn, outcome: StoreOutcome) -> str:
-    memory, language = outcome.stored.memory, turn.settings.language
-    turn.touched.append(memory)
-    said = {
-        "inserted": translate("Stored (id: {id}).", language),
-        "updated": translate("Stored (id: {id}). It replaces what was known before.", language),
-        "reinforced": translate("This was known already (id: {id}).", language),
-    }
-    answer = said[outcome.stored.action].format(id=memory.id)
+    language = turn.settings.language
+    turn.touched.append(outcome.stored.memory)
+    answer = stored_text(outcome.stored, language)
     if not outcome.may_settle:
         return answer
     notice = translate("It may settle these; delete those that it does:", language)

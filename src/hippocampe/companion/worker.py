@@ -123,7 +123,7 @@ class Worker:
             async with aclosing(events):
                 async for event in events:
                     if isinstance(event, ToolCalled | ToolReturned | TextStreamed):
-                        await self._write(_line(id, "event", **_told(event)))
+                        await self._write(_line(id, "event", **_fields_of(event)))
                     else:
                         await self._finish(id, _answered(id, event))
         except HippocampeError as exc:
@@ -235,18 +235,18 @@ def _object(line: bytes | None) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def _id(given: object) -> Id:
+def _id(value: object) -> Id:
     """Check an id.
 
     Raises:
         InvalidInput: It is neither text nor a whole number, or too long.
     """
     # True is an int, and equal to 1.
-    if isinstance(given, bool) or not isinstance(given, str | int) or not given:
+    if isinstance(value, bool) or not isinstance(value, str | int) or not value:
         raise InvalidInput("id is missing or wrong: give text or a whole number other than 0.")
-    if len(str(given)) > MAX_LABEL_CHARACTERS:
+    if len(str(value)) > MAX_LABEL_CHARACTERS:
         raise InvalidInput(f"id is too long: use at most {MAX_LABEL_CHARACTERS} characters.")
-    return given
+    return value
 
 
 def _wanted(fields: dict[str, Any]) -> Request | Cancel:
@@ -256,18 +256,18 @@ def _wanted(fields: dict[str, Any]) -> Request | Cancel:
             raise InvalidInput(f"the field {name[:40]!r} is unknown: use {', '.join(known)}.")
     if "cancel" in fields:
         return Cancel(_id(fields["cancel"]))
-    given = {name: fields.get(name) for name in (*_REQUIRED, *_OPTIONAL)}
-    for name, value in given.items():
+    values = {name: fields.get(name) for name in (*_REQUIRED, *_OPTIONAL)}
+    for name, value in values.items():
         if value is None and name in _REQUIRED:
             raise InvalidInput(
                 f"the field {name!r} is missing: a request has id, user and message."
             )
         if value is not None and not isinstance(value, str):
             raise InvalidInput(f"the field {name!r} is not text: give text.")
-    return Request(**{name: value for name, value in given.items() if value is not None})
+    return Request(**{name: value for name, value in values.items() if value is not None})
 
 
-def _told(event: ToolCalled | ToolReturned | TextStreamed) -> dict[str, Any]:
+def _fields_of(event: ToolCalled | ToolReturned | TextStreamed) -> dict[str, Any]:
     match event:
         case ToolCalled(name, arguments):
             return {"event": "tool_called", "tool": name, "arguments": arguments}

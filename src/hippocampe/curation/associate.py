@@ -3,12 +3,13 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound, shown
 from hippocampe.ingest.memory_writes import supersede, update_memory
 from hippocampe.retrieval.lookup import require
 from hippocampe.store import associations, memories
+from hippocampe.store.store import Store
 from hippocampe.types import ASSOCIATIONS, Association, Memory, Review, Scope
 from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import (
@@ -23,7 +24,7 @@ MAX_DEPTH = 5
 
 
 def associate(
-    context: Context,
+    store: Store,
     source_id: str,
     target_id: str,
     kind: str,
@@ -44,8 +45,8 @@ def associate(
         reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
     if source_id == target_id:
         raise InvalidInput("a memory cannot be associated with itself.")
-    edge = Association(source_id, target_id, kind, reason, context.now())
-    with context.store.write() as connection:
+    edge = Association(source_id, target_id, kind, reason, store.now())
+    with store.write() as connection:
         found = memories.get(connection, scope.space, [source_id, target_id])
         for id in (source_id, target_id):
             require(found, id, scope)
@@ -54,7 +55,7 @@ def associate(
 
 
 def neighbours(
-    context: Context, id: str, *, scope: Scope, depth: int = 2
+    store: Store, id: str, *, scope: Scope, depth: int = 2
 ) -> tuple[tuple[Memory, ...], tuple[Association, ...]]:
     """The memories within `depth` edges of one (itself first), and the edges between them.
 
@@ -68,16 +69,16 @@ def neighbours(
         raise InvalidInput(
             f"depth must be a whole number from 1 to {MAX_DEPTH}, not {shown(depth)}."
         )
-    with context.store.read() as connection:
+    with store.read() as connection:
         require(memories.get(connection, scope.space, [id]), id, scope)
         reached, edges = associations.walk(connection, scope.space, [id], depth)
         found = memories.get(connection, scope.space, reached)
     return tuple(found[each] for each in reached if each in found), tuple(edges)
 
 
-def reviews(context: Context, *, scope: Scope) -> list[Review]:
+def reviews(store: Store, *, scope: Scope) -> list[Review]:
     """Pairs of memories that no rule could decide, newest first."""
-    with context.store.read() as connection:
+    with store.read() as connection:
         edges = associations.to_review(connection, scope.space)
         ids = {id for edge in edges for id in (edge.source_id, edge.target_id)}
         found = memories.get(connection, scope.space, ids)
@@ -89,7 +90,7 @@ def reviews(context: Context, *, scope: Scope) -> list[Review]:
 
 
 def settle(
-    context: Context, id: str, other_id: str, *, scope: Scope, keep: str | None = None
+    writer: Writer, id: str, other_id: str, *, scope: Scope, keep: str | None = None
 ) -> None:
     """Take a pair off the review list.
 
@@ -109,22 +110,29 @@ def settle(
     check_text("keep", keep)
     if id == other_id or keep not in (None, id, other_id):
         raise InvalidInput(f"give two memories, and keep one of them or none: not {keep!r}.")
-    with context.change() as change:
+    with writer.change() as change:
         found = memories.get(change.connection, scope.space, [id, other_id])
         for each in (id, other_id):
             require(found, each, scope)
         associations.settle(change.connection, [id, other_id])
         if keep is not None:
-            kept, lost = found[keep], found[other_id if keep == id else id]
-            if not (kept.current and lost.current):
+            survivor, lost = found[keep], found[other_id if keep == id else id]
+            if not (survivor.current and lost.current):
                 raise NotFound("one of the two is no longer current: look at them again.")
-            former = stays_former(context, lost, kept)
-            replace_by(change, kept, lost, associations.BY_HAND, context.now(), former=former)
+            former = stays_former(writer.corpus.vocabulary, lost, survivor)
+            replace_by(
+                change,
+                survivor,
+                lost,
+                associations.BY_HAND,
+                writer.corpus.store.now(),
+                former=former,
+            )
 
 
 def replace_by(
     change: UnitOfWork,
-    kept: Memory,
+    survivor: Memory,
     lost: Memory,
     reason: str,
     at: datetime,
@@ -135,14 +143,14 @@ def replace_by(
 
     Args:
         change: The transaction.
-        kept: The memory that stays.
+        survivor: The memory that stays current.
         lost: The one that it supersedes.
         reason: Why.
         at: The present.
         former: Whether recall still finds the superseded one, for the facts that the other one lacks.
     """
-    supersede(change, lost, kept.id, at, former=former)
-    edge = Association(kept.id, lost.id, "updates", reason, at)
-    associations.associate(change.connection, kept.space, edge, review=False)
-    if lost.key is not None and kept.key is None:
-        update_memory(change, replace(kept, key=lost.key, updated_at=at))
+    supersede(change, lost, survivor.id, at, former=former)
+    edge = Association(survivor.id, lost.id, "updates", reason, at)
+    associations.associate(change.connection, survivor.space, edge, review=False)
+    if lost.key is not None and survivor.key is None:
+        update_memory(change, replace(survivor, key=lost.key, updated_at=at))

@@ -12,9 +12,9 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from hippocampe.curation.subject import NamedSubject
-from hippocampe.engine import audit, generations, settings
-from hippocampe.engine.context import Context
+from hippocampe.engine import audit, generations
 from hippocampe.engine.durability import flush_index
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.index import bm25
 from hippocampe.language import relations, sentence, text
@@ -44,7 +44,7 @@ class Turns(Protocol):
         ...
 
     def forget(self, space: str) -> None:
-        """Drop what the channels of a space were given."""
+        """Clear the injection histories of a space."""
         ...
 
 
@@ -55,7 +55,7 @@ def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:
     meta.put(connection, ERASING, " ".join(marked) or ERASED_NOTHING)
 
 
-def finish_erasure(context: Context) -> None:
+def finish_erasure(writer: Writer) -> None:
     """Remove erased data from the files: rebuild the marked kinds, scrub the database.
 
     Does nothing without a mark. Idempotent.
@@ -63,24 +63,25 @@ def finish_erasure(context: Context) -> None:
     Raises:
         StoreFull: The disk has no room for a second copy of the database or of a kind of the index.
     """
-    if not _marked(context):
+    corpus = writer.corpus
+    if not _marked(corpus.store):
         return
-    with context.builder.building:
+    with writer.builder.building:
         # Another thread may have finished it meanwhile.
-        marked = _marked(context)
+        marked = _marked(corpus.store)
         for kind in marked_kinds(marked):
-            if not context.index.is_unused(kind):
+            if not corpus.index.is_unused(kind):
                 # Without its graph, because the caller waits. Maintenance builds the graph later.
-                generations.new_generation(context, kind, graph=False)
+                generations.new_generation(writer, kind, graph=False)
         # The outbox contains the ids of erased rows.
-        flush_index(context)
-        context.store.scrub()
-        with context.store.write(from_reserve=True) as connection:
+        flush_index(writer)
+        corpus.store.scrub()
+        with corpus.store.write(from_reserve=True) as connection:
             meta.put(connection, ERASING, "")
 
 
-def _marked(context: Context) -> str:
-    with context.store.read() as connection:
+def _marked(store: Store) -> str:
+    with store.read() as connection:
         return meta.get(connection, ERASING) or ""
 
 
@@ -131,7 +132,7 @@ class _Request:
 
 
 def erase(
-    context: Context,
+    writer: Writer,
     turns: Turns,
     *,
     scope: Scope,
@@ -162,12 +163,13 @@ def erase(
         NotFound: The space has nothing of this id.
         StoreFull: The disk has too little free space, at once or to overwrite the files.
     """
+    corpus = writer.corpus
     for name, value in (("id", id), ("user", user), ("subject", subject)):
         check_text(name, value)
     check_flag("whole_space", whole_space)
     check_flag("dry_run", dry_run)
-    given = [name for name in (id, user, subject) if name is not None]
-    if len(given) + whole_space != 1:
+    criteria = [name for name in (id, user, subject) if name is not None]
+    if len(criteria) + whole_space != 1:
         raise InvalidInput("say exactly one of id, user, subject or whole_space.")
     if subject is not None and not content_words(
         clean_text(subject, what="subject", limit=MAX_LABEL_CHARACTERS)
@@ -176,10 +178,10 @@ def erase(
     named_subject = None if subject is None else NamedSubject(subject)
     author = None if user is None else normal_label(user)
     request = _Request(scope.space, id, author, named_subject, whole_space)
-    with context.builder.building:
-        with context.store.exclusive():
-            context.check_serving()
-            with context.store.read() as connection:
+    with writer.builder.building:
+        with corpus.store.exclusive():
+            corpus.check_serving()
+            with corpus.store.read() as connection:
                 doomed = request.select(connection)
                 items = erasure.describe(connection, doomed)
                 named = request.settings_naming(connection)
@@ -188,12 +190,12 @@ def erase(
                     f"space {scope.space!r} has nothing with id {id!r}: nothing was erased."
                 )
             if not dry_run:
-                with context.store.copying:
-                    _erase(context, turns, request, doomed)
+                with corpus.store.copying:
+                    _erase(writer, turns, request, doomed)
         if not dry_run:
             # Outside the writers' lock: rebuilding an index may take minutes.
             try:
-                finish_erasure(context)
+                finish_erasure(writer)
             except StoreFull as exc:
                 raise StoreFull(
                     f"{len(doomed.ids)} items were erased and cannot be found any more, but their text may "
@@ -204,13 +206,14 @@ def erase(
     return Receipt(counts, tuple(sorted(doomed.ids)), dry_run, tuple(items), named)
 
 
-def _erase(context: Context, turns: Turns, request: _Request, doomed: Selection) -> None:
-    retrieval_log.flush(context, turns.retrievals, from_reserve=True)
+def _erase(writer: Writer, turns: Turns, request: _Request, doomed: Selection) -> None:
+    corpus = writer.corpus
+    retrieval_log.flush(corpus.store, turns.retrievals, from_reserve=True)
     # Backups first: the selection for them cannot be computed once the rows are deleted.
-    context.store.remove_partial_backups()
-    for path in context.store.backups():
+    corpus.store.remove_partial_backups()
+    for path in corpus.store.backups():
         _scrub_backup(path, request, doomed)
-    with context.change(from_reserve=True) as change:
+    with writer.change(from_reserve=True) as change:
         for table, ids in doomed.of_tables().items():
             for each in ids:
                 change.unindex("live" if table == "message" else table, each, request.space)
@@ -222,13 +225,19 @@ def _erase(context: Context, turns: Turns, request: _Request, doomed: Selection)
             kinds.update(KINDS)
         mark_erasure(change.connection, kinds)
         request.remove(change.connection, doomed)
-        audit.record(change.connection, context, request.space, "erase", count=len(doomed.ids))
-    settings.refresh(context, request.space)
-    context.vocabulary.forget()
+        audit.record(
+            change.connection,
+            corpus.store.now(),
+            request.space,
+            "erase",
+            count=len(doomed.ids),
+        )
+    corpus.settings.refresh(request.space)
+    corpus.vocabulary.forget()
     turns.forget(request.space)
     for module in (text, sentence, relations, statement, bm25):
         module.clear_caches()
-    context.revision.advance()
+    corpus.store.memory_changes += 1
 
 
 def _scrub_backup(path: Path, request: _Request, doomed: Selection) -> None:

@@ -17,17 +17,19 @@ from hippocampe.curation.review_pairs import (
     pairs_waiting,
     still_waiting,
 )
-from hippocampe.engine.context import Context
 from hippocampe.engine.documents import memory_embedding_text, memory_text
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import ModelUnavailable
 from hippocampe.language.sentence import CanonicalNames, parse
+from hippocampe.protocols import Embedder
 from hippocampe.store import associations
+from hippocampe.store.store import Store
 from hippocampe.updates.alignment import align
 from hippocampe.updates.cross_encoder.base import installed
 from hippocampe.updates.cross_encoder.judge import Reader, load_reader
 from hippocampe.updates.decide import Verdict, compare
-from hippocampe.updates.evidence import evidence
+from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.joining import with_opinion
 from hippocampe.updates.judgement import side_of, stays_former
 from hippocampe.updates.learnt import Floats, model_for
@@ -39,47 +41,47 @@ MOST = 128
 """Pairs per run; the others wait for the next run."""
 
 
-def is_available(context: Context) -> bool:
+def is_available(embedder: Embedder) -> bool:
     """Return whether the extra is installed, and the learnt decision knows the embedder."""
-    return model_for(context.embedder.model) is not None and installed() is not None
+    return model_for(embedder.model) is not None and installed() is not None
 
 
-def is_due(context: Context, *, space: str) -> bool:
+def is_due(store: Store, *, space: str) -> bool:
     """Return whether the reader has unread pairs."""
-    return bool(_unread(context, space))
+    return bool(_unread(store, space))
 
 
-def settle_reviews(context: Context, *, space: str) -> int:
+def settle_reviews(writer: Writer, *, space: str) -> int:
     """Settle pairs of the review list that the reader has not read yet, the newest first.
 
     Each batch is applied in one transaction.
 
     Args:
-        context: The open memory.
         space: The space.
 
     Returns:
         The number of settled pairs; 0 if the reader cannot be loaded, which is logged.
     """
-    unread = _unread(context, space)[:MOST]
+    corpus = writer.corpus
+    unread = _unread(corpus.store, space)[:MOST]
     if not unread:
         return 0
     try:
         reader = load_reader()
     except ModelUnavailable as exc:
-        context.outages.failed("local reader", exc)
+        corpus.outages.failed("local reader", exc)
         return 0
-    context.outages.works("local reader")
-    settler = _Settler(context, space, reader)
+    corpus.outages.works("local reader")
+    settler = _Settler(writer, space, reader)
     return sum(
         settler.settle(unread[start : start + BATCH]) for start in range(0, len(unread), BATCH)
     )
 
 
-def _unread(context: Context, space: str) -> list[Pair]:
+def _unread(store: Store, space: str) -> list[Pair]:
     return [
         pair
-        for pair in pairs_waiting(context, space)
+        for pair in pairs_waiting(store, space)
         if not pair.rule.startswith(associations.LEFT_BY_READER)
     ]
 
@@ -88,7 +90,7 @@ def _unread(context: Context, space: str) -> list[Pair]:
 class _Settler:
     """Settles pairs of a space."""
 
-    context: Context
+    writer: Writer
     space: str
     reader: Reader
 
@@ -96,12 +98,12 @@ class _Settler:
         """Read some pairs, and settle those it is sure of; return the number of settled pairs."""
         decided = self._decide(batch)
         done = 0
-        with self.context.change() as change:
+        with self.writer.change() as change:
             for pair, each in zip(batch, decided, strict=True):
                 if not still_waiting(change, pair):
                     continue
                 if isinstance(each, Decided):
-                    apply(self.context, change, each)
+                    apply(self.writer.corpus, change, each)
                     done += 1
                 else:
                     reason = f"{associations.LEFT_BY_READER}{each}"
@@ -112,11 +114,11 @@ class _Settler:
         """Weigh the reader's opinion and the evidence on each pair; the reason for each pair left listed."""
         opinions = self.reader.judge([(pair.older.content, pair.newer.content) for pair in batch])
         both = [memory for pair in batch for memory in (pair.older, pair.newer)]
-        prepared = self.context.prepare(
+        prepared = self.writer.corpus.vocabulary.prepare(
             [memory_embedding_text(memory) for memory in both],
             [memory_text(memory) for memory in both],
         )
-        names = CanonicalNames(self.context.aliases(self.space))
+        names = CanonicalNames(self.writer.corpus.aliases.of(self.space))
         return [
             self._joint(pair, prepared[2 * row], prepared[2 * row + 1], opinions[row], names)
             for row, pair in enumerate(batch)
@@ -130,8 +132,8 @@ class _Settler:
         opinion: Floats,
         names: CanonicalNames,
     ) -> Decided | str:
-        old = side_of(self.context, pair.older.content, older)
-        new = side_of(self.context, pair.newer.content, newer)
+        old = side_of(self.writer.corpus.vocabulary, pair.older.content, older)
+        new = side_of(self.writer.corpus.vocabulary, pair.newer.content, newer)
         if not (pair.as_compared and old.speaks and new.speaks):
             return pair.rule
         rule = compare(
@@ -139,18 +141,18 @@ class _Settler:
             parse(pair.older.content, subjects=pair.older.subjects, names=names),
         )
         aligned = align(old.reading, new.reading, old.vectors, new.vectors)
-        told = evidence(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
+        measured = evidence_of(aligned, float(older.dense @ newer.dense), old.vectors, new.vectors)
         joint = self.reader.joint
-        (shares,) = joint.probabilities([with_opinion(told, opinion)])
-        decision = conclude(aligned, told, shares, rule, joint.thresholds)
+        (shares,) = joint.probabilities([with_opinion(measured, opinion)])
+        decision = conclude(aligned, measured, shares, rule, joint.thresholds)
         reason = f"{associations.BY_READER}{decision.reason}"
         match decision.verdict:
             case Verdict.UNSURE:
                 return decision.reason
             case Verdict.UPDATED:
-                former = stays_former(self.context, pair.older, pair.newer)
-                return Decided(pair, reason, kept=pair.newer, former=former)
+                former = stays_former(self.writer.corpus.vocabulary, pair.older, pair.newer)
+                return Decided(pair, reason, survivor=pair.newer, former=former)
             case Verdict.REINFORCED:
-                return Decided(pair, reason, kept=lasting(pair))
+                return Decided(pair, reason, survivor=lasting(pair))
             case _:
                 return Decided(pair, f"{associations.BY_READER}both stay")

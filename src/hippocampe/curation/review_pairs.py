@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from hippocampe.curation import associate
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.ingest.remember import decide_and_store
 from hippocampe.store import associations, memories
+from hippocampe.store.store import Store
 from hippocampe.types import Association, Memory, Review, Scope
 from hippocampe.updates.draft import Draft
 
@@ -37,23 +38,23 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A checked verdict: `kept` replaces the other memory, `merged` replaces both, or both stay.
+    """A checked verdict: `survivor` replaces the other memory, `merged` replaces both, or both stay.
 
-    With `former`, recall still finds the replaced one, for the facts that the kept one lacks.
+    With `former`, recall still finds the replaced one, for the facts that the survivor lacks.
     """
 
     pair: Pair
     reason: str
-    kept: Memory | None = None
+    survivor: Memory | None = None
     merged: Draft | None = None
     former: bool = False
 
 
-def pairs_waiting(context: Context, space: str) -> list[Pair]:
+def pairs_waiting(store: Store, space: str) -> list[Pair]:
     """The pairs to settle, each once."""
-    reviews = associate.reviews(context, scope=Scope(space))
+    reviews = associate.reviews(store, scope=Scope(space))
     found: dict[frozenset[str], Pair] = {}
-    with context.store.read() as connection:
+    with store.read() as connection:
         for review in reviews:
             pair = _pair(review)
             edges = associations.between(connection, space, *pair.ids)
@@ -87,26 +88,25 @@ def still_waiting(change: UnitOfWork, pair: Pair) -> bool:
 
 
 def apply(
-    context: Context, change: UnitOfWork, decided: Decided, prepared: Prepared | None = None
+    corpus: Corpus, change: UnitOfWork, decided: Decided, prepared: Prepared | None = None
 ) -> None:
     """Apply a verdict, in a transaction, with its reason.
 
     Args:
-        context: The open memory.
         change: The transaction.
         decided: The verdict.
         prepared: The embedding of the statement that replaces both, if one does.
     """
-    pair, now = decided.pair, context.now()
+    pair, now = decided.pair, corpus.store.now()
     associations.explain(change.connection, pair.ids, decided.reason, review=False)
-    if decided.kept is not None:
+    if decided.survivor is not None:
         # Read again: an earlier pair may have given one of them a key.
-        found = memories.get(change.connection, decided.kept.space, pair.ids)
-        kept = found.pop(decided.kept.id)
+        found = memories.get(change.connection, decided.survivor.space, pair.ids)
+        survivor = found.pop(decided.survivor.id)
         (lost,) = found.values()
-        associate.replace_by(change, kept, lost, decided.reason, now, former=decided.former)
+        associate.replace_by(change, survivor, lost, decided.reason, now, former=decided.former)
     elif decided.merged is not None and prepared is not None:
-        memory = decide_and_store(context, change, decided.merged, prepared).memory
+        memory = decide_and_store(corpus, change, decided.merged, prepared).memory
         for id in pair.ids:
             edge = Association(memory.id, id, "updates", decided.reason, now)
             associations.associate(change.connection, memory.space, edge, review=False)

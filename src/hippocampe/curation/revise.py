@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hippocampe.engine import audit
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import (
     memory_embedding_text,
     memory_text,
@@ -15,6 +15,7 @@ from hippocampe.engine.documents import (
 )
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.ingest.memory_writes import supersede_and_link, update_memory
 from hippocampe.ingest.remember import inherited_importance
@@ -22,8 +23,8 @@ from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
 from hippocampe.retrieval.lookup import get, require
 from hippocampe.retrieval.results import of_turn
-from hippocampe.store import associations, conversations, embeddings, memories
-from hippocampe.store.conversations import Turn
+from hippocampe.store import associations, embeddings, memories, turn_rows
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
     UNSET,
@@ -51,7 +52,7 @@ from hippocampe.validation import (
 
 
 def edit(
-    context: Context,
+    writer: Writer,
     id: str,
     *,
     scope: Scope,
@@ -66,21 +67,33 @@ def edit(
 ) -> Memory:
     """Change fields of a current memory in place; omitted fields stay.
 
-    `metadata` replaces all of the memory's pairs; `{}` removes them. A new statement supersedes the
-    memories that it contradicts, as in `remember`. A new type brings its default importance, unless
-    the memory had a custom one.
+    A new statement supersedes the memories that it contradicts, as in `remember`.
+
+    Args:
+        id: The memory.
+        scope: The space.
+        content: The statement, 1 to 100,000 characters. Secrets in it are masked.
+        type: One of `hippocampe.types.DEFAULT_IMPORTANCE`; it brings its default importance, unless the memory
+            had a custom one.
+        category: Of `self` and `goal`: one of `hippocampe.types.CATEGORIES`.
+        subjects: Flat tags.
+        importance: 0 to 1.
+        ttl: Time to live from now: `"1h"`, `"7d"`, `"2w"`, a timedelta, or None for ever.
+        occurred_at: When it happened; None for no time.
+        metadata: All of its key-value pairs, as in `remember`; `{}` removes them.
 
     Raises:
         NotFound: The space has no current memory of this id.
         InvalidInput: A value is invalid, or another current memory states the same; nothing was
             changed.
     """
-    old = get(context, id, scope=scope)
+    corpus = writer.corpus
+    old = get(corpus.store, id, scope=scope)
     if not old.current:
         state = "forgotten" if old.forgotten_at else "replaced by a newer one"
         raise NotFound(f"memory {id!r} is {state}: restore it first.")
-    now = context.now()
-    refuse = context.config.refuse_secrets
+    now = corpus.store.now()
+    refuse = corpus.config.refuse_secrets
     new = replace(
         old,
         content=old.content
@@ -102,18 +115,23 @@ def edit(
         new = replace(new, expires_at=now + lifetime if lifetime else None)
     if not isinstance(occurred_at, Unset):
         new = replace(new, occurred_at=as_utc(occurred_at, name="occurred_at"))
-    prepared = context.prepare([memory_embedding_text(new)], [memory_text(new)])[0]
-    with context.change() as change:
+    prepared = corpus.vocabulary.prepare([memory_embedding_text(new)], [memory_text(new)])[0]
+    with writer.change() as change:
         if _require_current(change, id, scope).updated_at != old.updated_at:
             raise NotFound(f"memory {id!r} was changed meanwhile: look at it again.")
         if new.content != old.content:
-            _reconcile(context, change, new, prepared)
+            _reconcile(corpus, change, new, prepared)
         update_memory(change, new, prepared)
     return new
 
 
-def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
+def delete(writer: Writer, id: str, *, scope: Scope, reason: str) -> Memory:
     """Hide a memory from recall; it stays in history and `restore` brings it back.
+
+    Args:
+        id: Its id, exactly as a search gave it.
+        scope: The space.
+        reason: Why; it is kept in the history.
 
     Raises:
         NotFound: The space has no current memory of this id.
@@ -121,12 +139,12 @@ def delete(context: Context, id: str, *, scope: Scope, reason: str) -> Memory:
     """
     check_id(id)
     reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
-    with context.change(from_reserve=True) as change:
+    with writer.change(from_reserve=True) as change:
         memory = _require_current(change, id, scope)
-        return _delete(context, change, memory, reason)
+        return _delete(change, writer.corpus.store.now(), memory, reason)
 
 
-def delete_fact(context: Context, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
+def delete_fact(writer: Writer, key: str, *, scope: Scope, reason: str = "deleted") -> Memory:
     """Hide a fact.
 
     Raises:
@@ -135,16 +153,16 @@ def delete_fact(context: Context, key: str, *, scope: Scope, reason: str = "dele
     """
     check_id(key, name="key")
     reason = clean_text(reason, what="reason", limit=MAX_REASON_CHARACTERS)
-    with context.change(from_reserve=True) as change:
+    with writer.change(from_reserve=True) as change:
         holder = memories.holder_of_key(change.connection, scope.space, key)
         if holder is None:
             raise NotFound(f"space {scope.space!r} has no fact {key!r}: see them with facts().")
-        return _delete(context, change, holder, reason)
+        return _delete(change, writer.corpus.store.now(), holder, reason)
 
 
-def _delete(context: Context, change: UnitOfWork, memory: Memory, reason: str) -> Memory:
-    audit.record(change.connection, context, memory.space, "delete", **audit.ids([memory.id]))
-    return hide(change, memory, context.now(), reason)
+def _delete(change: UnitOfWork, now: datetime, memory: Memory, reason: str) -> Memory:
+    audit.record(change.connection, now, memory.space, "delete", **audit.ids([memory.id]))
+    return hide(change, memory, now, reason)
 
 
 def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memory:
@@ -154,7 +172,7 @@ def hide(change: UnitOfWork, memory: Memory, at: datetime, reason: str) -> Memor
     return hidden
 
 
-def restore(context: Context, id: str, *, scope: Scope) -> Memory | Recollection:
+def restore(writer: Writer, id: str, *, scope: Scope) -> Memory | Recollection:
     """Make a forgotten, expired or superseded memory current again, or a forgotten turn of talk.
 
     The rule is that of `remember`: what the memory contradicts, and what holds its key, becomes
@@ -165,19 +183,20 @@ def restore(context: Context, id: str, *, scope: Scope) -> Memory | Recollection
         InvalidInput: It is current already, or another current memory states the same.
     """
     check_id(id)
-    with context.store.read() as connection:
-        turn = conversations.turns(connection, scope.space, [id]).get(id)
+    with writer.corpus.store.read() as connection:
+        turn = turn_rows.get(connection, scope.space, [id]).get(id)
     if turn is not None:
-        return _restore_turn(context, turn)
-    return _restore_memory(context, id, scope)
+        return _restore_turn(writer, turn)
+    return _restore_memory(writer, id, scope)
 
 
-def _restore_memory(context: Context, id: str, scope: Scope) -> Memory:
-    now = context.now()
-    old = get(context, id, scope=scope)
+def _restore_memory(writer: Writer, id: str, scope: Scope) -> Memory:
+    corpus = writer.corpus
+    now = corpus.store.now()
+    old = get(corpus.store, id, scope=scope)
     # A change of embedder only re-embeds current memories, so the stored vector may be missing.
-    prepared = context.prepare([memory_embedding_text(old)], [memory_text(old)])[0]
-    with context.change() as change:
+    prepared = corpus.vocabulary.prepare([memory_embedding_text(old)], [memory_text(old)])[0]
+    with writer.change() as change:
         memory = require(memories.get(change.connection, scope.space, [id]), id, scope)
         expired = memory.expires_at is not None and memory.expires_at <= now
         if memory.current and not expired:
@@ -193,22 +212,28 @@ def _restore_memory(context: Context, id: str, scope: Scope) -> Memory:
             updated_at=now,
         )
         successor = memories.successor(change.connection, memory)
-        _reconcile(context, change, restored, prepared, successor=successor)
+        _reconcile(corpus, change, restored, prepared, successor=successor)
         update_memory(change, restored, prepared)
-        audit.record(change.connection, context, scope.space, "restore", **audit.ids([id]))
+        audit.record(change.connection, now, scope.space, "restore", **audit.ids([id]))
     return restored
 
 
-def _restore_turn(context: Context, turn: Turn) -> Recollection:
-    prepared = context.prepare([turn_embedding_text(turn)], [turn_text(turn)])[0]
-    with context.change() as change:
-        found = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+def _restore_turn(writer: Writer, turn: Turn) -> Recollection:
+    prepared = writer.corpus.vocabulary.prepare([turn_embedding_text(turn)], [turn_text(turn)])[0]
+    with writer.change() as change:
+        found = turn_rows.get(change.connection, turn.space, [turn.id]).get(turn.id)
         if found is None or found.forgotten_at is None:
             raise InvalidInput(f"turn {turn.id!r} is not forgotten: there is nothing to restore.")
-        conversations.set_forgotten(change.connection, turn.space, [turn.id], None, None)
+        turn_rows.set_forgotten(change.connection, turn.space, [turn.id], None, None)
         embeddings.remove_vectors(change.connection, [turn.id])
         change.index("turn", turn_point(turn, prepared.dense), prepared)
-        audit.record(change.connection, context, turn.space, "restore", **audit.ids([turn.id]))
+        audit.record(
+            change.connection,
+            writer.corpus.store.now(),
+            turn.space,
+            "restore",
+            **audit.ids([turn.id]),
+        )
     return of_turn(turn)
 
 
@@ -220,7 +245,7 @@ def _require_current(change: UnitOfWork, id: str, scope: Scope) -> Memory:
 
 
 def _reconcile(
-    context: Context,
+    corpus: Corpus,
     change: UnitOfWork,
     memory: Memory,
     prepared: Prepared,
@@ -240,7 +265,7 @@ def _reconcile(
     judgement = Judgement(duplicate=duplicate, reason="same statement")
     if duplicate is None:
         undone = successor.id if successor else None
-        judgement = judge(context, change, draft, prepared, successor=undone)
+        judgement = judge(corpus, change, draft, prepared, successor=undone)
     if judgement.duplicate is not None:
         raise InvalidInput(
             f"memory {judgement.duplicate.id!r} is current and states the same "
@@ -255,8 +280,8 @@ def _reconcile(
         ]
         if undone:
             # A model or a person had decided, and the restore contradicts it: list the two again.
-            kept = tuple(old for old in judgement.replaced if old.id != successor.id)
-            judgement = replace(judgement, replaced=kept)
+            remaining = tuple(old for old in judgement.replaced if old.id != successor.id)
+            judgement = replace(judgement, replaced=remaining)
             edges = [edge for edge in edges if not _relates(edge, successor)]
             associations.unrelate(change.connection, [memory.id, successor.id])
     replaced = {old.id for old in judgement.replaced}

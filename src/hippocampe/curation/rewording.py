@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.language.difference import proper_names
 from hippocampe.language.lexicon import words_of
 from hippocampe.language.sentence import CanonicalNames, Statement, parse
@@ -46,17 +46,16 @@ class Rewordings:
     """Compares statements by meaning; each word is embedded once.
 
     Args:
-        context: The open memory.
         space: Whose aliases are used.
         speaker: Names of the one who speaks, folded: "I" and the name say the same.
     """
 
-    def __init__(self, context: Context, space: str, speaker: Collection[str]) -> None:
-        self._names = CanonicalNames(context.aliases(space))
+    def __init__(self, corpus: Corpus, space: str, speaker: Collection[str]) -> None:
+        self._names = CanonicalNames(corpus.aliases.of(space))
         self._speaker = frozenset(norm for name in speaker for norm in parse(name).norms)
-        self._embedder = context.embedder
+        self._embedder = corpus.vocabulary.embedder
         self._vectors: dict[str, Vector] = {}
-        threshold = context.embedder.dedup_threshold
+        threshold = corpus.vocabulary.embedder.dedup_threshold
         self._synonym = threshold + SYNONYM_SHARE * (1 - threshold)
 
     def read(self, text: str) -> Wording:
@@ -65,8 +64,8 @@ class Rewordings:
         names = proper_names(statement.words, statement)
         order = [name for name in names if name not in self._speaker]
         ignored = STOP_WORDS | self._speaker | _persons()
-        said = [norm for norm in statement.norms if norm not in ignored or _is_number(norm)]
-        words = tuple(dict.fromkeys(said))
+        norms = [norm for norm in statement.norms if norm not in ignored or _is_number(norm)]
+        words = tuple(dict.fromkeys(norms))
         times = word_classes().times
         literal = {norm for norm in words if norm in times or _is_number(norm)}
         return Wording(statement, words, frozenset(literal.union(order)), tuple(order))

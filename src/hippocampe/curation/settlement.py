@@ -18,8 +18,9 @@ from hippocampe.curation.review_pairs import (
     still_waiting,
 )
 from hippocampe.curation.rewording import Rewordings
-from hippocampe.engine import model_calls, settings
+from hippocampe.engine import model_calls
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.remember import embed_drafts
@@ -30,6 +31,7 @@ from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.secrets import mask
 from hippocampe.language.text import cut
 from hippocampe.store import associations, job_runs
+from hippocampe.store.store import Store
 from hippocampe.types import Memory, Scope, Settings
 from hippocampe.updates.judgement import stays_former
 from hippocampe.validation import MAX_EVIDENCE
@@ -40,7 +42,7 @@ SOURCE = "settlement"
 MAX_CHARACTERS = 1_000
 """Characters shown of a statement."""
 MAX_REASON = 200
-"""Characters kept of the model's reason."""
+"""Characters to which the model's reason is cut."""
 
 
 @dataclass
@@ -69,7 +71,6 @@ def settle_reviews(
     Each batch is applied in one transaction; a failure keeps the batches before it.
 
     Args:
-        context: The open memory.
         space: The space.
         run_id: The run of the ledger to finish with the last batch.
         settled: Pairs that the run has settled already, counted in its outcome.
@@ -82,48 +83,50 @@ def settle_reviews(
         InvalidAnswer: An answer does not have the requested form.
         BudgetSpent: The background share of the daily budget is spent.
     """
-    waiting = pairs_waiting(context, space)
+    corpus = context.corpus
+    waiting = pairs_waiting(corpus.store, space)
     for start in range(0, len(waiting), BATCH):
         batch = waiting[start : start + BATCH]
         settled += _settle_batch(
             context, space, batch, settled, run_id if start + BATCH >= len(waiting) else None
         )
     if not waiting and run_id is not None:
-        with context.store.write() as connection:
+        with corpus.store.write() as connection:
             outcome = f"{settled} settled" if settled else "nothing to settle"
-            job_runs.finish(connection, run_id, outcome, context.now())
+            job_runs.finish(connection, run_id, outcome, corpus.store.now())
     return settled
 
 
-def is_due(context: Context, *, space: str) -> bool:
+def is_due(store: Store, *, space: str) -> bool:
     """Return whether there are pairs that no model has judged yet."""
-    return bool(pairs_waiting(context, space))
+    return bool(pairs_waiting(store, space))
 
 
 def _settle_batch(
     context: Context, space: str, batch: Sequence[Pair], settled: int, run_id: str | None
 ) -> int:
     """Ask about some pairs and apply the verdicts; return how many were settled."""
-    chosen = settings.read(context, scope=Scope(space))
+    corpus = context.corpus
+    chosen = corpus.settings.of(space)
     answer = model_calls.ask(
         context,
         "settle",
-        prompt("hippocampe.curation", "settle", chosen.language),
+        prompt("curation/settle", chosen.language),
         "\n".join(_shown(number, pair, chosen) for number, pair in enumerate(batch, 1)),
         Verdicts,
         space=space,
     )
     model = context.language_model
     assert model is not None
-    said = {each.pair.strip().strip("[]").lower(): each for each in reversed(answer.verdicts)}
+    verdicts = {each.pair.strip().strip("[]").lower(): each for each in reversed(answer.verdicts)}
     decided = [
-        _decide(context, number, pair, said.get(f"p{number}"), model.name)
+        _decide(corpus, number, pair, verdicts.get(f"p{number}"), model.name)
         for number, pair in enumerate(batch, 1)
     ]
     merged = [each.merged for each in decided if each is not None and each.merged is not None]
-    embedded = iter(embed_drafts(context, merged))
+    embedded = iter(embed_drafts(corpus.vocabulary, merged))
     done = 0
-    with context.change() as change:
+    with context.writer.change() as change:
         for pair, each in zip(batch, decided, strict=True):
             prepared = next(embedded) if each is not None and each.merged is not None else None
             if not still_waiting(change, pair):
@@ -132,11 +135,11 @@ def _settle_batch(
                 reason = f"{associations.LEFT_BY_MODEL}{model.name}: {pair.rule}"
                 associations.explain(change.connection, pair.ids, reason, review=True)
             else:
-                apply(context, change, each, prepared)
+                apply(corpus, change, each, prepared)
                 done += 1
         if run_id is not None:
             outcome = f"{settled + done} settled"
-            job_runs.finish(change.connection, run_id, outcome, context.now())
+            job_runs.finish(change.connection, run_id, outcome, corpus.store.now())
     return done
 
 
@@ -144,52 +147,52 @@ def _shown(number: int, pair: Pair, chosen: Settings) -> str:
     """A pair as the model reads it: one sanitised line per statement."""
     lines = [f"[p{number}]"]
     for letter, each in (("a", pair.older), ("b", pair.newer)):
-        said = f"{quote_label(each.user)}, " if each.user else ""
+        speaker = f"{quote_label(each.user)}, " if each.user else ""
         there = (each.occurred_at or each.created_at).astimezone(as_zone(chosen.timezone))
         text = quote(cut(each.content, MAX_CHARACTERS))
         age = "older" if letter == "a" else "newer"
-        lines.append(f"[p{number}{letter}] ({age}: {said}{there:%Y-%m-%d %H:%M}) {text}")
+        lines.append(f"[p{number}{letter}] ({age}: {speaker}{there:%Y-%m-%d %H:%M}) {text}")
     return "\n".join(lines)
 
 
 def _decide(
-    context: Context, number: int, pair: Pair, verdict: Verdict | None, model: str
+    corpus: Corpus, number: int, pair: Pair, verdict: Verdict | None, model: str
 ) -> Decided | None:
     """A verdict that can be applied; None leaves the pair to a person."""
     if verdict is None:
         return None
     name = verdict.verdict.strip().lower()
-    given = mask(" ".join((verdict.reason or "").split()))[:MAX_REASON]
+    explanation = mask(" ".join((verdict.reason or "").split()))[:MAX_REASON]
     reason = f"{associations.BY_MODEL}{model}: {name.replace('_', ' ')}" + (
-        f": {given}" if given else ""
+        f": {explanation}" if explanation else ""
     )
     match name:
         case "keep_both":
             return Decided(pair, reason)
         case "same":
-            return Decided(pair, reason, kept=lasting(pair))
+            return Decided(pair, reason, survivor=lasting(pair))
         case "replace":
-            kept = _kept(number, pair, verdict.keep)
-            if kept is None:
+            survivor = _survivor(number, pair, verdict.keep)
+            if survivor is None:
                 return None
-            former = stays_former(context, pair.older, kept)
-            return Decided(pair, reason, kept=kept, former=former)
+            former = stays_former(corpus.vocabulary, pair.older, survivor)
+            return Decided(pair, reason, survivor=survivor, former=former)
         case "merge":
-            return _merge(context, pair, verdict.content or "", reason)
+            return _merge(corpus, pair, verdict.content or "", reason)
         case _:
             return None
 
 
-def _kept(number: int, pair: Pair, id: str | None) -> Memory | None:
+def _survivor(number: int, pair: Pair, id: str | None) -> Memory | None:
     """The memory to keep: the newer one if the model names none, None if it names an unknown one."""
     named = (id or "").strip().strip("[]").lower() or f"p{number}b"
     return {f"p{number}a": pair.older, f"p{number}b": pair.newer}.get(named)
 
 
-def _merge(context: Context, pair: Pair, content: str, reason: str) -> Decided | None:
+def _merge(corpus: Corpus, pair: Pair, content: str, reason: str) -> Decided | None:
     """A merged statement; None if it is empty or states a fact that neither does."""
     older, newer = pair.older, pair.newer
-    rewordings = Rewordings(context, older.space, ())
+    rewordings = Rewordings(corpus, older.space, ())
     merged, *both = map(rewordings.read, (content, older.content, newer.content))
     negated = [bool(each.statement.negations) for each in both]
     if bool(merged.statement.negations) not in negated or not rewordings.adds_nothing(
@@ -199,14 +202,14 @@ def _merge(context: Context, pair: Pair, content: str, reason: str) -> Decided |
     ends = [each.expires_at for each in (older, newer) if each.expires_at is not None]
     try:
         draft = make_draft(
-            context,
+            corpus,
             content,
             scope=Scope(
                 older.space,
                 newer.user if newer.user == older.user else None,
                 newer.channel if newer.channel == older.channel else None,
             ),
-            ttl=_remaining(context.now(), ends) if len(ends) == 2 else None,
+            ttl=_remaining(corpus.store.now(), ends) if len(ends) == 2 else None,
             occurred_at=newer.occurred_at or older.occurred_at,
             source=SOURCE,
             replaces=pair.ids,
@@ -217,7 +220,7 @@ def _merge(context: Context, pair: Pair, content: str, reason: str) -> Decided |
     digest = equality_digest(draft.memory.content)
     for each in (newer, older):
         if equality_digest(each.content) == digest:
-            return Decided(pair, reason, kept=each)
+            return Decided(pair, reason, survivor=each)
     return Decided(pair, reason, merged=draft)
 
 

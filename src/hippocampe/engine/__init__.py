@@ -1,1 +1,1 @@
-"""Share what every step needs: transactions, projection into the index, vocabulary, settings, outages."""
+"""Divide the open memory into parts for the steps: a corpus to read, a writer to change; settings, outages, audit."""

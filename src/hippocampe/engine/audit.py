@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from uuid6 import uuid7
 
 from hippocampe.actor import ACTOR
-from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_utc
 from hippocampe.store import audits
+from hippocampe.store.store import Store
 from hippocampe.types import AuditAction, AuditEntry, Scope
 from hippocampe.validation import check_limit
 
@@ -22,18 +22,17 @@ MAX_IDS = 100
 
 
 def record(
-    connection: Connection, context: Context, space: str, action: AuditAction, **detail: Any
+    connection: Connection, now: datetime, space: str, action: AuditAction, **detail: Any
 ) -> None:
     """Write an entry about a change, in its transaction.
 
     Args:
-        connection: The transaction.
-        context: The open memory.
+        now: The current time.
         space: The space of the log.
         action: The name of the action.
         detail: Ids, names of settings and counts.
     """
-    entry = AuditEntry(str(uuid7()), space, action, ACTOR.get(), detail, context.now())
+    entry = AuditEntry(str(uuid7()), space, action, ACTOR.get(), detail, now)
     audits.add(connection, entry)
 
 
@@ -43,7 +42,7 @@ def ids(found: Sequence[str]) -> dict[str, Any]:
 
 
 def entries(
-    context: Context, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
+    store: Store, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
 ) -> list[AuditEntry]:
     """The audit log of the space, newest first: who deleted, forgot, erased, restored, changed settings or keys.
 
@@ -57,5 +56,5 @@ def entries(
     """
     check_limit(limit)
     earliest = as_utc(since, name="since")
-    with context.store.read() as connection:
+    with store.read() as connection:
         return audits.find(connection, scope.space, since=earliest, limit=limit)

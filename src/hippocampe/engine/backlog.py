@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, select
 
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.corpus import Retired
 from hippocampe.engine.documents import (
     live_embedding_text,
     memory_embedding_text,
@@ -18,8 +18,10 @@ from hippocampe.engine.documents import (
 from hippocampe.engine.projection import stored_points
 from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError, StoreError
-from hippocampe.store import conversations, embeddings, memories, meta, notes
+from hippocampe.protocols import Embedder
+from hippocampe.store import embeddings, memories, message_rows, meta, notes, turn_rows
 from hippocampe.store.schema import vector
 from hippocampe.store.shown import SHOWN, TABLES
 from hippocampe.types import Progress
@@ -40,9 +42,7 @@ def unembedded(
     return list(connection.execute(query.limit(limit)))
 
 
-def embed_missing(
-    context: Context, progress: Progress | None = None, *, index: bool = False
-) -> int:
+def embed_missing(writer: Writer, progress: Progress | None = None, *, index: bool = False) -> int:
     """Embed every row without a vector; return their number.
 
     Args:
@@ -51,106 +51,103 @@ def embed_missing(
     done = 0
     for kind in TABLES:
         while True:
-            with context.store.read() as connection:
-                rows = unembedded(connection, kind, context.embedder.model, 256)
+            with writer.corpus.store.read() as connection:
+                rows = unembedded(connection, kind, writer.corpus.vocabulary.embedder.model, 256)
             if not rows:
                 break
-            _embed_rows(context, kind, rows, index)
+            _embed_rows(writer, kind, rows, index)
             done += len(rows)
             if progress:
                 progress("embedding", done, 0)
     return done
 
 
-def embed_imported(context: Context, progress: Progress | None = None) -> None:
+def embed_imported(writer: Writer, progress: Progress | None = None) -> None:
     """Embed and index the rows that an import or a killed process left without vectors."""
-    embed_missing(context, progress, index=True)
-    with context.store.write() as connection:
+    embed_missing(writer, progress, index=True)
+    with writer.corpus.store.write() as connection:
         for name in (UNEMBEDDED, WAITING):
             meta.put(connection, name, "")
 
 
-def embed_soon(context: Context) -> None:
+def embed_soon(writer: Writer) -> None:
     """Embed and index pending rows in the background, or now if there is none.
 
     Rows that cannot be embedded stay pending until the next call, flush or open.
     """
-    if context.config.background:
+    if writer.corpus.config.background:
         # After closing, the rows stay pending until the next open.
         with suppress(RuntimeError):
-            context.pending.worker.submit(
-                context.outages.attempt, "embedding", lambda: embed_or_wait(context)
+            writer.pending.worker.submit(
+                writer.corpus.outages.attempt, "embedding", lambda: embed_or_wait(writer)
             )
     else:
-        embed_or_wait(context)
+        embed_or_wait(writer)
 
 
-def catch_up_with_talk(context: Context) -> None:
+def catch_up_with_talk(writer: Writer) -> None:
     """Wait until all talk stored before this call can be found.
 
     Returns at once while the embedder or the store is down: the outage is logged, and the talk is
     found after recovery.
     """
-    stored = list(context.pending.rows)
-    if not stored or not context.config.background:
+    stored = list(writer.pending.rows)
+    if not stored or not writer.corpus.config.background:
         return
     try:
-        attempt = context.pending.worker.submit(embed_or_wait, context)
+        attempt = writer.pending.worker.submit(embed_or_wait, writer)
     except RuntimeError:
         # Closing.
         return
-    attempt.add_done_callback(lambda _: _tell_waiting(context))
+    attempt.add_done_callback(lambda _: writer.pending.notify())
 
     def over() -> bool:
-        down = any(context.outages.is_down(name) for name in ("embedder", "store"))
-        return down or attempt.done() or not any(each in context.pending.rows for each in stored)
+        down = any(writer.corpus.outages.is_down(name) for name in ("embedder", "store"))
+        return down or attempt.done() or not any(each in writer.pending.rows for each in stored)
 
-    with context.pending.progressed:
-        context.pending.progressed.wait_for(over)
-
-
-def _tell_waiting(context: Context) -> None:
-    with context.pending.progressed:
-        context.pending.progressed.notify_all()
+    with writer.pending.progressed:
+        writer.pending.progressed.wait_for(over)
 
 
-def embed_or_wait(context: Context) -> None:
+def embed_or_wait(writer: Writer) -> None:
     """Embed and index pending rows; on failure they stay pending and the outage is noted."""
     # Held until the outcome is recorded, so that an old failure never overwrites a new success.
-    with context.pending.embedding:
+    corpus = writer.corpus
+    with writer.pending.embedding:
         try:
-            _embed_waiting(context)
+            _embed_waiting(writer)
             for part in ("embedder", "store"):
-                context.outages.works(part)
+                corpus.outages.works(part)
         except EmbedderError as exc:
-            context.outages.failed("embedder", exc)
+            corpus.outages.failed("embedder", exc)
         except StoreError as exc:
-            context.outages.failed("store", exc)
+            corpus.outages.failed("store", exc)
         except Retired:
             # The new context embeds them with its own embedder.
             return
         finally:
-            _tell_waiting(context)
+            writer.pending.notify()
 
 
-def _embed_waiting(context: Context) -> None:
+def _embed_waiting(writer: Writer) -> None:
+    corpus = writer.corpus
     while True:
-        with context.store.exclusive():
-            kind = next(iter(context.pending.rows), ("", ""))[0]
-            ids = [id for of, id in context.pending.rows if of == kind][:64]
+        with corpus.store.exclusive():
+            kind = next(iter(writer.pending.rows), ("", ""))[0]
+            ids = [id for of, id in writer.pending.rows if of == kind][:64]
         if not ids:
             return
-        with context.store.read() as connection:
-            rows = unembedded(connection, kind, context.embedder.model, len(ids), ids)
+        with corpus.store.read() as connection:
+            rows = unembedded(connection, kind, corpus.vocabulary.embedder.model, len(ids), ids)
         if rows:
-            _embed_rows(context, kind, rows, index=True, from_reserve=True)
-        with context.store.exclusive():
+            _embed_rows(writer, kind, rows, index=True, from_reserve=True)
+        with corpus.store.exclusive():
             for id in ids:
-                context.pending.rows.pop((kind, id), None)
-            if not context.pending.rows:
-                with context.store.write(from_reserve=True) as connection:
+                writer.pending.rows.pop((kind, id), None)
+            if not writer.pending.rows:
+                with corpus.store.write(from_reserve=True) as connection:
                     meta.put(connection, WAITING, "")
-        _tell_waiting(context)
+        writer.pending.notify()
 
 
 def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -159,17 +156,17 @@ def texts(kind: str, rows: Sequence[Any]) -> tuple[list[str], list[str]]:
         items = [memories.of_row(row) for row in rows]
         return list(map(memory_embedding_text, items)), list(map(memory_text, items))
     if kind == "turn":
-        turns = [conversations.turn_of_row(row) for row in rows]
+        turns = [turn_rows.of_row(row) for row in rows]
         return list(map(turn_embedding_text, turns)), list(map(turn_text, turns))
     if kind == "live":
-        spoken = list(map(live_embedding_text, map(conversations.message_of_row, rows)))
+        spoken = list(map(live_embedding_text, map(message_rows.of_row, rows)))
         return spoken, spoken
     pieces = [piece_text(notes.of_row(row)) for row in rows]
     return pieces, pieces
 
 
 def _embed_rows(
-    context: Context,
+    writer: Writer,
     kind: str,
     rows: list[Any],
     index: bool,
@@ -185,11 +182,13 @@ def _embed_rows(
         from_reserve: See `Store.write`.
     """
     while rows:
-        prepared = context.prepare(*texts(kind, rows))
-        with context.change(from_reserve=from_reserve) as change:
+        prepared = writer.corpus.vocabulary.prepare(*texts(kind, rows))
+        with writer.change(from_reserve=from_reserve) as change:
             unchanged = _unchanged(change.connection, kind, rows)
             if len(unchanged) == len(rows):
-                _store_embeddings(context, change, kind, rows, prepared, index, counted)
+                _store_embeddings(
+                    writer.corpus.vocabulary.embedder, change, kind, rows, prepared, index, counted
+                )
                 return
         # The others were erased or edited meanwhile: not even their words may be stored.
         rows = unchanged
@@ -204,7 +203,7 @@ def _unchanged(connection: Connection, kind: str, rows: Sequence[Any]) -> list[A
 
 
 def _store_embeddings(
-    context: Context,
+    embedder: Embedder,
     change: UnitOfWork,
     kind: str,
     rows: Sequence[Any],
@@ -214,7 +213,7 @@ def _store_embeddings(
 ) -> None:
     embedded = [change.embedded(each) for each in prepared]
     pairs = list(zip(rows, embedded, strict=True))
-    model = context.embedder.model
+    model = embedder.model
     new = [embeddings.vector_row(row.id, model, kind, row.space, each) for row, each in pairs]
     embeddings.put_vectors(change.connection, new)
     if index:
@@ -225,15 +224,15 @@ def _store_embeddings(
             change.counted += [(row.space, each.words, 1) for row, each in pairs]
 
 
-def embed_again(context: Context, kind: str, ids: Sequence[str]) -> None:
+def embed_again(writer: Writer, kind: str, ids: Sequence[str]) -> None:
     """Embed the texts of some ids again, because their stored vectors are damaged.
 
     A vector without a text is removed. A row whose text changes meanwhile is left to that change.
     """
-    with context.store.read() as connection:
+    with writer.corpus.store.read() as connection:
         rows = list(_select_rows(connection, kind, ids))
-    _embed_rows(context, kind, rows, index=True, counted=False)
-    with context.change() as change:
+    _embed_rows(writer, kind, rows, index=True, counted=False)
+    with writer.change() as change:
         held = {row.id for row in _select_rows(change.connection, kind, ids)}
         embeddings.remove_vectors(change.connection, [id for id in ids if id not in held])
 

@@ -1,10 +1,13 @@
-"""In-memory caches of the store: settings, aliases, recall counts. Thread-safe."""
+"""In-memory state about the store: aliases and recall counts. Thread-safe."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hippocampe.types import Settings
+from sqlalchemy import Connection
+
+from hippocampe.store import memories, statements
+from hippocampe.store.store import Store
 
 MAX_CACHED_SPACES = 1_000
 """Spaces whose aliases are cached."""
@@ -13,73 +16,62 @@ Aliases = Mapping[str, frozenset[str]]
 
 
 @dataclass(slots=True)
-class Revision:
-    """Counts the changes of this process to memories, so that caches know when to reload."""
-
-    number: int = 0
-
-    def advance(self) -> None:
-        """Invalidate everything cached so far."""
-        self.number += 1
-
-
-@dataclass(slots=True)
 class AliasCache:
-    """The aliases of each space, reloaded once memories have changed."""
+    """The aliases of each space, reloaded once this process, which owns the database, has changed memories."""
 
-    revision: Revision
+    store: Store
     _spaces: dict[str, tuple[int, Aliases]] = field(default_factory=dict[str, tuple[int, Aliases]])
 
-    def get(self, space: str, load: Callable[[], Aliases]) -> Aliases:
-        """The aliases of a space, cached or loaded.
+    def of(self, space: str, connection: Connection | None = None) -> Aliases:
+        """The other names of each name of a space, as `statements.aliases` gives them.
 
         Args:
             space: The space.
-            load: Loads them from the store.
+            connection: A transaction that has written no memory, to read them in.
         """
         # Taken before loading: a change meanwhile makes the entry stale.
-        revision = self.revision.number
+        changes = self.store.memory_changes
         known = self._spaces.get(space)
-        if known is not None and known[0] == revision:
+        if known is not None and known[0] == changes:
             return known[1]
-        found = load()
+        if connection is not None:
+            found = statements.aliases(connection, space)
+        else:
+            with self.store.read() as own:
+                found = statements.aliases(own, space)
         if len(self._spaces) >= MAX_CACHED_SPACES:
             self._spaces.clear()
-        self._spaces[space] = revision, found
+        self._spaces[space] = changes, found
         return found
 
 
-@dataclass(slots=True)
-class SettingsCache:
-    """The settings of each space, and when they were read on the monotonic clock."""
-
-    spaces: dict[str, tuple[float, Settings]] = field(
-        default_factory=dict[str, tuple[float, Settings]]
-    )
-    loading: threading.Lock = field(default_factory=threading.Lock)
-    """Held while reading, so that old values never replace newer ones."""
-
-    def clear(self) -> None:
-        """Invalidate the settings of every space."""
-        with self.loading:
-            self.spaces.clear()
-
-
 class AccessCounts:
-    """Recalls per memory id that are not written to the store yet."""
+    """Recalls per memory that are not written to the store yet. A read-only process counts none."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}
 
     def add(self, ids: Iterable[str], times: int = 1) -> None:
         """Count recalls of some memories."""
+        if self._store.read_only:
+            return
         with self._lock:
             for id in ids:
                 self._counts[id] = self._counts.get(id, 0) + times
 
-    def take(self) -> dict[str, int]:
-        """Remove and return all counts."""
+    def flush(self) -> None:
+        """Write the counts to the store."""
         with self._lock:
             counts, self._counts = self._counts, {}
-        return counts
+        if not counts:
+            return
+        try:
+            # Not durable: the counts were only in memory until now.
+            with self._store.write(durable=False) as connection:
+                memories.touch(connection, counts, self._store.now())
+        except BaseException:
+            for id, times in counts.items():
+                self.add([id], times)
+            raise

@@ -8,8 +8,8 @@ from hippocampe.language.detect import guess_language
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import fold
 from hippocampe.protocols import Point, Vector
-from hippocampe.store.conversations import Turn
 from hippocampe.store.notes import Piece
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Memory, Message
 
 

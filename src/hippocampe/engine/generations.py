@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hippocampe.engine.backlog import embed_missing
-from hippocampe.engine.context import Context
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import BATCH, count_shown, stored_points
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import IndexUnavailable
 from hippocampe.index import build_generation
 from hippocampe.protocols import Point
@@ -27,14 +27,15 @@ from hippocampe.types import Progress
 _BUILDER = ("-m", "hippocampe.engine.generations")
 
 
-def replay(context: Context, *, after: int = 0) -> int:
+def replay(writer: Writer, *, after: int = 0) -> int:
     """Apply the outbox to the index; return the number of items replayed.
 
     Raises:
         IndexUnavailable: The index still fails.
     """
-    with context.store.exclusive():
-        with context.store.read() as connection:
+    corpus = writer.corpus
+    with corpus.store.exclusive():
+        with corpus.store.read() as connection:
             rows = outbox.pending(connection, after)
             last = rows[-1].seq if rows else 0
             touched: dict[str, set[str]] = {}
@@ -44,12 +45,14 @@ def replay(context: Context, *, after: int = 0) -> int:
                 points = {
                     point.id: point
                     for batch in _batches(sorted(ids))
-                    for point in stored_points(connection, kind, context.embedder.model, batch)
+                    for point in stored_points(
+                        connection, kind, corpus.vocabulary.embedder.model, batch
+                    )
                 }
-                context.index.apply(kind, list(points.values()), sorted(ids - set(points)))
-        context.position.applied = max(context.position.applied, last)
-        context.position.behind = False
-        context.outages.works("indexing")
+                corpus.index.apply(kind, list(points.values()), sorted(ids - set(points)))
+        writer.position.applied = max(writer.position.applied, last)
+        writer.position.behind = False
+        corpus.outages.works("indexing")
     return sum(map(len, touched.values()))
 
 
@@ -59,7 +62,7 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
 
 
 def refill(
-    context: Context, progress: Progress | None = None, *, graphs: bool = False
+    writer: Writer, progress: Progress | None = None, *, graphs: bool = False
 ) -> tuple[str, ...]:
     """Build a new generation of every kind from the store and swap it in.
 
@@ -72,27 +75,28 @@ def refill(
     Returns:
         The kinds above the threshold that have no graph yet.
     """
-    embed_missing(context, progress)
+    corpus = writer.corpus
+    embed_missing(writer, progress)
     without: list[str] = []
     for kind in TABLES:
-        with context.store.read(whole=True) as connection:
-            kept = count_shown(connection, kind)
-        large = kept >= context.config.graph_threshold
-        if large and not (graphs and _built_with_graph(context, kind, kept, progress)):
+        with corpus.store.read(whole=True) as connection:
+            shown = count_shown(connection, kind)
+        large = shown >= corpus.config.graph_threshold
+        if large and not (graphs and _built_with_graph(writer, kind, shown, progress)):
             without.append(kind)
-        if kind in without or (not large and (kept or context.index.count(kind))):
-            new_generation(context, kind, graph=False, progress=progress)
+        if kind in without or (not large and (shown or corpus.index.count(kind))):
+            new_generation(writer, kind, graph=False, progress=progress)
     return tuple(without)
 
 
-def _built_with_graph(context: Context, kind: str, total: int, progress: Progress | None) -> bool:
+def _built_with_graph(writer: Writer, kind: str, total: int, progress: Progress | None) -> bool:
     what = f"indexing {kind} with its graph"
     if progress:
         progress(what, 0, total)
     try:
-        new_generation(context, kind, graph=True)
+        new_generation(writer, kind, graph=True)
     except IndexUnavailable as exc:
-        if context.builder.stopped:
+        if writer.builder.stopped:
             raise
         log.warning("%s", exc)
         return False
@@ -102,7 +106,7 @@ def _built_with_graph(context: Context, kind: str, total: int, progress: Progres
 
 
 def new_generation(
-    context: Context, kind: str, *, graph: bool, progress: Progress | None = None
+    writer: Writer, kind: str, *, graph: bool, progress: Progress | None = None
 ) -> None:
     """Build a generation of one kind from the store and swap it in.
 
@@ -111,21 +115,22 @@ def new_generation(
     Raises:
         IndexUnavailable: The build failed; the old generation keeps serving.
     """
-    index = context.index
-    with context.store.exclusive():
+    corpus = writer.corpus
+    index = corpus.index
+    with corpus.store.exclusive():
         # Changes applied from here on are recorded, so none is lost between the snapshot that the
         # build reads and the swap.
         target = index.start_generation(kind)
     try:
         if graph:
-            _build_in_child(context, kind, target)
+            _build_in_child(writer, kind, target)
         else:
-            with context.store.read() as connection:
+            with corpus.store.read() as connection:
                 total = count_shown(connection, kind)
-                points = stored_points(connection, kind, context.embedder.model)
+                points = stored_points(connection, kind, corpus.vocabulary.embedder.model)
                 index.build(
                     target,
-                    dimensions=context.embedder.dimensions,
+                    dimensions=corpus.vocabulary.embedder.dimensions,
                     points=_counted(points, kind, total, progress),
                     graph=False,
                 )
@@ -145,23 +150,24 @@ def _counted(
             progress(f"indexing {kind}", done, total)
 
 
-def _build_in_child(context: Context, kind: str, target: Path) -> None:
+def _build_in_child(writer: Writer, kind: str, target: Path) -> None:
+    corpus = writer.corpus
     order = {
-        "database": str(context.config.database),
-        "model": context.embedder.model,
-        "dimensions": context.embedder.dimensions,
+        "database": str(corpus.config.database),
+        "model": corpus.vocabulary.embedder.model,
+        "dimensions": corpus.vocabulary.embedder.dimensions,
         "kind": kind,
         "target": str(target),
     }
 
     try:
-        worker.run(_BUILDER, order, started=context.builder.started)
+        worker.run(_BUILDER, order, started=writer.builder.started)
     except worker.ChildFailed as exc:
         raise IndexUnavailable(
             f"the graph of {kind} could not be built: {exc}. Searches scan without it."
         ) from exc
     finally:
-        context.builder.process = None
+        writer.builder.process = None
 
 
 def build_from_order(order: dict[str, Any]) -> None:

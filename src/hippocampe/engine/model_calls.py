@@ -5,12 +5,13 @@ from typing import TypeVar, cast
 
 from uuid6 import uuid7
 
-from hippocampe.engine import settings
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import BudgetSpent, InvalidAnswer, InvalidInput, ModelUnavailable, shown
 from hippocampe.language.datetimes import as_utc, as_zone, latest_days
 from hippocampe.store import activity
 from hippocampe.store import usage as rows
+from hippocampe.store.store import Store
 from hippocampe.types import MAX_LABEL_CHARACTERS, Cost, ModelUsage, Scope
 from hippocampe.validation import check_days, check_limit, clean_text
 
@@ -28,7 +29,6 @@ def ask(
     """Ask the background model once, and record the cost, also of an unusable answer.
 
     Args:
-        context: The open memory.
         purpose: The purpose, as recorded: `digest`.
         instructions: The system prompt.
         prompt: The user prompt.
@@ -45,10 +45,10 @@ def ask(
         raise ModelUnavailable(
             "no language model is configured: set HIPPOCAMPE_MODEL or HIPPOCAMPE_BACKGROUND_MODEL."
         )
-    check_budget(context, space, share=BACKGROUND_SHARE)
+    _check_share(context.corpus, space, BACKGROUND_SHARE)
     answer = model.answer(instructions, prompt, output)
     record_usage(
-        context,
+        context.corpus.store,
         scope=Scope(space=space),
         model=answer.model,
         purpose=purpose,
@@ -64,17 +64,23 @@ def ask(
     return answer.value
 
 
-def check_budget(context: Context, space: str, *, share: float = 1.0) -> None:
-    """Raise `BudgetSpent` if a share of the daily budget of a space is spent.
+def check_budget(corpus: Corpus, *, scope: Scope) -> None:
+    """Raise `BudgetSpent` if language models have spent the daily budget of the space.
 
-    A day begins at midnight in the timezone of the space.
+    Raises:
+        BudgetSpent: They have; the setting `daily_budget` raises the limit.
     """
-    chosen = settings.read(context, scope=Scope(space=space))
+    _check_share(corpus, scope.space, 1.0)
+
+
+def _check_share(corpus: Corpus, space: str, share: float) -> None:
+    """Raise `BudgetSpent` if a share of the budget is spent since midnight, in the timezone of the space."""
+    chosen = corpus.settings.of(space)
     if not chosen.daily_budget:
         return
     zone = as_zone(chosen.timezone)
-    today = datetime.combine(context.now().astimezone(zone).date(), time(), zone)
-    with context.store.read() as connection:
+    today = datetime.combine(corpus.store.now().astimezone(zone).date(), time(), zone)
+    with corpus.store.read() as connection:
         spent = rows.spent(connection, space, today)
     if spent >= chosen.daily_budget * share:
         part = "" if share == 1 else f" (background calls may use {100 * share:.0f} %)"
@@ -89,7 +95,7 @@ def _amount(dollars: float) -> str:
 
 
 def record_usage(
-    context: Context,
+    store: Store,
     *,
     scope: Scope,
     model: str,
@@ -130,15 +136,15 @@ def record_usage(
         output_tokens=output_tokens,
         injected_tokens=injected_tokens,
         price=price,
-        created_at=context.now(),
+        created_at=store.now(),
     )
-    with context.store.write(durable=False, from_reserve=True) as connection:
+    with store.write(durable=False, from_reserve=True) as connection:
         rows.add(connection, recorded)
     return recorded
 
 
 def usage(
-    context: Context, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
+    store: Store, *, scope: Scope, since: datetime | str | None = None, limit: int = 100
 ) -> list[ModelUsage]:
     """The calls of language models made for the space, newest first.
 
@@ -147,11 +153,11 @@ def usage(
     """
     check_limit(limit)
     earliest = as_utc(since, name="since")
-    with context.store.read() as connection:
+    with store.read() as connection:
         return rows.find(connection, scope.space, since=earliest, limit=limit)
 
 
-def costs(context: Context, *, scope: Scope, days: int = 30) -> list[Cost]:
+def costs(corpus: Corpus, *, scope: Scope, days: int = 30) -> list[Cost]:
     """The calls of language models by day, purpose and model, in this order, over the latest days.
 
     Days are those of the setting `timezone`; a day, purpose or model without calls has no entry.
@@ -160,9 +166,9 @@ def costs(context: Context, *, scope: Scope, days: int = 30) -> list[Cost]:
         InvalidInput: `days` is not a whole number from 1 to 366.
     """
     check_days(days)
-    zone = as_zone(settings.read(context, scope=scope).timezone)
-    calendar = latest_days(context.now(), zone, days)
-    with context.store.read() as connection:
+    zone = as_zone(corpus.settings.of(scope.space).timezone)
+    calendar = latest_days(corpus.store.now(), zone, days)
+    with corpus.store.read() as connection:
         spent = activity.spent(
             connection, scope.space, [(start, stop) for _, start, stop in calendar]
         )

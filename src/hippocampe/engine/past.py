@@ -1,26 +1,26 @@
-"""The services of an open memory as of an earlier time."""
+"""The corpus as of an earlier time."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.index import open_read_only_index
 from hippocampe.store import past
 
 
 @contextmanager
-def known_at(context: Context, at: datetime) -> Generator[Context]:
-    """Open a context that reads what was known at a time; the vectors known then are searched exactly.
+def known_at(corpus: Corpus, at: datetime) -> Generator[Corpus]:
+    """Open a corpus that reads what was known at a time; the vectors known then are searched exactly.
 
     Args:
-        context: The context that serves now.
+        corpus: The corpus that serves now.
         at: The time, which is that of the clock too.
     """
-    embedder = context.embedder
-    with past.known_at(context.store, at) as store:
+    embedder = corpus.vocabulary.embedder
+    with past.known_at(corpus.store, at) as store:
         index = open_read_only_index(store, dimensions=embedder.dimensions, model=embedder.model)
         try:
-            yield Context(context.config, store, index, embedder, context.vocabulary, lambda: at)
+            yield Corpus.of(corpus.config, store, index, corpus.vocabulary)
         finally:
             index.close()

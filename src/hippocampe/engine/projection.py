@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, select
 
 from hippocampe.engine.documents import live_point, memory_point, piece_point, turn_point
 from hippocampe.protocols import Point
-from hippocampe.store import conversations, embeddings, memories, notes
+from hippocampe.store import embeddings, memories, message_rows, notes, turn_rows
 from hippocampe.store.schema import subject, vector
 from hippocampe.store.shown import SHOWN, TABLES
 
@@ -40,9 +40,9 @@ def stored_points(
             item = memories.of_row(row)
             yield memory_point(item, dense, names.get(item.id, ()))
         elif kind == "turn":
-            yield turn_point(conversations.turn_of_row(row), dense)
+            yield turn_point(turn_rows.of_row(row), dense)
         elif kind == "live":
-            yield live_point(conversations.message_of_row(row), dense)
+            yield live_point(message_rows.of_row(row), dense)
         else:
             yield piece_point(notes.of_row(row), dense)
 

@@ -4,13 +4,13 @@ The client's idempotency key is stored in the first transaction of the write its
 the two.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from hippocampe.engine.context import Context
 from hippocampe.store import replies as rows
 from hippocampe.store.replies import CLAIM, Claim, Reply
+from hippocampe.store.store import Store
 
 KEPT = timedelta(hours=24)
 
@@ -19,15 +19,15 @@ class Replies:
     """The stored replies of one open data folder.
 
     Args:
-        context: Returns the context that serves now.
+        store: The store of the folder.
     """
 
-    def __init__(self, context: Callable[[], Context]) -> None:
-        self._context = context
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def find(self, space: str, key: str) -> Reply | None:
         """The reply to the write with the idempotency key `key`; None without such a write."""
-        with self._context().store.read() as connection:
+        with self._store.read() as connection:
             return rows.find(connection, space, key)
 
     @contextmanager
@@ -39,8 +39,7 @@ class Replies:
             key: The client's idempotency key, not used before.
             request: The digest of the request.
         """
-        context = self._context()
-        claim = Claim(context.store.path, space, key, request, context.now())
+        claim = Claim(self._store.path, space, key, request, self._store.now())
         token = CLAIM.set(claim)
         try:
             yield claim
@@ -49,15 +48,15 @@ class Replies:
 
     def keep(self, claim: Claim, status: int, body: bytes) -> None:
         """Store the reply to a finished write, unless its space was erased since."""
-        with self._context().store.write(durable=False, from_reserve=True) as connection:
+        with self._store.write(durable=False, from_reserve=True) as connection:
             rows.answer(connection, claim, status, body)
 
 
-def expire(context: Context) -> None:
+def expire(store: Store) -> None:
     """Delete replies older than a day."""
-    kept_from = context.now() - KEPT
-    with context.store.read() as connection:
+    oldest_retained = store.now() - KEPT
+    with store.read() as connection:
         oldest = rows.oldest(connection)
-    if oldest is not None and oldest < kept_from:
-        with context.store.write(durable=False, from_reserve=True) as connection:
-            rows.remove_before(connection, kept_from)
+    if oldest is not None and oldest < oldest_retained:
+        with store.write(durable=False, from_reserve=True) as connection:
+            rows.remove_before(connection, oldest_retained)

@@ -4,18 +4,20 @@ Only values that differ from the default are stored, so that an improved default
 value of its own.
 """
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, cast
 
 from hippocampe.config import Config
 from hippocampe.engine import audit
-from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput, StoreError, shown
 from hippocampe.language.datetimes import as_zone, parse_ttl
+from hippocampe.language.i18n import languages
 from hippocampe.store import settings as rows
+from hippocampe.store.store import Store
 from hippocampe.types import CATEGORIES, MAX_LABEL_CHARACTERS, Scope, Settings, normal_label
 
 FRESH_SECONDS = 5.0
@@ -128,7 +130,7 @@ ACCEPTED: Mapping[str, Accepted] = {
     "companion_names": _names(),
     "digest_hours": _hours(),
     "timezone": _zone(),
-    "language": _one_of("fr", "en"),
+    "language": _one_of(*languages()),
     "obsidian_context_enabled": _flag(),
     "obsidian_context_notes": _names(),
     "obsidian_context_tag": Accepted(f"1 to {MAX_LABEL_CHARACTERS} printable characters", _name),
@@ -158,12 +160,12 @@ def check(name: str, value: Any) -> Any:
             else f"choose from {', '.join(ACCEPTED)}."
         )
         raise InvalidInput(f"there is no setting {shown(name)}: {way_out}")
-    kept = accepted.check(value)
-    if kept is None:
+    valid = accepted.check(value)
+    if valid is None:
         raise InvalidInput(
             f"{name} must be {accepted.says}, not {shown(value)}. Nothing was changed."
         )
-    return kept
+    return valid
 
 
 def defaults(config: Config) -> Settings:
@@ -171,44 +173,58 @@ def defaults(config: Config) -> Settings:
     return Settings(timezone=config.timezone)
 
 
-def read(context: Context, *, scope: Scope) -> Settings:
-    """The settings of the space.
+@dataclass(slots=True)
+class SpaceSettings:
+    """The settings of each space: those of the store over the defaults, cached. Thread-safe."""
 
-    Raises:
-        StoreError: They cannot be read, and none are cached.
-    """
-    if (fresh := fresh_ones(context, scope.space)) is not None:
-        return fresh
-    try:
-        return refresh(context, scope.space)
-    except StoreError:
-        if (known := known_ones(context, scope.space)) is None:
-            raise
-        return known
+    store: Store
+    config: Config
+    _cached: dict[str, tuple[float, Settings]] = field(
+        default_factory=dict[str, tuple[float, Settings]]
+    )
+    """By space, when they were read on the monotonic clock, and their values."""
+    _loading: threading.Lock = field(default_factory=threading.Lock)
+    """Held while reading, so that old values never replace newer ones."""
 
+    def of(self, space: str) -> Settings:
+        """The settings of a space.
 
-def fresh_ones(context: Context, space: str) -> Settings | None:
-    """The cached settings of a space if fresh, else None."""
-    known = context.settings.spaces.get(space)
-    fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
-    return known[1] if known is not None and fresh else None
+        Raises:
+            StoreError: They cannot be read, and none are cached.
+        """
+        if (fresh := self.fresh(space)) is not None:
+            return fresh
+        try:
+            return self.refresh(space)
+        except StoreError:
+            if (cached := self.cached(space)) is None:
+                raise
+            return cached
 
+    def fresh(self, space: str) -> Settings | None:
+        """The cached settings of a space if fresh, else None."""
+        known = self._cached.get(space)
+        fresh = known is not None and time.monotonic() - known[0] < FRESH_SECONDS
+        return known[1] if known is not None and fresh else None
 
-def known_ones(context: Context, space: str) -> Settings | None:
-    """The cached settings of a space, however old."""
-    known = context.settings.spaces.get(space)
-    return known[1] if known is not None else None
+    def cached(self, space: str) -> Settings | None:
+        """The cached settings of a space, however old."""
+        known = self._cached.get(space)
+        return known[1] if known is not None else None
 
+    def refresh(self, space: str) -> Settings:
+        """Read the settings of a space from the store."""
+        with self._loading:
+            with self.store.read() as connection:
+                stored = rows.load(connection, space)
+            found = replace(defaults(self.config), **_usable(stored))
+            self._cached[space] = (time.monotonic(), found)
+        return found
 
-def refresh(context: Context, space: str) -> Settings:
-    """Read the settings of a space from the store."""
-    # Held while loading, so that old values never replace newer ones.
-    with context.settings.loading:
-        with context.store.read() as connection:
-            stored = rows.load(connection, space)
-        found = replace(defaults(context.config), **_usable(stored))
-        context.settings.spaces[space] = (time.monotonic(), found)
-    return found
+    def clear(self) -> None:
+        """Invalidate the settings of every space."""
+        with self._loading:
+            self._cached.clear()
 
 
 def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,7 +235,16 @@ def _usable(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in checked.items() if value is not None}
 
 
-def update(context: Context, /, *, scope: Scope, **changes: Any) -> Settings:
+def read(settings: SpaceSettings, *, scope: Scope) -> Settings:
+    """The settings of the space.
+
+    Raises:
+        StoreError: They cannot be read, and none are cached.
+    """
+    return settings.of(scope.space)
+
+
+def update(settings: SpaceSettings, /, *, scope: Scope, **changes: Any) -> Settings:
     """Change settings of the space, all or none; effective from the next turn. None resets one.
 
     Args:
@@ -229,7 +254,7 @@ def update(context: Context, /, *, scope: Scope, **changes: Any) -> Settings:
     Raises:
         InvalidInput: The setting does not exist or the value is invalid; nothing was changed.
     """
-    default = defaults(context.config)
+    default = defaults(settings.config)
     checked = {
         name: getattr(default, name, None) if value is None else value
         for name, value in changes.items()
@@ -237,13 +262,8 @@ def update(context: Context, /, *, scope: Scope, **changes: Any) -> Settings:
     checked = {name: check(name, value) for name, value in checked.items()}
     chosen = {name: v for name, v in checked.items() if v != getattr(default, name)}
     if checked:
-        with context.store.write() as connection:
-            rows.write(
-                connection,
-                scope.space,
-                chosen,
-                context.now(),
-                remove=checked.keys() - chosen.keys(),
-            )
-            audit.record(connection, context, scope.space, "settings", names=sorted(checked))
-    return refresh(context, scope.space)
+        with settings.store.write() as connection:
+            now = settings.store.now()
+            rows.write(connection, scope.space, chosen, now, remove=checked.keys() - chosen.keys())
+            audit.record(connection, now, scope.space, "settings", names=sorted(checked))
+    return settings.refresh(scope.space)

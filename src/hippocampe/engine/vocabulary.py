@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from hippocampe.embed.word_space import WordSpace, WordVectors, is_literal, signature
 from hippocampe.language.text import STOP_WORDS, words
 from hippocampe.language.topics import topics_of
+from hippocampe.language.traits import traits
 from hippocampe.protocols import Embedder, Vector, Vectors
 from hippocampe.store import embeddings, meta
 from hippocampe.store.store import Store
@@ -40,8 +41,8 @@ def text_words(text: str) -> list[str]:
     or noise.
     """
     spoken = words(text)
-    kept = [word for word in spoken if word not in STOP_WORDS] or spoken
-    return [word[:MAX_WORD_CHARACTERS] for word in kept[:MAX_WORDS_PER_TEXT]]
+    significant = [word for word in spoken if word not in STOP_WORDS] or spoken
+    return [word[:MAX_WORD_CHARACTERS] for word in significant[:MAX_WORDS_PER_TEXT]]
 
 
 def spoken(texts: Iterable[str]) -> list[str]:
@@ -255,6 +256,26 @@ class Vocabulary:
             return [w for w in dict.fromkeys(texts) if known.ids.get(w, rows) >= rows]
         return [word for word in dict.fromkeys(texts) if word not in ids]
 
+    def prepare(
+        self, texts: Sequence[str], contents: Sequence[str] | None = None
+    ) -> list[Prepared]:
+        """Embed texts and the new words of their contents, outside any transaction.
+
+        Args:
+            texts: The texts to embed.
+            contents: The texts from which the words are taken; default: `texts`.
+        """
+        contents = contents or texts
+        word_lists = [text_words(content) for content in contents]
+        known = self.known()
+        unknown = self.unknown((word for words in word_lists for word in words), known)
+        vectors = self.embedder.embed([*texts, *spoken(unknown)])
+        new = NewWords(unknown, self.place(unknown, vectors[len(texts) :]))
+        return [
+            Prepared(vectors[number], words, traits(contents[number]), new, known)
+            for number, words in enumerate(word_lists)
+        ]
+
     def erased_since(self, prepared: Prepared, fresh: Mapping[str, int] = _NONE) -> NewWords:
         """The words of a text that were erased after it was embedded."""
         distinct = dict.fromkeys(prepared.words)
@@ -273,7 +294,6 @@ class Vocabulary:
         """Store new words in the transaction of their items.
 
         Args:
-            connection: The transaction.
             new: New words; those known by now are skipped.
             fresh: Words that the transaction has added already.
 

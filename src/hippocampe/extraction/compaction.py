@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from hippocampe.engine import model_calls, settings
+from hippocampe.engine import model_calls
 from hippocampe.engine.context import Context
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.errors import InvalidAnswer
+from hippocampe.errors import InvalidAnswer, InvalidInput
 from hippocampe.extraction import talk
 from hippocampe.extraction.extractive import extract_sentences, first_sentences
 from hippocampe.extraction.proposals import read_subjects
@@ -25,6 +25,7 @@ from hippocampe.language.prompts import prompt
 from hippocampe.language.sanitize import quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.store import job_runs, working_history
+from hippocampe.store.store import Store
 from hippocampe.types import Compacted, Message, Scope, Settings
 from hippocampe.updates.draft import Draft
 
@@ -44,41 +45,48 @@ class Answer:
     open_questions: list[str] | str | None = None
 
 
-def compact(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
-    """Summarise the working history of a channel beyond twice `recent_messages`.
+def compact(context: Context, *, scope: Scope) -> Compacted:
+    """Summarise the oldest messages in the working history of the scope's channel.
 
-    The newest `recent_messages` stay. Without a configured language model the summary consists of
-    the most informative sentences. A second call waits for the first.
+    Does nothing up to twice `recent_messages`; beyond, the newest `recent_messages` stay. The
+    other messages are still found by full text and as turns. Without a configured language
+    model, the summary is made of their most telling sentences.
+
+    Raises:
+        InvalidInput: The scope names no channel.
+        ModelError: The language model gave no usable answer; the messages stay.
+        EmbedderError: The summary cannot be embedded; likewise.
+    """
+    if scope.channel is None:
+        raise InvalidInput("compact needs a channel: give one in the scope.")
+    return run(context, space=scope.space, channel=scope.channel)
+
+
+def run(context: Context, *, space: str, channel: str, run_id: str | None = None) -> Compacted:
+    """Compact the working history of a channel. A second call waits for the first.
 
     Args:
-        context: The open memory.
         space: The space.
         channel: The channel; empty for messages without one.
         run_id: The run in the ledger, finished in the last transaction.
-
-    Raises:
-        ModelUnavailable: The model cannot be reached. Summaries made before stay, the other messages
-            stay in the working history; so with the other errors.
-        InvalidAnswer: It did not answer in the requested form.
-        BudgetSpent: The daily budget is spent.
-        EmbedderError: The summary cannot be embedded.
     """
-    chosen = settings.read(context, scope=Scope(space=space))
+    corpus = context.corpus
+    chosen = corpus.settings.of(space)
     done = Compacted()
     with context.compacting:
-        waiting = talk.parts(_oldest(context, space, channel, chosen.recent_messages))
+        waiting = talk.parts(_oldest(corpus.store, space, channel, chosen.recent_messages))
         for number, part in enumerate(waiting, 1):
             last = number == len(waiting)
             done = _compact_part(context, part, chosen, done, run_id if last else None)
         if not waiting and run_id is not None:
-            with context.change() as change:
-                _finish(context, change, run_id, done)
+            with context.writer.change() as change:
+                _finish(corpus.store, change, run_id, done)
     return done
 
 
-def _oldest(context: Context, space: str, channel: str, recent: int) -> list[Message]:
+def _oldest(store: Store, space: str, channel: str, recent: int) -> list[Message]:
     """The messages of a channel that leave its working history now."""
-    with context.store.read() as connection:
+    with store.read() as connection:
         if working_history.count(connection, space, channel) <= 2 * recent:
             return []
         return working_history.messages(connection, space, channel)[:-recent]
@@ -87,13 +95,14 @@ def _oldest(context: Context, space: str, channel: str, recent: int) -> list[Mes
 def _compact_part(
     context: Context, part: Part, chosen: Settings, done: Compacted, run_id: str | None
 ) -> Compacted:
+    corpus = context.corpus
     while True:
-        with context.store.read() as connection:
+        with corpus.store.read() as connection:
             messages = _still_working(connection, part)
-        said = [message for message in messages if not is_small_talk(message.content)]
-        drafts = [_summary(context, messages, chosen)] if said else []
-        prepared = embed_drafts(context, drafts) if drafts else []
-        with context.change() as change:
+        substantial = [message for message in messages if not is_small_talk(message.content)]
+        drafts = [_summary(context, messages, chosen)] if substantial else []
+        prepared = embed_drafts(corpus.vocabulary, drafts) if drafts else []
+        with context.writer.change() as change:
             if _still_working(change.connection, messages) != messages:
                 # Some were erased or forgotten meanwhile: a summary must not quote them.
                 continue
@@ -104,7 +113,7 @@ def _compact_part(
             summaries = (*done.summaries, *(draft.memory for draft in drafts))
             done = Compacted(done.messages + len(messages), summaries)
             if run_id is not None:
-                _finish(context, change, run_id, done)
+                _finish(corpus.store, change, run_id, done)
         return done
 
 
@@ -116,21 +125,21 @@ def _still_working(connection: Connection, part: Part) -> Part:
     return tuple(found)
 
 
-def _finish(context: Context, change: UnitOfWork, run_id: str, done: Compacted) -> None:
+def _finish(store: Store, change: UnitOfWork, run_id: str, done: Compacted) -> None:
     counts = f"{done.messages} read, {len(done.summaries)} written"
-    job_runs.finish(change.connection, run_id, counts, context.now())
+    job_runs.finish(change.connection, run_id, counts, store.now())
 
 
 def _summary(context: Context, messages: Part, chosen: Settings) -> Draft:
     """The summary of a part, as a memory that is not stored yet."""
     if context.language_model is None:
-        body, people = extract_sentences(context.embedder, messages), list[str]()
+        body, people = extract_sentences(context.corpus.vocabulary.embedder, messages), list[str]()
     else:
         body, people = _by_model(context, messages, chosen)
     first, last = messages[0], messages[-1]
     authors = [each.author for each in messages if each.author and each.role != "assistant"]
     return make_draft(
-        context,
+        context.corpus,
         _headed(body, first, last, chosen),
         scope=Scope(
             space=first.space,
@@ -166,7 +175,7 @@ def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, 
     answer = model_calls.ask(
         context,
         "compact",
-        prompt("hippocampe.extraction", "compact", chosen.language),
+        prompt("extraction/compact", chosen.language),
         talk.tagged(shown),
         Answer,
         space=messages[0].space,
@@ -179,12 +188,12 @@ def _by_model(context: Context, messages: Part, chosen: Settings) -> tuple[str, 
     if questions := _listed(answer.open_questions):
         lines.append(translate("Open questions: {text}", chosen.language).format(text=questions))
     body = "\n".join(first_sentences(line, SUMMARY_CHARACTERS) for line in lines)
-    said = "\n".join(message.content for message in messages)
+    spoken = "\n".join(message.content for message in messages)
     named = [
         name
         for name in read_subjects(answer.people)
         # A model may invent people.
-        if mentions(said, [name])
+        if mentions(spoken, [name])
     ]
     return body, named
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from hippocampe.engine import backlog, model_calls, settings
+from hippocampe.engine import backlog, model_calls
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.errors import IndexUnavailable, InvalidAnswer
 from hippocampe.extraction import talk
@@ -26,7 +27,7 @@ from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import Filter
-from hippocampe.store import conversations, embeddings, job_runs, memories
+from hippocampe.store import embeddings, job_runs, memories, message_rows, turn_rows
 from hippocampe.types import Distilled, Memory, Message, Scope
 from hippocampe.updates.draft import Draft
 
@@ -37,31 +38,35 @@ MAX_KNOWN = 30
 """Known memories that are shown with a part, nearest first."""
 
 
-def digest(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
-    """Turn the live messages of a space into memories; into turns if no language model is configured.
+def digest(context: Context, *, scope: Scope) -> Distilled:
+    """Turn the live messages of the space into memories now, whatever the `digest_hours`.
 
-    Messages that arrive meanwhile stay live. A second call waits for the first.
-
-    Args:
-        context: The open memory.
-        space: The space.
-        run_id: The run in the ledger, finished in the last transaction.
+    Each message is digested once; messages that arrive meanwhile stay live. Without a configured
+    language model they become turns. A call during another digest waits, and finds nothing left.
 
     Raises:
-        ModelUnavailable: The model cannot be reached. Parts digested before stay digested, the rest stays live;
-            the same holds for the other errors.
-        InvalidAnswer: It did not answer a part in the requested form; the other parts are digested.
-        BudgetSpent: The daily budget is spent.
-        EmbedderError: Statements cannot be embedded.
+        ModelError: The language model gave no usable answer. What was digested before stays; the
+            rest stays live.
+        EmbedderError: Statements cannot be embedded; likewise.
+    """
+    return run(context, space=scope.space)
+
+
+def run(context: Context, *, space: str, run_id: str | None = None) -> Distilled:
+    """Digest the live messages of a space.
+
+    Args:
+        space: The space.
+        run_id: The run in the ledger, finished in the last transaction.
     """
     with context.digesting:
-        backlog.catch_up_with_talk(context)
-        with context.store.read() as connection:
-            waiting = conversations.live(connection, space)
-        run = _Run(context, space, run_id, deque(talk.parts(waiting)))
-        run.go()
-        backlog.embed_soon(context)
-        return run.done
+        backlog.catch_up_with_talk(context.writer)
+        with context.corpus.store.read() as connection:
+            waiting = message_rows.live(connection, space)
+        digesting = _Run(context, space, run_id, deque(talk.parts(waiting)))
+        digesting.go()
+        backlog.embed_soon(context.writer)
+        return digesting.done
 
 
 @dataclass(slots=True)
@@ -83,7 +88,7 @@ class _Run:
             InvalidAnswer: A part could not be digested.
         """
         if not self.waiting:
-            with self.context.change() as change:
+            with self.context.writer.change() as change:
                 self._finish(change)
         while self.waiting:
             part = self.waiting.popleft()
@@ -112,19 +117,19 @@ class _Run:
 
     def _digest(self, part: Part) -> None:
         while True:
-            with self.context.store.read() as connection:
+            with self.context.corpus.store.read() as connection:
                 messages = self._still_live(connection, part)
             drafts, turns = list[Draft](), self.context.language_model is None
             if not turns and not all(is_small_talk(message.content) for message in messages):
                 drafts = self._stated(messages)
-            prepared = embed_drafts(self.context, drafts) if drafts else []
-            with self.context.change() as change:
+            prepared = embed_drafts(self.context.corpus.vocabulary, drafts) if drafts else []
+            with self.context.writer.change() as change:
                 if self._still_live(change.connection, messages) != messages:
                     # Some were erased or forgotten meanwhile: a statement must not rest on them.
                     continue
                 if turns:
                     _store_turns(change, messages)
-                remembered = store_drafts(self.context, change, drafts, prepared)
+                remembered = store_drafts(self.context.corpus, change, drafts, prepared)
                 _clear(change, messages)
                 done = replace(
                     self.done,
@@ -139,75 +144,75 @@ class _Run:
 
     def _still_live(self, connection: Connection, part: Part) -> Part:
         ids = [message.id for message in part]
-        return tuple(conversations.live(connection, self.space, ids))
+        return tuple(message_rows.live(connection, self.space, ids))
 
     def _stated(self, messages: Part) -> list[Draft]:
         """Ask the model for the statements of a part, and check them."""
-        context, chosen = self.context, settings.read(self.context, scope=Scope(space=self.space))
+        context, chosen = self.context, self.context.corpus.settings.of(self.space)
         authors = [message.author for message in messages if message.author]
         subjects = [*authors, *(name for each in messages for name in subjects_of(each.content))]
         overheard = Overheard(
             talk.by_short_id("m", messages),
-            talk.by_short_id("k", _known(context, self.space, messages)),
+            talk.by_short_id("k", _known(context.corpus, self.space, messages)),
             list(dict.fromkeys((*chosen.companion_names, *authors))),
         )
         shown = {
             "room": [quote_label(messages[0].channel or "")],
             "messages": talk.lines(overheard.messages, chosen.timezone),
             "known": [f"[{id}] {quote(each.content)}" for id, each in overheard.known.items()],
-            "density": talk.density(context, self.space, subjects),
+            "density": talk.density(context.corpus.store, self.space, subjects),
         }
         answer = model_calls.ask(
             context,
             "digest",
-            prompt("hippocampe.extraction", "digest", chosen.language),
+            prompt("extraction/digest", chosen.language),
             talk.tagged(shown),
             ProposedStatements,
             space=self.space,
         )
-        return overheard.drafts(context, answer.statements)
+        return overheard.drafts(context.corpus, answer.statements)
 
     def _finish(self, change: UnitOfWork, done: Distilled | None = None) -> None:
         if self.run_id is None:
             return
         done = done or self.done
         counts = f"{done.messages} messages, {len(done.remembered)} statements, {done.turns} turns"
-        job_runs.finish(change.connection, self.run_id, counts, self.context.now())
+        job_runs.finish(change.connection, self.run_id, counts, self.context.corpus.store.now())
 
 
 def _store_turns(change: UnitOfWork, messages: Sequence[Message]) -> None:
     """Store each message as a turn of its own, which recall finds from now on."""
     turns = {message.id: make_turn([message]).turn for message in messages}
-    conversations.add_turns(change.connection, turns.values())
+    turn_rows.add(change.connection, turns.values())
     ids = {message_id: turn.id for message_id, turn in turns.items()}
-    conversations.set_turns(change.connection, ids)
+    message_rows.set_turns(change.connection, ids)
     for turn in turns.values():
         change.index_later("turn", turn.id, turn.space)
 
 
 def _clear(change: UnitOfWork, messages: Sequence[Message]) -> None:
-    conversations.set_live(change.connection, [message.id for message in messages], False)
+    message_rows.set_live(change.connection, [message.id for message in messages], False)
     for message in messages:
         change.unindex("live", message.id, message.space)
 
 
-def _known(context: Context, space: str, messages: Sequence[Message]) -> list[Memory]:
+def _known(corpus: Corpus, space: str, messages: Sequence[Message]) -> list[Memory]:
     """The current memories nearest to messages, nearest first."""
-    where = Filter(space=space, collections=("memory",), now=context.now().timestamp())
+    where = Filter(space=space, collections=("memory",), now=corpus.store.now().timestamp())
     cosines: dict[str, float] = {}
-    with context.store.read() as connection:
+    with corpus.store.read() as connection:
         ids = [message.id for message in messages if not is_small_talk(message.content)]
-        spoken = embeddings.vectors(connection, context.embedder.model, ids)
+        spoken = embeddings.vectors(connection, corpus.vocabulary.embedder.model, ids)
         try:
             for each in spoken.values():
-                hits = context.index.nearest(
+                hits = corpus.index.nearest(
                     "memory", each.dense, limit=KNOWN_PER_MESSAGE, where=where
                 )
                 for hit in hits:
                     cosines[hit.id] = max(hit.score, cosines.get(hit.id, -1.0))
         except IndexUnavailable as exc:
             # The rules of storing still compare each statement with the known memories.
-            context.outages.failed("index", exc)
+            corpus.outages.failed("index", exc)
         nearest = sorted(cosines, key=lambda id: -cosines[id])[:MAX_KNOWN]
         found = memories.get(connection, space, nearest)
     return [found[id] for id in nearest if id in found and found[id].current]

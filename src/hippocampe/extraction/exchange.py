@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.extraction import talk
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.sanitize import quote, quote_label
@@ -14,8 +14,9 @@ from hippocampe.language.subjects import subjects_of
 from hippocampe.language.text import cut, fold
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
-from hippocampe.store import conversations, schema
-from hippocampe.store.conversations import Turn
+from hippocampe.store import message_rows, schema
+from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import Memory, Message, Scope, Settings
 
 MAX_KNOWN = 10
@@ -48,10 +49,10 @@ class Exchange:
         return next((each.author for each in self.messages.values() if each.role == "user"), None)
 
 
-def messages_of(context: Context, turn: Turn) -> list[Message]:
+def messages_of(store: Store, turn: Turn) -> list[Message]:
     """The messages of a turn: the spoken ones in order, then the tool results."""
-    with context.store.read() as connection:
-        return conversations.find_messages(
+    with store.read() as connection:
+        return message_rows.find(
             connection,
             schema.message.c.space == turn.space,
             schema.message.c.turn_id == turn.id,
@@ -59,7 +60,7 @@ def messages_of(context: Context, turn: Turn) -> list[Message]:
 
 
 def tells_something(messages: Iterable[Message], names: Sequence[str]) -> bool:
-    """Return whether a user or a tool said more than small talk; the assistant alone does not count."""
+    """Return whether a user or a tool uttered more than small talk; the assistant alone does not count."""
     return any(supports(message, names) for message in messages)
 
 
@@ -70,15 +71,15 @@ def supports(message: Message, names: Sequence[str]) -> bool:
     return message.role == "tool" or not is_small_talk(message.content, names=names)
 
 
-def read_exchange(context: Context, turn: Turn, messages: Sequence[Message]) -> Exchange:
+def read_exchange(corpus: Corpus, turn: Turn, messages: Sequence[Message]) -> Exchange:
     """Look up the memories known on an exchange. The look-up does not count as an access."""
-    said = [each.content for each in messages if each.role != "tool"]
+    texts = [each.content for each in messages if each.role != "tool"]
     people = {fold(each.author) for each in messages if each.author}
-    aliases = context.aliases(turn.space)
+    aliases = corpus.aliases.of(turn.space)
     names = people.union(*(aliases.get(name, ()) for name in people))
-    about = "\n".join(said)
+    about = "\n".join(texts)
     found = recall.search(
-        context,
+        corpus,
         about[:MAX_QUERY_CHARACTERS],
         RecallRequest(Scope(turn.space, user=turn.author), limit=MAX_KNOWN),
     )
@@ -91,12 +92,12 @@ def read_exchange(context: Context, turn: Turn, messages: Sequence[Message]) -> 
     )
 
 
-def prompt_of(context: Context, exchange: Exchange, settings: Settings) -> str:
+def prompt_of(corpus: Corpus, exchange: Exchange, settings: Settings) -> str:
     """The exchange, the known memories and their number, as data between tags.
 
     Each text is one sanitised line, so that none can end its tag or speak for the system.
     """
-    aliases = context.aliases(exchange.turn.space)
+    aliases = corpus.aliases.of(exchange.turn.space)
     left = MAX_TOOL_CHARACTERS
     lines: list[str] = []
     for id, message in exchange.messages.items():
@@ -111,10 +112,10 @@ def prompt_of(context: Context, exchange: Exchange, settings: Settings) -> str:
         f"[{id}] {quote(memory.content)} ({_origin(memory, settings)})"
         for id, memory in exchange.known.items()
     ]
-    said = "\n".join(each.content for each in exchange.messages.values() if each.role != "tool")
+    spoken = "\n".join(each.content for each in exchange.messages.values() if each.role != "tool")
     tags = (subject for each in exchange.known.values() for subject in each.subjects)
-    subjects = (exchange.turn.author or "", *subjects_of(said), *tags)
-    density = talk.density(context, exchange.turn.space, filter(None, subjects))
+    subjects = (exchange.turn.author or "", *subjects_of(spoken), *tags)
+    density = talk.density(corpus.store, exchange.turn.space, filter(None, subjects))
     return talk.tagged({"exchange": lines, "known": known, "density": density})
 
 
@@ -128,8 +129,8 @@ def _author(message: Message, aliases: Mapping[str, frozenset[str]]) -> str:
 
 
 def _origin(memory: Memory, settings: Settings) -> str:
-    said = [quote_label(memory.user)] if memory.user else []
-    return ", ".join((*said, _when(memory.occurred_at or memory.created_at, settings)))
+    speaker = [quote_label(memory.user)] if memory.user else []
+    return ", ".join((*speaker, _when(memory.occurred_at or memory.created_at, settings)))
 
 
 def _when(at: datetime, settings: Settings) -> str:

@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from hippocampe.curation.rewording import Rewordings
-from hippocampe.engine import model_calls, settings
+from hippocampe.engine import model_calls
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.extraction.exchange import (
     Exchange,
@@ -39,8 +41,9 @@ from hippocampe.language.small_talk import reports_small_talk
 from hippocampe.language.text import words
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.store import conversations, job_runs, memories
-from hippocampe.store.conversations import Turn
+from hippocampe.store import job_runs, memories, turn_rows
+from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     Distilled,
     JobState,
@@ -53,6 +56,7 @@ from hippocampe.types import (
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import judge
 from hippocampe.updates.nomination import same_voice
+from hippocampe.validation import check_id
 
 SOURCE = "extraction"
 MAX_STATEMENTS = 20
@@ -67,74 +71,87 @@ FORGOTTEN_BEFORE = timedelta(hours=1)
 since the exchange may be the one that asked to forget."""
 
 
-def extract(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
-    """Extract what is worth remembering from an exchange.
+def extract(context: Context, turn_id: str, *, scope: Scope) -> Distilled:
+    """Extract what is worth remembering from an exchange now, with the language model.
+
+    With a model, this happens in the background after each `after_turn`. What is known already, what
+    only the assistant said, and small talk are left out.
+
+    Returns:
+        The number of messages read, and what was stored, in order.
+
+    Raises:
+        NotFound: The space has no such turn, or it was forgotten.
+        ModelUnavailable: No language model is configured, or none answered.
+        InvalidAnswer: The answer of the model does not have the requested form.
+        BudgetSpent: The background share of the daily budget is spent.
+        InvalidInput: The id is not text.
+    """
+    return run(context, check_id(turn_id, name="turn_id"), space=scope.space)
+
+
+def run(context: Context, turn_id: str, *, space: str, run_id: str | None = None) -> Distilled:
+    """Extract from an exchange.
 
     Args:
-        context: The open memory.
         turn_id: The turn of the exchange.
         space: The space.
         run_id: The run of the ledger to finish with it; None for a call by hand, which ends the waiting
             run of the turn.
-
-    Raises:
-        NotFound: Without `run_id`: the space has no such turn, or it was forgotten.
-        ModelUnavailable: No model is configured, or none answered.
-        InvalidAnswer: The answer does not have the requested form.
-        BudgetSpent: The background share of the daily budget is spent.
     """
-    turn = _find_turn(context, turn_id, space)
+    corpus = context.corpus
+    turn = _find_turn(corpus.store, turn_id, space)
     if turn is None:
         if run_id is None:
             raise NotFound(
                 f"space {space!r} has no turn {turn_id!r}, or it was forgotten: take the id from after_turn."
             )
-        return _finish(context, run_id, "the turn is gone")
-    run_id = run_id or _waiting_run(context, turn)
-    messages = messages_of(context, turn)
-    chosen = settings.read(context, scope=Scope(space))
+        return _finish(corpus.store, run_id, "the turn is gone")
+    run_id = run_id or _waiting_run(corpus.store, turn)
+    messages = messages_of(corpus.store, turn)
+    chosen = corpus.settings.of(space)
     names = [*chosen.companion_names, *(each.author for each in messages if each.author)]
     if not tells_something(messages, names):
-        return _finish(context, run_id, "small talk", len(messages))
-    exchange = read_exchange(context, turn, messages)
+        return _finish(corpus.store, run_id, "small talk", len(messages))
+    exchange = read_exchange(corpus, turn, messages)
     proposed = model_calls.ask(
         context,
         "extract",
-        prompt("hippocampe.extraction", "extract", chosen.language),
-        prompt_of(context, exchange, chosen),
+        prompt("extraction/extract", chosen.language),
+        prompt_of(corpus, exchange, chosen),
         ProposedStatements,
         space=space,
     )
-    drafts = _new_ones(context, exchange, _drafts(context, exchange, proposed, names))
-    embedded = embed_drafts(context, drafts)
-    return _store(context, exchange, drafts, embedded, run_id)
+    drafts = _new_ones(corpus, exchange, _drafts(corpus, exchange, proposed, names))
+    embedded = embed_drafts(corpus.vocabulary, drafts)
+    return _store(context.writer, exchange, drafts, embedded, run_id)
 
 
-def _find_turn(context: Context, turn_id: str, space: str) -> Turn | None:
-    with context.store.read() as connection:
-        turn = conversations.turns(connection, space, [turn_id]).get(turn_id)
+def _find_turn(store: Store, turn_id: str, space: str) -> Turn | None:
+    with store.read() as connection:
+        turn = turn_rows.get(connection, space, [turn_id]).get(turn_id)
     return turn if turn is not None and turn.forgotten_at is None else None
 
 
-def _waiting_run(context: Context, turn: Turn) -> str | None:
+def _waiting_run(store: Store, turn: Turn) -> str | None:
     """The waiting run that extracts the same turn, which a call by hand makes unnecessary."""
-    with context.store.read() as connection:
+    with store.read() as connection:
         waiting = job_runs.find(
             connection, turn.space, job="extract", states=NOT_RUNNING, limit=MAX_RUNS
         )
     return next((run.id for run in waiting if run.payload.get("turn") == turn.id), None)
 
 
-def _finish(context: Context, run_id: str | None, outcome: str, read: int = 0) -> Distilled:
+def _finish(store: Store, run_id: str | None, outcome: str, read: int = 0) -> Distilled:
     """End without a statement."""
     if run_id is not None:
-        with context.store.write() as connection:
-            job_runs.finish(connection, run_id, outcome, context.now())
+        with store.write() as connection:
+            job_runs.finish(connection, run_id, outcome, store.now())
     return Distilled(messages=read)
 
 
 def _store(
-    context: Context,
+    writer: Writer,
     exchange: Exchange,
     drafts: Sequence[Draft],
     embedded: Sequence[Prepared],
@@ -142,41 +159,43 @@ def _store(
 ) -> Distilled:
     """Store the statements and end the run, in one transaction."""
     turn, stored = exchange.turn, list[Remembered]()
-    with context.change() as change:
+    with writer.change() as change:
         # While the model answered, the turn may have been erased, or another runner may have stored it.
-        now = conversations.turns(change.connection, turn.space, [turn.id]).get(turn.id)
+        now = turn_rows.get(change.connection, turn.space, [turn.id]).get(turn.id)
         run = job_runs.get(change.connection, turn.space, run_id) if run_id else None
         done = run is not None and run.state == "done"
         if now is not None and now.forgotten_at is None and not done:
             for draft, prepared in zip(drafts, embedded, strict=True):
-                result = _store_one(context, change, draft, prepared)
+                result = _store_one(writer.corpus, change, draft, prepared)
                 if result is not None:
                     stored.append(result)
         if run_id is not None and not done:
-            job_runs.finish(change.connection, run_id, f"{len(stored)} stored", context.now())
+            job_runs.finish(
+                change.connection, run_id, f"{len(stored)} stored", writer.corpus.store.now()
+            )
     return Distilled(messages=len(exchange.messages), remembered=tuple(stored))
 
 
 def _store_one(
-    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared
 ) -> Remembered | None:
     """Store a statement by the rules of `remember`; None if it is a repetition or cannot be stored."""
     found = memories.get(change.connection, draft.memory.space, draft.replaces)
     current = tuple(id for id in draft.replaces if id in found and found[id].current)
     draft = replace(draft, replaces=current)
-    duplicate = judge(context, change, draft, prepared).duplicate
+    duplicate = judge(corpus, change, draft, prepared).duplicate
     # A known statement is not reinforced: it may quote an injection. A restated temporary state
     # has its expiry extended.
     if duplicate is not None and duplicate.expires_at is None:
         return None
     try:
-        return decide_and_store(context, change, draft, prepared)
+        return decide_and_store(corpus, change, draft, prepared)
     except InvalidInput:
         return None
 
 
 def _drafts(
-    context: Context, exchange: Exchange, proposed: ProposedStatements, names: Sequence[str]
+    corpus: Corpus, exchange: Exchange, proposed: ProposedStatements, names: Sequence[str]
 ) -> list[Draft]:
     """The proposed statements that rest on words of the user or a tool, checked."""
     found: list[Draft] = []
@@ -187,19 +206,19 @@ def _drafts(
         resting = [message for message in evidence if supports(message, names)]
         if not resting or reports_small_talk(each.content, names=names):
             continue
-        if _is_said_by_assistant_only(each.content, exchange):
+        if _is_from_assistant_only(each.content, exchange):
             continue
-        draft = _draft(context, exchange, each, evidence)
+        draft = _draft(corpus, exchange, each, evidence)
         if draft is not None:
             found.append(draft)
     return found
 
 
 def _draft(
-    context: Context, exchange: Exchange, proposed: ProposedStatement, evidence: Sequence[Message]
+    corpus: Corpus, exchange: Exchange, proposed: ProposedStatement, evidence: Sequence[Message]
 ) -> Draft | None:
     """A statement ready to be stored, with the memories it replaces; None if it cannot be stored."""
-    draft = draft_of(context, proposed, evidence=evidence, user=exchange.speaker, source=SOURCE)
+    draft = draft_of(corpus, proposed, evidence=evidence, user=exchange.speaker, source=SOURCE)
     if draft is None:
         return None
     named = [exchange.known[id] for id in read_ids(proposed.replaces) if id in exchange.known]
@@ -207,27 +226,27 @@ def _draft(
     return replace(draft, replaces=tuple(dict.fromkeys(replaced)))
 
 
-def _is_said_by_assistant_only(content: str, exchange: Exchange) -> bool:
-    """Return whether a statement has a name that only the assistant said."""
-    told, known = set[str](), set[str]()
+def _is_from_assistant_only(content: str, exchange: Exchange) -> bool:
+    """Return whether a statement has a name that only the assistant used."""
+    suggested, known = set[str](), set[str]()
     for message in exchange.messages.values():
-        (told if message.role == "assistant" else known).update(words(message.content))
+        (suggested if message.role == "assistant" else known).update(words(message.content))
     for memory in exchange.known.values():
         known.update(words(memory.content))
     known.update(word for name in exchange.names for word in words(name))
-    return not names_in(content).isdisjoint(told - known)
+    return not names_in(content).isdisjoint(suggested - known)
 
 
-def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:
+def _new_ones(corpus: Corpus, exchange: Exchange, drafts: Sequence[Draft]) -> list[Draft]:
     """The statements that do not reword a memory, a note, a forgotten memory or one another."""
-    rewordings = Rewordings(context, exchange.turn.space, exchange.names)
-    gone = _just_forgotten(context, exchange)
-    kept: list[Draft] = []
+    rewordings = Rewordings(corpus, exchange.turn.space, exchange.names)
+    gone = _just_forgotten(corpus.store, exchange)
+    new_drafts: list[Draft] = []
     for draft in drafts:
         new, wording = draft.memory, rewordings.read(draft.memory.content)
-        compared, noted = [*gone, *(each.memory for each in kept)], list[str]()
+        compared, noted = [*gone, *(each.memory for each in new_drafts)], list[str]()
         if not draft.replaces:
-            near = _nearest(context, new)
+            near = _nearest(corpus, new)
             compared += [*exchange.known.values(), *(each.memory for each in near if each.memory)]
             noted = [line for each in near if not each.memory for line in each.content.splitlines()]
         known = (
@@ -239,24 +258,24 @@ def _new_ones(context: Context, exchange: Exchange, drafts: Sequence[Draft]) -> 
         old = next(known, None)
         if old is None:
             if not any(rewordings.says_the_same(wording, rewordings.read(each)) for each in noted):
-                kept.append(draft)
+                new_drafts.append(draft)
         elif old.current and old.expires_at is not None:
             # A temporary state restated: keep the wording, extend the expiry.
-            kept.append(replace(draft, memory=replace(new, content=old.content)))
-    return kept
+            new_drafts.append(replace(draft, memory=replace(new, content=old.content)))
+    return new_drafts
 
 
-def _nearest(context: Context, new: Memory) -> list[Recollection]:
+def _nearest(corpus: Corpus, new: Memory) -> list[Recollection]:
     """The memories and the pieces of notes that are closest to a statement."""
     found: list[Recollection] = []
     for collection in ("memory", "note"):
         scope = Scope(new.space, user=new.user)
         request = RecallRequest(scope, limit=MAX_COMPARED, collections=(collection,))
-        found += recall.search(context, new.content, request)
+        found += recall.search(corpus, new.content, request)
     return found
 
 
-def _just_forgotten(context: Context, exchange: Exchange) -> list[Memory]:
+def _just_forgotten(store: Store, exchange: Exchange) -> list[Memory]:
     since = exchange.turn.at - FORGOTTEN_BEFORE
-    with context.store.read() as connection:
+    with store.read() as connection:
         return memories.forgotten_since(connection, exchange.turn.space, since)

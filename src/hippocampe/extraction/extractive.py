@@ -53,8 +53,8 @@ def extract_sentences(embedder: Embedder, messages: Sequence[Message]) -> str:
     room = LENGTH
     left = set(range(len(found)))
     while left:
-        said = cosines[:, chosen].max(axis=1) if chosen else np.zeros(len(found), np.float32)
-        marginal = (1 - REPETITION) * value - REPETITION * said
+        covered = cosines[:, chosen].max(axis=1) if chosen else np.zeros(len(found), np.float32)
+        marginal = (1 - REPETITION) * value - REPETITION * covered
         best = max(left, key=lambda number: (marginal[number], -number))
         left.remove(best)
         length = len(_written(found[best])) + 1

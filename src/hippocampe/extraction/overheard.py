@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hippocampe.curation.rewording import Rewordings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.extraction.proposals import (
     ProposedStatement,
     draft_of,
@@ -35,38 +35,38 @@ class Overheard:
     known: Mapping[str, Memory]
     names: Sequence[str]
 
-    def drafts(self, context: Context, proposed: Sequence[ProposedStatement]) -> list[Draft]:
+    def drafts(self, corpus: Corpus, proposed: Sequence[ProposedStatement]) -> list[Draft]:
         """The statements that can be stored, by the time of their evidence.
 
         A statement is dropped if it lacks evidence, if it or all its evidence is small talk, if it has
         expired already, or if it cannot be stored. One that only rewords a memory counts as a
         repetition of it.
         """
-        rewordings = Rewordings(context, next(iter(self.messages.values())).space, ())
+        rewordings = Rewordings(corpus, next(iter(self.messages.values())).space, ())
         found: list[tuple[datetime, Draft]] = []
         for each in proposed:
             cited = [self.messages[id] for id in read_ids(each.evidence) if id in self.messages]
             if any(not is_small_talk(message.content, names=self.names) for message in cited):
-                draft = self._draft(context, each, list(dict.fromkeys(cited)))
+                draft = self._draft(corpus, each, list(dict.fromkeys(cited)))
                 if draft is not None:
                     found.append((max(message.at for message in cited), draft))
         found.sort(key=lambda pair: pair[0])
-        kept: list[Draft] = []
+        drafts: list[Draft] = []
         for _, draft in found:
-            kept.append(self._in_known_words(rewordings, draft, kept))
-        return kept
+            drafts.append(self._in_known_words(rewordings, draft, drafts))
+        return drafts
 
     def _draft(
-        self, context: Context, proposed: ProposedStatement, cited: Sequence[Message]
+        self, corpus: Corpus, proposed: ProposedStatement, cited: Sequence[Message]
     ) -> Draft | None:
         if reports_small_talk(proposed.content, names=self.names):
             return None
         authors = {message.author for message in cited}
         user = next(iter(authors)) if len(authors) == 1 else None
-        draft = draft_of(context, proposed, evidence=cited, user=user, source=SOURCE)
+        draft = draft_of(corpus, proposed, evidence=cited, user=user, source=SOURCE)
         if draft is None:
             return None
-        aliases = context.aliases(draft.memory.space)
+        aliases = corpus.aliases.of(draft.memory.space)
         speakers = {fold(author) for author in authors if author}
         speakers.update(*(aliases.get(name, ()) for name in speakers))
         named = [self.known[id] for id in read_ids(proposed.replaces) if id in self.known]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput
 from hippocampe.ingest.draft import event_time, make_draft
 from hippocampe.language.datetimes import parse_ttl
@@ -90,7 +90,7 @@ def read_lifetime(value: str | int | None) -> timedelta | None:
 
 
 def draft_of(
-    context: Context,
+    corpus: Corpus,
     proposed: ProposedStatement,
     *,
     evidence: Sequence[Message],
@@ -103,7 +103,6 @@ def draft_of(
     begins with the message.
 
     Args:
-        context: The open memory.
         proposed: The statement of the model.
         evidence: The messages that say it; at least one.
         user: The speaker; None for several people.
@@ -115,18 +114,19 @@ def draft_of(
     if len(proposed.content) > MAX_CHARACTERS:
         return None
     type = (proposed.type or "").strip().lower()
-    said_at = max(message.at for message in evidence)
+    spoken_at = max(message.at for message in evidence)
     scope = Scope(evidence[0].space, user, evidence[0].channel or None)
     try:
         return make_draft(
-            context,
+            corpus,
             proposed.content,
             scope=scope,
             type=type if type in DEFAULT_IMPORTANCE else None,
             subjects=read_subjects(proposed.subjects),
             importance=read_importance(proposed.importance),
-            ttl=_remaining(read_lifetime(proposed.ttl), context.now() - said_at),
-            occurred_at=event_time(context, proposed.content, scope, said_at) or said_at,
+            ttl=_remaining(read_lifetime(proposed.ttl), corpus.store.now() - spoken_at),
+            occurred_at=event_time(corpus.settings, proposed.content, scope, spoken_at)
+            or spoken_at,
             source=source,
             evidence=list(dict.fromkeys(message.id for message in evidence)),
         )
@@ -140,7 +140,7 @@ def may_replace(new: Memory, old: Memory, speakers: Collection[str]) -> bool:
     Args:
         new: The statement.
         old: The memory.
-        speakers: Folded names of those who said the statement.
+        speakers: Folded names of the speakers of the statement.
     """
     ours, theirs = names_in(new.content), names_in(old.content)
     others = ours and theirs and ours.isdisjoint(theirs) and theirs.isdisjoint(speakers)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.language.text import cut
 from hippocampe.store import statements
+from hippocampe.store.store import Store
 from hippocampe.types import Message
 
 T = TypeVar("T")
@@ -74,10 +74,10 @@ def lines(messages: Mapping[str, Message], timezone: str) -> list[str]:
     ]
 
 
-def density(context: Context, space: str, subjects: Iterable[str]) -> list[str]:
+def density(store: Store, space: str, subjects: Iterable[str]) -> list[str]:
     """Count the current memories on each of the first subjects, one line each."""
     names = [name for name in dict.fromkeys(fold_subjects(list(subjects))) if name != SPEAKER]
-    with context.store.read() as connection:
+    with store.read() as connection:
         counts = statements.count_about(connection, space, "memory", names[:MAX_SUBJECTS])
     return [f"{quote_label(name)}: {number}" for name, number in counts.items()]
 

@@ -9,11 +9,13 @@ from functools import partial
 from hippocampe.curation import erase
 from hippocampe.embed.word_space import WordSpace, fit, shipped
 from hippocampe.engine import backlog, generations, projection, replies
-from hippocampe.engine.context import Context, Retired
-from hippocampe.engine.durability import acknowledged_mark, count_accesses, flush_index
+from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus, Retired
+from hippocampe.engine.durability import acknowledged_mark, flush_index
 from hippocampe.engine.outages import log
 from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.engine.vocabulary import Vocabulary
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import (
     HippocampeError,
     IndexUnavailable,
@@ -22,7 +24,7 @@ from hippocampe.errors import (
 )
 from hippocampe.folder import rederivation
 from hippocampe.language.text import STOP_WORDS
-from hippocampe.protocols import KINDS, Embedder, is_point_id
+from hippocampe.protocols import KINDS, Embedder, Index, is_point_id
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import meta, outbox
@@ -64,68 +66,67 @@ def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
 
 def flush(context: Context, buffer: RetrievalBuffer) -> None:
     """Make the index durable; count recalls and log turns in the store, unless the disk is full."""
-    if free_space.has_room(context.config.folder):
-        count_accesses(context)
-        retrieval_log.flush(context, buffer)
-    flush_index(context)
+    if free_space.has_room(context.corpus.store.folder):
+        context.accesses.flush()
+        retrieval_log.flush(context.corpus.store, buffer)
+    flush_index(context.writer)
 
 
-def catch_up(context: Context, progress: Progress | None = None) -> None:
+def catch_up(writer: Writer, progress: Progress | None = None) -> None:
     """Bring the index up to date at open: replay the outbox, or rebuild.
 
     Rebuilds when the index is damaged, or is not the one that the store last acknowledged: the index was
     deleted, or the database was restored from a backup. A full disk does not prevent opening;
     a later round of maintenance continues.
     """
-    position = context.position
+    position = writer.position
     try:
         if position.damaged:
-            reindex(context, progress, graphs=False)
+            reindex(writer, progress, graphs=False)
         else:
-            _catch_up(context, progress)
+            _catch_up(writer, progress)
     except StoreFull as exc:
         position.incomplete = position.behind = True
-        context.outages.failed("indexing", exc)
+        writer.corpus.outages.failed("indexing", exc)
     else:
         position.incomplete = position.damaged = False
 
 
-def _catch_up(context: Context, progress: Progress | None) -> None:
-    with context.store.read() as connection:
+def _catch_up(writer: Writer, progress: Progress | None) -> None:
+    corpus = writer.corpus
+    with corpus.store.read() as connection:
         acknowledged = int(meta.get(connection, "acknowledged") or 0)
         unembedded = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
     try:
-        marked = int(acknowledged_mark(context).read_text())
+        marked = int(acknowledged_mark(corpus).read_text())
     except (OSError, ValueError):
         marked = 0
-    context.position.applied = context.position.flushed = acknowledged
+    writer.position.applied = writer.position.flushed = acknowledged
     if marked > acknowledged or (acknowledged and not marked):
         log.warning("the index does not match the store, rebuilding it")
-        reindex(context, progress, graphs=False)
+        reindex(writer, progress, graphs=False)
         return
-    generations.replay(context)
+    generations.replay(writer)
     if unembedded:
-        backlog.embed_imported(context, progress)
-    if not _agree_in_number(context):
+        backlog.embed_imported(writer, progress)
+    if not _agree_in_number(corpus):
         log.warning("the index has missing or extra points, rebuilding it")
-        reindex(context, progress, graphs=False)
+        reindex(writer, progress, graphs=False)
 
 
-def _agree_in_number(context: Context) -> bool:
+def _agree_in_number(corpus: Corpus) -> bool:
     """Return whether store and index have the same number of items per kind, since some index damage is silent."""
-    with context.store.read(whole=True) as connection:
+    with corpus.store.read(whole=True) as connection:
         return all(
-            context.index.count(kind) == projection.count_shown(connection, kind)
+            corpus.index.count(kind) == projection.count_shown(connection, kind)
             # Slower, and only for data with ids that no index takes.
-            or context.index.count(kind)
+            or corpus.index.count(kind)
             == sum(map(is_point_id, projection.shown_ids(connection, kind)))
             for kind in KINDS
         )
 
 
-def reindex(
-    context: Context, progress: Progress | None = None, *, graphs: bool = True
-) -> Reindexed:
+def reindex(writer: Writer, progress: Progress | None = None, *, graphs: bool = True) -> Reindexed:
     """Build the whole index again from the store; reading goes on meanwhile.
 
     Args:
@@ -134,40 +135,42 @@ def reindex(
     Raises:
         StoreFull: The disk has too little free space; the old index goes on serving.
     """
-    free_space.check(context.config.folder)
-    with context.builder.building:
-        context.check_serving()
-        without = generations.refill(context, progress, graphs=graphs)
-        with context.store.exclusive():
-            with context.store.read() as connection:
+    corpus = writer.corpus
+    free_space.check(corpus.store.folder)
+    with writer.builder.building:
+        corpus.check_serving()
+        without = generations.refill(writer, progress, graphs=graphs)
+        with corpus.store.exclusive():
+            with corpus.store.read() as connection:
                 position = outbox.position(connection)
                 acknowledged = int(meta.get(connection, "acknowledged") or 0)
-            context.position.behind = False
-            context.outages.works("indexing")
-            context.position.applied = max(context.position.applied, position, acknowledged)
-            context.position.flushed = 0
-            flush_index(context)
-    return Reindexed(context.embedder.model, without)
+            writer.position.behind = False
+            corpus.outages.works("indexing")
+            writer.position.applied = max(writer.position.applied, position, acknowledged)
+            writer.position.flushed = 0
+            flush_index(writer)
+    return Reindexed(corpus.vocabulary.embedder.model, without)
 
 
-def grow_graphs(context: Context) -> None:
+def grow_graphs(writer: Writer) -> None:
     """Build a graph for each kind that is too large for fast scans."""
+    corpus = writer.corpus
     for kind in KINDS:
-        loose = context.index.ungraphed(kind)
+        loose = corpus.index.ungraphed(kind)
         # A rebuild costs minutes per 100,000 points, so it waits until a tenth is outside the graph.
-        if loose >= max(context.config.graph_threshold, context.index.count(kind) // 10):
-            with context.builder.building:
-                if not context.retired:
-                    _grow_graph(context, kind)
+        if loose >= max(corpus.config.graph_threshold, corpus.index.count(kind) // 10):
+            with writer.builder.building:
+                if not corpus.retired:
+                    _grow_graph(writer, kind)
 
 
-def _grow_graph(context: Context, kind: str) -> None:
+def _grow_graph(writer: Writer, kind: str) -> None:
     try:
-        generations.new_generation(context, kind, graph=True)
-        context.outages.works("graphs")
+        generations.new_generation(writer, kind, graph=True)
+        writer.corpus.outages.works("graphs")
     except (IndexUnavailable, StoreFull) as exc:
-        if not context.builder.stopped:
-            context.outages.failed("graphs", exc)
+        if not writer.builder.stopped:
+            writer.corpus.outages.failed("graphs", exc)
 
 
 class Maintenance:
@@ -199,33 +202,33 @@ class Maintenance:
         due = time.monotonic() + self._seconds
         while not self._stop.wait(min(self._seconds, LOG_SECONDS)):
             context = self._context()
-            checking = partial(free_space.check, context.config.folder)
-            if context.outages.attempt("storing", checking) is None:
-                context.outages.attempt(
-                    "logging of turns", partial(retrieval_log.flush, context, self._buffer)
-                )
-                context.outages.attempt("rules", partial(self._rederive, context))
+            outages, store = context.corpus.outages, context.corpus.store
+            checking = partial(free_space.check, store.folder)
+            if outages.attempt("storing", checking) is None:
+                logging = partial(retrieval_log.flush, store, self._buffer)
+                outages.attempt("logging of turns", logging)
+                outages.attempt("rules", partial(self._rederive, context.writer))
             if time.monotonic() >= due:
                 due = time.monotonic() + self._seconds
                 rounds += 1
                 whole = rounds % 2 == 1
-                context.outages.attempt("maintenance", partial(self._round, context, whole=whole))
+                outages.attempt("maintenance", partial(self._round, context, whole=whole))
 
-    def _rederive(self, context: Context) -> None:
+    def _rederive(self, writer: Writer) -> None:
         until = time.monotonic() + REDERIVING_SECONDS
         with suppress(Retired):
-            rederivation.rederive(context, lambda: self._stop.is_set() or time.monotonic() > until)
+            rederivation.rederive(writer, lambda: self._stop.is_set() or time.monotonic() > until)
 
     def _round(self, context: Context, *, whole: bool) -> None:
         try:
-            if context.position.incomplete:
-                catch_up(context)
+            if context.writer.position.incomplete:
+                catch_up(context.writer)
             flush(context, self._buffer)
-            erase.finish_erasure(context)
+            erase.finish_erasure(context.writer)
             if whole:
-                retrieval_log.expire(context)
-                replies.expire(context)
-                grow_graphs(context)
+                retrieval_log.expire(context.corpus)
+                replies.expire(context.corpus.store)
+                grow_graphs(context.writer)
         except Retired:
             # Another context has taken over; it runs the next round.
             return
@@ -236,36 +239,38 @@ class Maintenance:
     def stop(self) -> None:
         """Stop after the current work, but abandon the build of a graph."""
         self._stop.set()
-        self._context().builder.stop()
+        self._context().writer.builder.stop()
         self._thread.join()
 
 
-def close_index(context: Context) -> None:
+def close_index(index: Index) -> None:
     """Close an index that no longer serves."""
     with suppress(IndexUnavailable):
-        context.index.close()
+        index.close()
 
 
 def close(context: Context, buffer: RetrievalBuffer) -> None:
     """Log the buffered retrievals, flush and close the index, then the store."""
+    corpus = context.corpus
     if context.language_model is not None:
         context.language_model.close()
-    context.pending.worker.shutdown()
-    if not context.store.read_only:
+    context.writer.pending.worker.shutdown()
+    if not corpus.store.read_only:
         _flush_last(context, buffer)
-    close_index(context)
-    context.store.close()
+    close_index(corpus.index)
+    corpus.store.close()
 
 
 def _flush_last(context: Context, buffer: RetrievalBuffer) -> None:
+    corpus = context.corpus
     try:
-        if not context.config.background and free_space.has_room(context.config.folder):
+        if not corpus.config.background and free_space.has_room(corpus.store.folder):
             until = time.monotonic() + REDERIVING_SECONDS
-            rederivation.rederive(context, lambda: time.monotonic() > until)
+            rederivation.rederive(context.writer, lambda: time.monotonic() > until)
         flush(context, buffer)
         # Programs that run for seconds have no other time for it.
-        retrieval_log.expire(context)
-        replies.expire(context)
+        retrieval_log.expire(corpus)
+        replies.expire(corpus.store)
     except HippocampeError as exc:
         # Nothing is lost: the outbox is replayed at the next open.
         log.warning("the index could not be flushed at closing: %s", exc)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -15,8 +15,10 @@ from hippocampe.curation import erase
 from hippocampe.embed import open_embedder
 from hippocampe.engine import durability
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.outages import log
 from hippocampe.engine.tracing import Tracer
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderMismatch, HippocampeError, IndexUnavailable
 from hippocampe.folder import maintenance, relabelling, soundness
 from hippocampe.folder.lock import FolderLock
@@ -30,7 +32,7 @@ from hippocampe.system import private
 from hippocampe.system.atomic_file import OWN_FILES
 from hippocampe.types import Progress
 
-Loading = Callable[[Context, Event], None]
+Loading = Callable[[Corpus, Event], None]
 """Loads ahead in the background, until the event is set."""
 
 
@@ -39,6 +41,7 @@ class Opened:
     """An open data folder."""
 
     context: Context
+    tracer: Tracer
     owner: FolderLock | None
     """None when the folder was opened read-only."""
     loading: list[Thread]
@@ -93,31 +96,31 @@ def check_data(config: Config) -> None:
     check_exists(config.database, config.folder)
 
 
-def open_read_only(config: Config, clock: Callable[[], datetime], warm: Loading) -> Opened:
+def open_read_only(config: Config, clock: Callable[[], datetime] | None, warm: Loading) -> Opened:
     """Open a data folder read-only, beside its owner or alone; nothing is written.
 
     The errors are those of `Hippocampe.open`.
 
     Args:
         config: The folder.
-        clock: Returns the current time.
+        clock: Returns the current time; default: the clock of the system.
         warm: Loads what the first turn needs.
     """
     check_data(config)
     tracer = Tracer(on=config.tracing)
-    store = Store.open(config.database, config.folder, read_only=True)
+    store = Store.open(config.database, config.folder, read_only=True, clock=clock)
     try:
         config, embedder = _choose_embedder(config, store)
         index = open_read_only_index(store, model=embedder.model, dimensions=embedder.dimensions)
         vocabulary = maintenance.open_vocabulary(store, embedder)
-        context = Context(config, store, index, embedder, vocabulary, clock, tracer=tracer)
+        context = Context.of(Corpus.of(config, store, index, vocabulary))
     except BaseException:
         store.close()
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
-        _start(loading, "warming", warm, context, ending)
-    return Opened(context, None, loading, ending, Lock())
+        _start(loading, "warming", partial(warm, context.corpus, ending))
+    return Opened(context, tracer, None, loading, ending, Lock())
 
 
 @dataclass(slots=True)
@@ -127,7 +130,7 @@ class Following:
     The index of such a process follows the store by itself.
     """
 
-    context: Context
+    corpus: Corpus
     _position: int | None = None
 
     def __call__(self) -> None:
@@ -136,19 +139,19 @@ class Following:
         Raises:
             StoreError: The store cannot be read.
         """
-        context = self.context
-        with context.store.read() as connection:
+        corpus = self.corpus
+        with corpus.store.read() as connection:
             position = outbox.last_position(connection)
-        context.settings.clear()
+        corpus.settings.clear()
         if position != self._position:
             self._position = position
-            context.revision.advance()
-            context.vocabulary.follow()
+            corpus.store.memory_changes += 1
+            corpus.vocabulary.follow()
 
 
 def open_folder(
     config: Config,
-    clock: Callable[[], datetime],
+    clock: Callable[[], datetime] | None,
     warm: Loading,
     progress: Progress | None = None,
 ) -> Opened:
@@ -156,7 +159,7 @@ def open_folder(
 
     Args:
         config: The folder, created if it does not exist.
-        clock: Returns the current time.
+        clock: Returns the current time; default: the clock of the system.
         warm: Loads what the first turns need.
         progress: Called while the index is rebuilt.
     """
@@ -164,10 +167,9 @@ def open_folder(
     owner = FolderLock(config.folder, share=config.share)
     try:
         _make_private(config.folder)
-        store = Store.open(config.database, config.folder)
+        store = Store.open(config.database, config.folder, clock=clock)
         try:
-            context = _assemble(config, store, clock, progress)
-            context.tracer = tracer
+            context = _assemble(config, store, progress)
         except BaseException:
             store.close()
             raise
@@ -176,9 +178,9 @@ def open_folder(
         raise
     loading, ending = list[Thread](), Event()
     if config.background:
-        _start(loading, "reading", _read_ahead, context, ending)
-        _start(loading, "warming", warm, context, ending)
-    return Opened(context, owner, loading, ending, Lock())
+        _start(loading, "reading", partial(_read_ahead, context.writer, ending))
+        _start(loading, "warming", partial(warm, context.corpus, ending))
+    return Opened(context, tracer, owner, loading, ending, Lock())
 
 
 def _make_private(folder: Path) -> None:
@@ -199,46 +201,33 @@ def _make_private(folder: Path) -> None:
         )
 
 
-def _start(
-    loading: list[Thread],
-    name: str,
-    work: Loading,
-    context: Context,
-    ending: Event,
-) -> None:
-    thread = Thread(target=work, args=(context, ending), name=f"hippocampe-{name}", daemon=True)
+def _start(loading: list[Thread], name: str, work: Callable[[], None]) -> None:
+    thread = Thread(target=work, name=f"hippocampe-{name}", daemon=True)
     loading.append(thread)
     thread.start()
 
 
-def _read_ahead(context: Context, ending: Event) -> None:
+def _read_ahead(writer: Writer, ending: Event) -> None:
     with suppress(HippocampeError):
-        context.index.read_ahead(stop=ending.is_set)
-        context.store.read_ahead(stop=ending.is_set)
-    soundness.check_sample(context, ending)
+        writer.corpus.index.read_ahead(stop=ending.is_set)
+        writer.corpus.store.read_ahead(stop=ending.is_set)
+    soundness.check_sample(writer, ending)
 
 
-def _assemble(
-    config: Config, store: Store, clock: Callable[[], datetime], progress: Progress | None
-) -> Context:
+def _assemble(config: Config, store: Store, progress: Progress | None) -> Context:
     config, embedder = _choose_embedder(config, store)
     relabelled = relabelling.relabel(store)
     index, damaged = _open_index(config, embedder)
-    context = Context(
-        config=config,
-        store=store,
-        index=index,
-        embedder=embedder,
-        vocabulary=maintenance.open_vocabulary(store, embedder),
-        clock=clock,
-        language_model=_language_model(config),
-    )
-    context.position.damaged = damaged or relabelled
+    vocabulary = maintenance.open_vocabulary(store, embedder)
+    corpus = Corpus.of(config, store, index, vocabulary)
+    context = Context.of(corpus, _language_model(config))
+    position = context.writer.position
+    position.damaged = damaged or relabelled
     try:
-        maintenance.catch_up(context, progress)
-        if relabelled and not context.position.incomplete:
+        maintenance.catch_up(context.writer, progress)
+        if relabelled and not position.incomplete:
             relabelling.finish(store)
-        _finish_erasure(context)
+        _finish_erasure(context.writer)
     except BaseException:
         index.close()
         raise
@@ -253,9 +242,9 @@ def _language_model(config: Config) -> LanguageModel | None:
     return open_language_model(name, fallback=config.fallback_model, timeout=config.model_timeout)
 
 
-def _finish_erasure(context: Context) -> None:
+def _finish_erasure(writer: Writer) -> None:
     try:
-        erase.finish_erasure(context)
+        erase.finish_erasure(writer)
     except HippocampeError as exc:
         # A full disk, for example: the remaining data can still be used.
         log.warning(

@@ -13,9 +13,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, and_, func, select
 
 from hippocampe.engine import backlog
-from hippocampe.engine.context import Context
 from hippocampe.engine.documents import memory_point
 from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.writer import Writer
 from hippocampe.ingest.memory_writes import parse_statement
 from hippocampe.language import lexicon
 from hippocampe.language.equality import equality_digest
@@ -39,15 +39,15 @@ _END: Final = "\U0010ffff"
 """Greater than every id."""
 
 
-def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool:
+def rederive(writer: Writer, stop: Callable[[], bool] = lambda: False) -> bool:
     """Derive rows again if the rules have changed; return whether all rows are up to date.
 
     Args:
-        context: The open data.
         stop: Checked between batches; the next call resumes from there.
     """
+    corpus = writer.corpus
     digest = lexicon.rules_digest()
-    with context.store.read() as connection:
+    with corpus.store.read() as connection:
         if meta.get(connection, RULES) == digest:
             return True
         rules, kind, after = (meta.get(connection, REACHED) or " memory ").split(" ", 2)
@@ -56,27 +56,27 @@ def rederive(context: Context, stop: Callable[[], bool] = lambda: False) -> bool
     kinds = list(TABLES)
     for each in kinds[kinds.index(kind) :]:
         # Rows written from now on already follow the current rules.
-        with context.store.read() as connection:
+        with corpus.store.read() as connection:
             last = connection.execute(select(func.max(TABLES[each].c.id))).scalar() or ""
         while after < last:
             if stop():
                 return False
-            after = _batch(context, digest, each, after)
+            after = _batch(writer, digest, each, after)
             time.sleep(PAUSE)
         after = ""
-    with context.store.write() as connection:
+    with corpus.store.write() as connection:
         meta.put(connection, RULES, digest)
         meta.put(connection, REACHED, "")
     return True
 
 
-def _batch(context: Context, digest: str, kind: str, after: str) -> str:
+def _batch(writer: Writer, digest: str, kind: str, after: str) -> str:
     """Update the next rows of a kind; return the last id."""
     table = TABLES[kind]
-    model = context.embedder.model
+    model = writer.corpus.vocabulary.embedder.model
     stored = table.outerjoin(vector, and_(vector.c.id == table.c.id, vector.c.model == model))
     query = select(table, vector.c.traits).select_from(stored).where(table.c.id > after)
-    with context.change() as change:
+    with writer.change() as change:
         rows = list(change.connection.execute(query.order_by(table.c.id).limit(BATCH)))
         if not rows:  # erased meanwhile
             return _END
@@ -95,8 +95,8 @@ def _rederive_memory(change: UnitOfWork, item: Memory, equality: str) -> None:
     derived = equality_digest(item.content)
     if equality != derived:
         memories.replace_row(connection, item, derived)
-    kept = replace(reading, subjects=tuple(sorted(reading.subjects)))
-    if statements.get_reading(connection, item) == kept:
+    expected = replace(reading, subjects=tuple(sorted(reading.subjects)))
+    if statements.get_reading(connection, item) == expected:
         return
     statements.replace_reading(connection, reading)
     stored = embeddings.vectors(connection, change.model, [item.id]).get(item.id)

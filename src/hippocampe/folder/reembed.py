@@ -9,6 +9,7 @@ from hippocampe.engine import backlog, generations
 from hippocampe.engine.context import Context
 from hippocampe.engine.durability import flush_index, index_folder
 from hippocampe.engine.index_state import IndexPosition
+from hippocampe.engine.writer import Writer
 from hippocampe.folder.maintenance import close_index, open_vocabulary, reindex
 from hippocampe.index import open_index
 from hippocampe.store import embeddings, meta
@@ -17,7 +18,7 @@ from hippocampe.validation import check_text
 
 
 def change_embedder(
-    context: Context, name: str, progress: Progress | None, take_over: Callable[[Context], None]
+    old: Context, name: str, progress: Progress | None, take_over: Callable[[Context], None]
 ) -> Reindexed:
     """Re-embed everything with another embedder while the old one serves.
 
@@ -31,53 +32,55 @@ def change_embedder(
         Retired: Another change of embedder came first.
     """
     check_text("embedder", name)
-    embedder = open_embedder(
-        name, url=context.config.embedder_url, timeout=context.config.embedder_timeout
-    )
-    if embedder.model == context.embedder.model:
-        return reindex(context, progress)
-    with context.builder.building:
-        context.check_serving()
-        folder = index_folder(context.config.folder, embedder.model)
+    corpus, position = old.corpus, old.writer.position
+    config = corpus.config
+    embedder = open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+    if embedder.model == corpus.vocabulary.embedder.model:
+        return reindex(old.writer, progress)
+    with old.writer.builder.building:
+        corpus.check_serving()
+        folder = index_folder(config.folder, embedder.model)
         shutil.rmtree(folder, ignore_errors=True)
-        new = replace(
-            context,
-            config=replace(context.config, embedder=name),
-            embedder=embedder,
-            vocabulary=open_vocabulary(context.store, embedder),
+        new_corpus = replace(
+            corpus,
+            config=replace(config, embedder=name),
+            vocabulary=open_vocabulary(corpus.store, embedder),
             index=open_index(folder, dimensions=embedder.dimensions, model=embedder.model),
-            position=IndexPosition(applied=context.position.applied),
         )
-        context.position.keep_outbox = True
+        new = replace(
+            old.writer, corpus=new_corpus, position=IndexPosition(applied=position.applied)
+        )
+        position.keep_outbox = True
         try:
-            without = _fill_and_switch(context, new, progress)
+            without = _fill_and_switch(old.writer, new, progress)
         except BaseException:
-            context.retired = False
-            close_index(new)
+            corpus.retired = False
+            close_index(new_corpus.index)
             raise
         finally:
-            context.position.keep_outbox = False
-        take_over(new)
-        close_index(context)
+            position.keep_outbox = False
+        take_over(replace(old, corpus=new_corpus, writer=new))
+        close_index(corpus.index)
         shutil.rmtree(
-            index_folder(context.config.folder, context.embedder.model), ignore_errors=True
+            index_folder(config.folder, corpus.vocabulary.embedder.model), ignore_errors=True
         )
     flush_index(new)
-    return Reindexed(new.embedder.model, without)
+    return Reindexed(embedder.model, without)
 
 
-def _fill_and_switch(old: Context, new: Context, progress: Progress | None) -> tuple[str, ...]:
-    with old.store.exclusive():
+def _fill_and_switch(old: Writer, new: Writer, progress: Progress | None) -> tuple[str, ...]:
+    store, corpus = old.corpus.store, new.corpus
+    with store.exclusive():
         start = old.position.applied
     without = generations.refill(new, progress, graphs=True)
-    with old.store.exclusive():
+    with store.exclusive():
         # Few rows were written meanwhile, and writers wait now.
         backlog.embed_missing(new, progress)
         generations.replay(new, after=start)
         # Before the old vectors are removed, so that no reader takes their absence for an empty result.
-        old.retired = True
-        with new.store.write() as connection:
-            meta.put(connection, "embedder", new.config.embedder or "local")
-            meta.put(connection, "model", new.embedder.model)
-            embeddings.remove_other_models(connection, new.embedder.model)
+        old.corpus.retired = True
+        with store.write() as connection:
+            meta.put(connection, "embedder", corpus.config.embedder or "local")
+            meta.put(connection, "model", corpus.vocabulary.embedder.model)
+            embeddings.remove_other_models(connection, corpus.vocabulary.embedder.model)
     return without

@@ -12,10 +12,11 @@ from random import Random
 from threading import Event
 
 from hippocampe.engine import backlog
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.durability import acknowledged_mark
 from hippocampe.engine.outages import log
 from hippocampe.engine.projection import stored_points
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import EmbedderError
 from hippocampe.folder.maintenance import reindex
 from hippocampe.store import embeddings
@@ -52,119 +53,120 @@ class StoredDamage:
         return found | ({"word": tuple(str(id) for id, _ in self.words)} if self.words else {})
 
 
-def stored_damage(context: Context) -> StoredDamage:
+def stored_damage(corpus: Corpus) -> StoredDamage:
     """Verify the checksums of all rows that have one."""
-    model = context.embedder.model
-    with context.store.read(whole=True) as connection:
+    model = corpus.vocabulary.embedder.model
+    with corpus.store.read(whole=True) as connection:
         checked = embeddings.check_vectors(connection, model)
         return StoredDamage(checked.damaged, embeddings.damaged_words(connection, model))
 
 
-def mend(context: Context) -> tuple[int, int]:
+def mend(writer: Writer) -> tuple[int, int]:
     """Embed the texts of damaged vectors again.
 
     Returns:
         The number of repaired vectors, and of those that stay damaged, because the embedder is down.
     """
-    damage, done = stored_damage(context), 0
+    corpus = writer.corpus
+    damage, done = stored_damage(corpus), 0
     try:
         for kind in TABLES:
             ids = damage.vectors.get(kind, ())
             for start in range(0, len(ids), BATCH):
                 batch = ids[start : start + BATCH]
-                backlog.embed_again(context, kind, batch)
+                backlog.embed_again(writer, kind, batch)
                 done += len(batch)
         if damage.words:
-            context.vocabulary.embed_again(damage.words)
+            corpus.vocabulary.embed_again(damage.words)
             done += len(damage.words)
     except EmbedderError as exc:
-        context.outages.failed("embedder", exc)
+        corpus.outages.failed("embedder", exc)
     if damage.count:
         log.warning("%d of %d damaged vectors were repaired from their texts", done, damage.count)
     return done, damage.count - done
 
 
-def rebuild(context: Context, progress: Progress | None = None) -> Reindexed:
+def rebuild(writer: Writer, progress: Progress | None = None) -> Reindexed:
     """Embed the texts of damaged vectors again, and rebuild the whole index.
 
     Also the indexes of the database, if it is damaged.
     """
-    if context.store.integrity() != "ok":
-        context.store.rebuild_indexes()
-    mended, damaged = mend(context)
-    done = reindex(context, progress)
+    if writer.corpus.store.integrity() != "ok":
+        writer.corpus.store.rebuild_indexes()
+    mended, damaged = mend(writer)
+    done = reindex(writer, progress)
     return replace(done, mended=mended, damaged=damaged)
 
 
 def differing(
-    context: Context, kind: str, ids: Sequence[str], stop: Callable[[], bool] = lambda: False
+    corpus: Corpus, kind: str, ids: Sequence[str], stop: Callable[[], bool] = lambda: False
 ) -> Iterator[str]:
     """Compare the stored points of some ids with the index's answers; yield the ids that differ."""
     for start in range(0, len(ids), SLICE):
         if stop():
             return
         # Writes reach the index under this lock, so both sides show the same moment.
-        with context.store.exclusive(), context.store.read() as connection:
-            context.check_serving()
+        with corpus.store.exclusive(), corpus.store.read() as connection:
+            corpus.check_serving()
             some = ids[start : start + SLICE]
-            points = stored_points(connection, kind, context.embedder.model, some)
-            found = list(context.index.differing(kind, points))
+            points = stored_points(connection, kind, corpus.vocabulary.embedder.model, some)
+            found = list(corpus.index.differing(kind, points))
         yield from found
 
 
-def all_differing(context: Context) -> dict[str, list[str]]:
+def all_differing(corpus: Corpus) -> dict[str, list[str]]:
     """Compare the whole store with the index: the ids that differ, by kind."""
     found: dict[str, list[str]] = {}
     for kind in TABLES:
-        with context.store.read(whole=True) as connection:
-            ids = embedded_ids(connection, kind, context.embedder.model)
-        if differ := list(differing(context, kind, ids)):
+        with corpus.store.read(whole=True) as connection:
+            ids = embedded_ids(connection, kind, corpus.vocabulary.embedder.model)
+        if differ := list(differing(corpus, kind, ids)):
             found[kind] = differ
     return found
 
 
-def check_sample(context: Context, ending: Event) -> None:
+def check_sample(writer: Writer, ending: Event) -> None:
     """Check a random sample, and the files of the index; repair everything if any is damaged.
 
     Args:
-        context: The open data.
         ending: Ends the check early.
     """
     with suppress(Retired):
-        context.outages.attempt(
-            "checking", partial(_check_sample, context, ending), passing=(Retired,)
+        writer.corpus.outages.attempt(
+            "checking", partial(_check_sample, writer, ending), passing=(Retired,)
         )
 
 
-def _check_sample(context: Context, ending: Event) -> None:
-    model, chance = context.embedder.model, Random()
-    with context.store.read() as connection:
+def _check_sample(writer: Writer, ending: Event) -> None:
+    corpus = writer.corpus
+    model, chance = corpus.vocabulary.embedder.model, Random()
+    with corpus.store.read() as connection:
         rows = embeddings.sample_rows(connection, vector, SAMPLE, chance)
         checked = embeddings.check_vectors(connection, model, rows)
         rows = embeddings.sample_rows(connection, word, SAMPLE, chance)
         words = embeddings.damaged_words(connection, model, rows)
     if checked.damaged or words:
-        mend(context)
+        mend(writer)
     until = time.monotonic() + SAMPLE_SECONDS
 
     def stop() -> bool:
         return ending.is_set() or time.monotonic() > until
 
-    damage = next(_index_damage(context, checked, stop), None)
-    if damage is not None and not context.position.behind:
+    damage = next(_index_damage(corpus, checked, stop), None)
+    if damage is not None and not writer.position.behind:
         log.warning("the index is damaged (%s), rebuilding it from the store", damage)
         # If this is interrupted, the next open rebuilds it.
-        acknowledged_mark(context).unlink(missing_ok=True)
-        reindex(context)
+        acknowledged_mark(corpus).unlink(missing_ok=True)
+        reindex(writer)
 
 
 def _index_damage(
-    context: Context, checked: embeddings.Checked, stop: Callable[[], bool]
+    corpus: Corpus, checked: embeddings.Checked, stop: Callable[[], bool]
 ) -> Iterator[str]:
     for kind, ids in checked.all.items():
-        for id in differing(context, kind, ids, stop):
+        for id in differing(corpus, kind, ids, stop):
             # Check again: the engine may have failed once, for lack of memory.
-            if list(differing(context, kind, [id])):
+            if list(differing(corpus, kind, [id])):
                 yield f"{kind}: answers differ from the store"
-    for name in context.index.damaged_files(stop=stop):
+    for name in corpus.index.damaged_files(stop=stop):
         yield f"file {name}"

@@ -8,8 +8,9 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from hippocampe.engine import backlog, projection
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import WAITING
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.folder import soundness
 from hippocampe.folder.residue import found_in_files, spellings
@@ -17,9 +18,9 @@ from hippocampe.protocols import KINDS
 from hippocampe.store import meta, outbox, statistics
 from hippocampe.store import settings as settings_rows
 from hippocampe.store.shown import embedded_ids
+from hippocampe.store.store import Store
 from hippocampe.system import free_space
-from hippocampe.system.file_size import written
-from hippocampe.system.free_space import RESERVE
+from hippocampe.system.free_space import RESERVE, written
 from hippocampe.types import Scope, Stats, Verification, Vitals
 from hippocampe.validation import (
     MAX_ABSENT,
@@ -30,7 +31,7 @@ from hippocampe.validation import (
 )
 
 
-def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
+def verify(writer: Writer, *, absent: Sequence[str] = ()) -> Verification:
     """Compare store and index, check database and vectors, and check that given texts are absent.
 
     What the index answers for each item is compared with the store, which takes seconds per
@@ -42,37 +43,38 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
     Raises:
         InvalidInput: `absent` is a single text, or contains an empty one.
     """
+    corpus = writer.corpus
     if not all(check_list("absent", absent, most=MAX_ABSENT, limit=MAX_REASON_CHARACTERS)):
         raise InvalidInput("absent must be a list of texts that are not empty.")
-    if context.pending.rows:
-        backlog.embed_or_wait(context)
-    with context.store.exclusive():
+    if writer.pending.rows:
+        backlog.embed_or_wait(writer)
+    with corpus.store.exclusive():
         checked: dict[str, int] = {}
         missing: dict[str, tuple[str, ...]] = {}
         unknown: dict[str, tuple[str, ...]] = {}
         for kind in KINDS:
-            with context.store.read() as connection:
+            with corpus.store.read() as connection:
                 shown = set(projection.shown_ids(connection, kind))
-                indexed = _indexed(context, connection, kind)
+                indexed = _indexed(corpus, connection, kind)
                 # Pending rows are not an error.
-                shown -= _unembedded(context, connection, kind, shown - indexed)
+                shown -= _unembedded(writer, connection, kind, shown - indexed)
             checked[kind] = len(shown)
             if shown - indexed:
                 missing[kind] = tuple(sorted(shown - indexed))
             if indexed - shown:
                 unknown[kind] = tuple(sorted(indexed - shown))
-        with context.store.read() as connection:
+        with corpus.store.read() as connection:
             pending = outbox.pending_count(connection)
-        database = context.store.integrity()
-        present = _places(context, absent)
+        database = corpus.store.integrity()
+        present = _places(corpus, absent)
     # Not under the lock, which would block writers.
-    damaged = soundness.stored_damage(context).ids
+    damaged = soundness.stored_damage(corpus).ids
     differing = {
         kind: left
-        for kind, ids in soundness.all_differing(context).items()
+        for kind, ids in soundness.all_differing(corpus).items()
         if (left := tuple(sorted({*ids}.difference(missing.get(kind, ()), damaged.get(kind, ())))))
     }
-    files = tuple(context.index.damaged_files(stop=lambda: False))
+    files = tuple(corpus.index.damaged_files(stop=lambda: False))
     wrong = (missing, unknown, present, differing, damaged, files)
     return Verification(
         ok=not any(wrong) and database == "ok",
@@ -88,26 +90,26 @@ def verify(context: Context, *, absent: Sequence[str] = ()) -> Verification:
     )
 
 
-def _indexed(context: Context, connection: Connection, kind: str) -> set[str]:
-    if context.store.read_only:
+def _indexed(corpus: Corpus, connection: Connection, kind: str) -> set[str]:
+    if corpus.store.read_only:
         # In the same snapshot: another process writes meanwhile.
-        return set(embedded_ids(connection, kind, context.embedder.model))
-    return set(context.index.ids(kind))
+        return set(embedded_ids(connection, kind, corpus.vocabulary.embedder.model))
+    return set(corpus.index.ids(kind))
 
 
-def _unembedded(context: Context, connection: Connection, kind: str, missing: set[str]) -> set[str]:
+def _unembedded(writer: Writer, connection: Connection, kind: str, missing: set[str]) -> set[str]:
     """The missing rows that are only pending."""
-    if not context.store.read_only:
-        return {id for of, id in context.pending.rows if of == kind}
+    if not writer.corpus.store.read_only:
+        return {id for of, id in writer.pending.rows if of == kind}
     # Only the owner knows which rows are pending.
     waits = any(meta.get(connection, name) for name in (backlog.UNEMBEDDED, WAITING))
     return missing if waits else set()
 
 
-def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _places(corpus: Corpus, texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Find texts in settings, which `erase` never changes, and in files."""
-    in_files = found_in_files(context.config.folder, texts)
-    with context.store.read() as connection:
+    in_files = found_in_files(corpus.config.folder, texts)
+    with corpus.store.read() as connection:
         stored = settings_rows.everything(connection)
     found: dict[str, tuple[str, ...]] = {}
     for text in texts:
@@ -122,39 +124,39 @@ def _places(context: Context, texts: Sequence[str]) -> dict[str, tuple[str, ...]
     return found
 
 
-def stats(context: Context, retrievals_dropped: int, *, scope: Scope) -> Stats:
+def stats(corpus: Corpus, retrievals_dropped: int, *, scope: Scope) -> Stats:
     """Counts of the space, and the state of the index."""
-    with context.store.read() as connection:
-        counted = statistics.count(connection, scope.space, context.now())
+    with corpus.store.read() as connection:
+        counted = statistics.count(connection, scope.space, corpus.store.now())
         pending = outbox.pending_count(connection)
-    indexed = {kind: context.index.count(kind) for kind in KINDS}
+    indexed = {kind: corpus.index.count(kind) for kind in KINDS}
     return Stats(
         **counted,
         indexed=indexed,
         pending=pending,
-        embedder=context.embedder.model,
-        outages=context.outages.counts,
+        embedder=corpus.vocabulary.embedder.model,
+        outages=corpus.outages.counts,
         retrievals_dropped=retrievals_dropped,
-        disk_full=not free_space.has_room(context.config.folder),
+        disk_full=not free_space.has_room(corpus.config.folder),
     )
 
 
-def vitals(context: Context) -> Vitals:
+def vitals(corpus: Corpus) -> Vitals:
     """Numbers of the whole data folder: of the index, of jobs, of its files. Takes no scope."""
-    with context.store.read() as connection:
+    with corpus.store.read() as connection:
         jobs = statistics.job_states(connection)
         pending = outbox.pending_count(connection)
-    folder = context.config.folder
+    folder = corpus.config.folder
     return Vitals(
         pending=pending,
-        indexed={kind: context.index.count(kind) for kind in KINDS},
+        indexed={kind: corpus.index.count(kind) for kind in KINDS},
         jobs=jobs,
         bytes={
             "database": _size(folder.glob("hippocampe.db*")),
             "index": _size((folder / "index").rglob("*")),
             "backups": _size((folder / "backups").glob("*")),
         },
-        outages=context.outages.counts,
+        outages=corpus.outages.counts,
         disk_free=free_space.free(folder),
         disk_reserve=RESERVE,
     )
@@ -170,7 +172,7 @@ def _size(files: Iterable[Path]) -> int:
 
 
 def backup(
-    context: Context, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    store: Store, target: str | os.PathLike[str] | None = None, *, overwrite: bool = False
 ) -> Path:
     """Copy the database while it is in use; return the copy's path.
 
@@ -182,8 +184,8 @@ def backup(
         InvalidInput: The file exists, or is one of the data folder's own; or `target` is no path.
         StoreError: The copy cannot be written.
     """
-    stamp = context.now().strftime("%Y%m%dT%H%M%S%f")
-    copy = context.config.folder / "backups" / f"{stamp}.db"
+    stamp = store.now().strftime("%Y%m%dT%H%M%S%f")
+    copy = store.folder / "backups" / f"{stamp}.db"
     if target is not None:
         copy = check_path("target", target)
-    return context.store.backup(copy, overwrite=check_flag("overwrite", overwrite))
+    return store.backup(copy, overwrite=check_flag("overwrite", overwrite))

@@ -1,8 +1,8 @@
-"""Sparse vectors of texts: BM25 with French and English stems at once.
+"""Sparse vectors of texts: BM25 with the stems of all languages at once.
 
-Each word is folded, then stemmed in both languages. If the stemmers agree, the word is one term; if
-they differ, it is two terms of half weight each. So queries match the inflections of both languages
-without language detection. The index supplies the inverse document frequency: its sparse field
+Each word is folded, then stemmed in every language that names a stemmer (`language/*/language.toml`). If the
+stemmers agree, the word is one term; if they differ, it is several terms that share its weight. So queries
+match the inflections of all languages without language detection. The index supplies the inverse document frequency: its sparse field
 needs the IDF modifier.
 """
 
@@ -12,6 +12,8 @@ import functools
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from hippocampe.errors import UnreadableFile
+from hippocampe.language.lexicon import stemmers
 from hippocampe.language.text import content_words, keywords
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def sparse_query(text: str) -> Sparse:
 
 @functools.lru_cache(maxsize=100_000)
 def terms_of(word: str) -> tuple[int, ...]:
-    """The one or two terms of a folded word."""
+    """The terms of a folded word: its distinct stems."""
     terms: list[int] = []
     for encoder in _encoders():
         terms += encoder.embed_query(word).indices
@@ -64,10 +66,15 @@ def _encoders() -> tuple[Bm25, ...]:
 
     # No stop words: `content_words` has removed them already.
     nothing = StopwordsSet(languages=set(), custom=set())
-    return tuple(
-        Bm25(Bm25Config(language=language, ascii_folding=True, stopwords=nothing))
-        for language in ("english", "french")
-    )
+    try:
+        return tuple(
+            Bm25(Bm25Config(language=stemmer, ascii_folding=True, stopwords=nothing))
+            for stemmer in stemmers()
+        )
+    except ValueError as exc:
+        raise UnreadableFile(
+            f"language.toml of a language names no Snowball stemmer: {exc}"
+        ) from exc
 
 
 def clear_caches() -> None:

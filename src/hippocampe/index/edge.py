@@ -519,9 +519,9 @@ class EdgeIndex:
             self._manifest = manifest
 
     def _remove_leftovers(self, kind: str) -> None:
-        kept = {self._manifest.generations.get(kind), self._shards[kind].started}
+        current = {self._manifest.generations.get(kind), self._shards[kind].started}
         for path in (self._folder / kind).glob("*"):
-            if path.name not in kept:
+            if path.name not in current:
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -296,8 +296,8 @@ class StoredIndex:
                 ids = {each.item_id for each in changes if (each.kind, each.space) == (kind, space)}
                 if not ids:
                     return _Shelf(position, old.items, old.postings)
-                kept = old.items.taken(~_among(old.items.ids, ids))
-                items = kept.joined(self._load(connection, kind, space, sorted(ids))).sorted()
+                unchanged = old.items.taken(~_among(old.items.ids, ids))
+                items = unchanged.joined(self._load(connection, kind, space, sorted(ids))).sorted()
         if items is None:
             items = self._load(connection, kind, space).sorted()
         if len(items.ids) > LARGE_SPACE and (kind, space) not in self._warned:

@@ -16,9 +16,9 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection, Table, insert, select
 
-from hippocampe.engine import backlog, settings
-from hippocampe.engine.context import Context
+from hippocampe.engine import backlog
 from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, UnreadableFile, shown
 from hippocampe.ingest.archive_merge import column_values, find_conflicts, new_rows
 from hippocampe.ingest.archive_rows import (
@@ -35,7 +35,8 @@ from hippocampe.ingest.problems import Problems
 from hippocampe.language.subjects import subjects_of
 from hippocampe.protocols import is_point_id
 from hippocampe.store import memories, meta, statements
-from hippocampe.store.store import translated
+from hippocampe.store.store import Store
+from hippocampe.store.translation import translated
 from hippocampe.system import free_space
 from hippocampe.system.atomic_file import whole_file
 from hippocampe.types import Imported, Progress, Scope
@@ -62,7 +63,7 @@ def is_archive(path: Path) -> bool:
     return isinstance(first, dict) and FORMAT in first
 
 
-def save(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int:
+def save(store: Store, path: Path, scope: Scope, *, overwrite: bool) -> int:
     """Write a space to a file; return the number of rows.
 
     Raises:
@@ -71,14 +72,14 @@ def save(context: Context, path: Path, scope: Scope, *, overwrite: bool) -> int:
         StoreError: The file cannot be written.
     """
     written = 0
-    folder = context.config.folder
+    folder = store.folder
     with (
         translated(),
         whole_file(path, folder=folder, overwrite=overwrite) as partial,
         partial.open("w", encoding="utf-8") as lines,
-        context.store.read() as connection,
+        store.read() as connection,
     ):
-        header = {FORMAT: VERSION, "space": scope.space, "at": context.now().isoformat()}
+        header = {FORMAT: VERSION, "space": scope.space, "at": store.now().isoformat()}
         lines.write(json.dumps(header, ensure_ascii=False) + "\n")
         for name, table in TABLES.items():
             for row in _rows(connection, table, scope.space):
@@ -101,13 +102,13 @@ def _rows(connection: Connection, table: Table, space: str) -> Iterator[dict[str
         }
 
 
-def load(context: Context, path: Path, scope: Scope, progress: Progress | None) -> Imported:
+def load(writer: Writer, path: Path, scope: Scope, progress: Progress | None) -> Imported:
     """Load an archive into a space; stored rows are left unchanged.
 
     Raises:
         UnreadableFile: The file is not an archive, or of a later version.
     """
-    loading = _RowImport(context, scope.space, _renaming(context, path, scope.space))
+    loading = _RowImport(writer, scope.space, _renaming(writer.corpus.store, path, scope.space))
     try:
         for number, line in _lines(path):
             loading.add(number, line)
@@ -116,8 +117,8 @@ def load(context: Context, path: Path, scope: Scope, progress: Progress | None) 
                 if progress:
                     progress("importing", loading.read, 0)
         loading.store()
-        settings.refresh(context, scope.space)
-        backlog.embed_imported(context, progress)
+        writer.corpus.settings.refresh(scope.space)
+        backlog.embed_imported(writer, progress)
     except KeyboardInterrupt as exc:
         exc.add_note(
             f"{loading.added:,} rows are stored. Import the same file again to resume: stored rows "
@@ -148,10 +149,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UnreadableFile(f"cannot read {path}: {exc}.") from exc
 
 
-def _renaming(context: Context, path: Path, space: str) -> Callable[[Row], Row]:
+def _renaming(store: Store, path: Path, space: str) -> Callable[[Row], Row]:
     """Return the renaming of row ids: none, unless another space of the database has the ids."""
     taken = False
-    with context.store.read() as connection:
+    with store.read() as connection:
         for _, line in _lines(path):
             with suppress(InvalidInput):
                 row = parse_row(line)
@@ -181,7 +182,7 @@ def _derived(id: str, space: str) -> str:
 class _RowImport:
     """Checks rows, stores them in batches, and counts."""
 
-    context: Context
+    writer: Writer
     space: str
     rename: Callable[[Row], Row]
     read: int = 0
@@ -200,7 +201,7 @@ class _RowImport:
             return
         name = row.pop("record")
         try:
-            row = check_row(name, row, refuse=self.context.config.refuse_secrets)
+            row = check_row(name, row, refuse=self.writer.corpus.config.refuse_secrets)
         except InvalidInput as exc:
             self._refuse(number, name, row, str(exc))
             return
@@ -213,7 +214,7 @@ class _RowImport:
         batch, self.batch, self.characters = self.batch, [], 0
         if not batch:
             return
-        with self.context.change() as change:
+        with self.writer.change() as change:
             added = {
                 name: self._store_table(
                     change, name, {number: row for number, record, row in batch if record == name}

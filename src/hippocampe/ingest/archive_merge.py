@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, bindparam, select
 from hippocampe.ingest.archive_rows import Row
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.equality import equality_digest
-from hippocampe.store import conversations, memories, schema
+from hippocampe.store import memories, message_rows, schema
 
 _CHUNK = 500
 
@@ -19,7 +19,6 @@ def find_conflicts(
     """Find rows whose references are missing from the space, or whose key is taken.
 
     Args:
-        connection: The transaction.
         name: Name of the table.
         rows: Rows by line number.
         space: The target space.
@@ -105,7 +104,7 @@ def _new_messages(connection: Connection, rows: list[Row]) -> list[Row]:
     named = [(row["channel"], row["external_id"]) for row in rows if row.get("external_id")]
     seen: set[tuple[str, str]] = set()
     if named:
-        seen = conversations.known_external_ids(connection, rows[0]["space"], named)
+        seen = message_rows.known_external_ids(connection, rows[0]["space"], named)
     fresh: list[Row] = []
     for row in rows:
         identity = (row["channel"], row.get("external_id") or "")

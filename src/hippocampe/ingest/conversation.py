@@ -7,20 +7,22 @@ from datetime import datetime
 from sqlalchemy import Connection
 from uuid6 import uuid7
 
-from hippocampe.engine import backlog, settings
+from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.documents import (
     turn_embedding_text,
     turn_point,
     turn_text,
 )
-from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.vocabulary import Prepared, Vocabulary
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.mentions import mentions
 from hippocampe.language.text import fold
-from hippocampe.store import conversations, job_runs, schema, working_history
-from hippocampe.store.conversations import Turn
+from hippocampe.store import job_runs, message_rows, schema, turn_rows, working_history
+from hippocampe.store.store import Store
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import (
     MAX_LABEL_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
@@ -56,9 +58,9 @@ class TurnDraft:
 
 
 def make_message(
-    context: Context,
     content: str,
     *,
+    refuse: bool,
     space: str,
     author: str | None,
     role: str | None,
@@ -70,6 +72,9 @@ def make_message(
     working: bool = False,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
+
+    Args:
+        refuse: Whether a secret is refused, instead of masked.
 
     Raises:
         InvalidInput: The content or a label cannot be stored.
@@ -85,7 +90,7 @@ def make_message(
             strip_injection(
                 clean_text(content, what="message", limit=MAX_MESSAGE_CHARACTERS), what="message"
             ),
-            refuse=context.config.refuse_secrets,
+            refuse=refuse,
             what="message",
         ),
         author=None if author is None else normal_label(author),
@@ -118,23 +123,21 @@ def make_turn(messages: Sequence[Message]) -> TurnDraft:
     return TurnDraft(turn, tuple(messages))
 
 
-def embed_turns(context: Context, drafts: Sequence[TurnDraft]) -> list[Prepared]:
+def embed_turns(vocabulary: Vocabulary, drafts: Sequence[TurnDraft]) -> list[Prepared]:
     """Embed turns, in order."""
     turns = [draft.turn for draft in drafts]
-    return context.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
+    return vocabulary.prepare(list(map(turn_embedding_text, turns)), list(map(turn_text, turns)))
 
 
-def store_turns(
-    context: Context, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]
-) -> None:
+def store_turns(writer: Writer, drafts: Sequence[TurnDraft], prepared: Sequence[Prepared]) -> None:
     """Store and index turns with their messages in one transaction."""
-    with context.change() as change:
-        conversations.add_turns(change.connection, [draft.turn for draft in drafts])
+    with writer.change() as change:
+        turn_rows.add(change.connection, [draft.turn for draft in drafts])
         pairs = [(message, draft.turn.id) for draft in drafts for message in draft.messages]
-        conversations.add_messages(
+        message_rows.add(
             change.connection,
             [message for message, _ in pairs],
-            context.now(),
+            writer.corpus.store.now(),
             [turn_id for _, turn_id in pairs],
         )
         for draft, embedded in zip(drafts, prepared, strict=True):
@@ -157,7 +160,6 @@ def after_turn(
     A message that contains only injected text is dropped, and so is an empty tool result.
 
     Args:
-        context: The open memory.
         user_message: The message of the user of the scope.
         reply: The answer of the assistant, if any.
         scope: The space, the user and the channel.
@@ -173,7 +175,8 @@ def after_turn(
     Raises:
         InvalidInput: A message is invalid; nothing was stored.
     """
-    when = as_utc(at, name="at") or context.now()
+    corpus = context.corpus
+    when = as_utc(at, name="at") or corpus.store.now()
     check_id(assistant, name="assistant")
     utterances = [(user_message, scope.user, "user")]
     if reply is not None:
@@ -181,8 +184,8 @@ def after_turn(
     utterances = [each for each in utterances if not is_injection(each[0])] or utterances
     spoken = [
         make_message(
-            context,
             content,
+            refuse=corpus.config.refuse_secrets,
             space=scope.space,
             author=author,
             role=role,
@@ -196,8 +199,8 @@ def after_turn(
     ]
     returned = [
         make_message(
-            context,
             content,
+            refuse=corpus.config.refuse_secrets,
             space=scope.space,
             author=None,
             role="tool",
@@ -209,34 +212,36 @@ def after_turn(
     ]
     turn = make_turn(spoken).turn
     messages = [*spoken, *returned]
-    recent = settings.read(context, scope=scope).recent_messages
-    with context.change() as change:
+    recent = corpus.settings.of(scope.space).recent_messages
+    with context.writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one exchange.
         if external_id and (
-            known := conversations.turn_of_external_id(
+            known := message_rows.turn_of_external_id(
                 change.connection, turn.space, turn.channel, external_id
             )
         ):
             return known
-        conversations.add_turns(change.connection, [turn])
+        turn_rows.add(change.connection, [turn])
         ids = [turn.id] * len(messages)
-        conversations.add_messages(change.connection, messages, context.now(), ids)
+        message_rows.add(change.connection, messages, corpus.store.now(), ids)
         change.index_later("turn", turn.id, scope.space)
         if context.language_model is not None:
             job_runs.add(
                 change.connection,
                 "extract",
                 scope.space,
-                due_at=context.now(),
+                due_at=corpus.store.now(),
                 payload={"turn": turn.id},
             )
-        _queue_compaction(change.connection, context.now(), turn, recent)
-    backlog.embed_soon(context)
+        _queue_compaction(change.connection, corpus.store.now(), turn, recent)
+    backlog.embed_soon(context.writer)
     return turn.id
 
 
-def _tool_results(given: Sequence[str]) -> tuple[str, ...]:
-    checked = check_list("tool_results", given, most=MAX_TOOL_RESULTS, limit=MAX_MESSAGE_CHARACTERS)
+def _tool_results(results: Sequence[str]) -> tuple[str, ...]:
+    checked = check_list(
+        "tool_results", results, most=MAX_TOOL_RESULTS, limit=MAX_MESSAGE_CHARACTERS
+    )
     if sum(map(len, checked)) > MAX_TOOL_CHARACTERS:
         raise InvalidInput(
             f"tool_results have more than {MAX_TOOL_CHARACTERS:,} characters together: shorten them."
@@ -256,7 +261,7 @@ def _queue_compaction(connection: Connection, now: datetime, turn: Turn, recent:
 
 
 def observe(
-    context: Context,
+    writer: Writer,
     content: str,
     *,
     scope: Scope,
@@ -265,7 +270,7 @@ def observe(
 ) -> Message | None:
     """Store a message of an observed room as live: it can be found until the next digest.
 
-    Only messages of the rooms in the setting `live_rooms` are kept, and none that contains a
+    Only messages of the rooms in the setting `live_rooms` are stored, and none that contains a
     name of the setting `companion_names` as a word: the companion handles those.
 
     Args:
@@ -275,31 +280,32 @@ def observe(
         external_id: Its id in the source; a repeat returns the stored message.
 
     Returns:
-        The message; None if it is not kept, and then nothing is stored.
+        The message; None if it is not stored.
 
     Raises:
         InvalidInput: The message cannot be stored.
     """
+    corpus = writer.corpus
     message = make_message(
-        context,
         content,
+        refuse=corpus.config.refuse_secrets,
         space=scope.space,
         author=scope.user,
         role=None,
         channel=scope.channel,
-        at=as_utc(at, name="at") or context.now(),
+        at=as_utc(at, name="at") or corpus.store.now(),
         external_id=external_id,
         live=True,
     )
-    if not _is_overheard(message, settings.read(context, scope=scope)):
+    if not _is_overheard(message, corpus.settings.of(scope.space)):
         return None
-    with context.change() as change:
+    with writer.change() as change:
         # Check and insert in one transaction, so that concurrent retries store one message.
         if known := _already_stored(change.connection, message):
             return known
-        conversations.add_messages(change.connection, [message], context.now(), [None])
+        message_rows.add(change.connection, [message], corpus.store.now(), [None])
         change.index_later("live", message.id, scope.space)
-    backlog.embed_soon(context)
+    backlog.embed_soon(writer)
     return message
 
 
@@ -315,7 +321,7 @@ def _already_stored(connection: Connection, message: Message) -> Message | None:
     """The stored message with the same channel and external id, if any."""
     if message.external_id is None:
         return None
-    known = conversations.find_messages(
+    known = message_rows.find(
         connection,
         schema.message.c.space == message.space,
         schema.message.c.channel == (message.channel or ""),
@@ -325,7 +331,7 @@ def _already_stored(connection: Connection, message: Message) -> Message | None:
 
 
 def messages(
-    context: Context,
+    store: Store,
     *,
     scope: Scope,
     since: datetime | str | None = None,
@@ -350,7 +356,7 @@ def messages(
         InvalidInput: An argument is invalid.
     """
     limit = check_limit(limit)
-    conditions = conversations.said_in(
+    conditions = message_rows.within(
         schema.message,
         # By id alone: given a space too, SQLite would read all rows of the space.
         scope.space if ids is None else None,
@@ -364,15 +370,15 @@ def messages(
         conditions.append(schema.message.c.live.is_(True))
     if ids is not None:
         conditions.append(schema.message.c.id.in_(check_list("ids", ids, most=MAX_EVIDENCE)))
-    with context.store.read() as connection:
-        found = conversations.find_messages(
+    with store.read() as connection:
+        found = message_rows.find(
             connection, *conditions, newest_first=True, limit=limit if ids is None else None
         )
     return [each for each in found if each.space == scope.space][:limit][::-1]
 
 
 def search_text(
-    context: Context,
+    store: Store,
     query: str,
     *,
     scope: Scope,
@@ -400,8 +406,8 @@ def search_text(
     """
     filters = Scope(user=user, channel=channel)
     query = clean_text(query, what="query")[:MAX_QUERY_CHARACTERS]
-    with context.store.read() as connection:
-        return conversations.search_text(
+    with store.read() as connection:
+        return message_rows.search_text(
             connection,
             scope.space,
             query,

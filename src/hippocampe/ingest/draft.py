@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from uuid6 import uuid7
 
-from hippocampe.engine import settings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.settings import SpaceSettings
 from hippocampe.language.datetimes import as_utc, parse_ttl
 from hippocampe.language.subjects import subjects_of
 from hippocampe.language.temporal.window import parse_event
@@ -30,7 +30,7 @@ MAX_EVENT_CHARACTERS = 500
 
 
 def make_draft(
-    context: Context,
+    corpus: Corpus,
     content: str,
     *,
     scope: Scope,
@@ -52,16 +52,16 @@ def make_draft(
     Raises:
         InvalidInput: An argument is invalid.
     """
-    now = context.now()
+    now = corpus.store.now()
     lifetime = (
-        default_lifetime(context, scope.space, collection, category)
+        default_lifetime(corpus.settings, scope.space, collection, category)
         if isinstance(ttl, Unset)
         else parse_ttl(ttl)
     )
     memory = Memory(
         id=str(uuid7()),
         space=scope.space,
-        content=redact(strip_injection(clean_text(content)), refuse=context.config.refuse_secrets),
+        content=redact(strip_injection(clean_text(content)), refuse=corpus.config.refuse_secrets),
         collection="memory" if collection is None else collection,
         type="fact" if type is None else type,
         category=category,
@@ -74,17 +74,17 @@ def make_draft(
         created_at=now,
         updated_at=now,
         occurred_at=as_utc(occurred_at, name="occurred_at")
-        or event_time(context, content, scope, now),
+        or event_time(corpus.settings, content, scope, now),
         expires_at=now + lifetime if lifetime else None,
         evidence=check_list("evidence", evidence, most=MAX_EVIDENCE),
         metadata=redact_metadata(
-            {} if metadata is None else metadata, refuse=context.config.refuse_secrets
+            {} if metadata is None else metadata, refuse=corpus.config.refuse_secrets
         ),
     )
     # A missing category may be inherited from the superseded memory.
     check_collection(memory, complete=False)
     values = (type, importance, memory.subjects or None, category, collection)
-    given = (
+    provided = (
         name for name, value in zip(INHERITED_FIELDS, values, strict=True) if value is not None
     )
     names = tuple(subjects_of(memory.content))
@@ -92,22 +92,24 @@ def make_draft(
         memory,
         names,
         check_list("replaces", replaces, most=MAX_REPLACES),
-        frozenset(given),
+        frozenset(provided),
         keeps_lifetime=not isinstance(ttl, Unset),
     )
 
 
-def event_time(context: Context, content: str, scope: Scope, now: datetime) -> datetime | None:
+def event_time(
+    settings: SpaceSettings, content: str, scope: Scope, now: datetime
+) -> datetime | None:
     """Resolve the time of an event that a statement gives relative to now ("yesterday"); None without one."""
-    zone = settings.read(context, scope=scope).timezone
+    zone = settings.of(scope.space).timezone
     return parse_event(content[:MAX_EVENT_CHARACTERS], now=now, timezone=zone)
 
 
 def default_lifetime(
-    context: Context, space: str, collection: str | None, category: str | None
+    settings: SpaceSettings, space: str, collection: str | None, category: str | None
 ) -> timedelta | None:
     """The time to live of a category in the settings of a space; None is for ever."""
     if category is None:
         return None
-    chosen = settings.read(context, scope=Scope(space=space)).category_ttl
+    chosen = settings.of(space).category_ttl
     return parse_ttl(chosen.get(f"{collection}/{category}"))

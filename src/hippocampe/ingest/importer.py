@@ -1,20 +1,26 @@
 """Import conversations exported by other programs, or an archive of a space; export a space."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import HippocampeError, InvalidInput
 from hippocampe.ingest import archive, conversation
 from hippocampe.ingest.conversation import TurnDraft
+from hippocampe.ingest.formats.registry import FORMATS as TALK_FORMATS
 from hippocampe.ingest.formats.registry import Problem, TalkMessage, detect_format, read_talk
 from hippocampe.ingest.problems import Problems
 from hippocampe.language.datetimes import as_zone
-from hippocampe.store import conversations
+from hippocampe.store import message_rows
+from hippocampe.store.store import Store
 from hippocampe.types import Imported, Message, Progress, Scope
 from hippocampe.validation import check_flag, check_path, check_text
 
+FORMATS: Mapping[str, str] = {name: each.title for name, each in TALK_FORMATS.items()} | {
+    archive.FORMAT: "Hippocampe"
+}
+"""The formats of `import_from` by name, with the program that writes each."""
 BATCH = 512
 """Messages per transaction: large enough to amortise it, small enough to let other writers in."""
 BATCH_CHARACTERS = 4_000_000
@@ -24,7 +30,7 @@ MAX_OPEN = 1_000
 
 
 def import_from(
-    context: Context,
+    writer: Writer,
     path: str | os.PathLike[str],
     *,
     scope: Scope,
@@ -38,8 +44,7 @@ def import_from(
     Args:
         path: The file.
         scope: The space and the channel of messages that name none.
-        format: `jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default:
-            detected from the file.
+        format: One of `hippocampe.hippocampe.IMPORT_FORMATS`; default: detected from the file.
         timezone: Timezone of times without one.
         one_space: Leave out messages that name another space, and report them as problems;
             otherwise they go to the space that they name.
@@ -54,9 +59,9 @@ def import_from(
     as_zone(timezone)
     check_flag("one_space", one_space)
     if format == archive.FORMAT or (format is None and archive.is_archive(source)):
-        return archive.load(context, source, scope, progress)
+        return archive.load(writer, source, scope, progress)
     format = format or detect_format(source)
-    importing = _MessageImport(context, scope, one_space, progress)
+    importing = _MessageImport(writer, scope, one_space, progress)
     try:
         for item in read_talk(source, format=format, timezone=timezone):
             importing.add(item)
@@ -73,7 +78,7 @@ def import_from(
 class _MessageImport:
     """Joins messages into turns, stores them in batches, and counts."""
 
-    context: Context
+    writer: Writer
     scope: Scope
     one_space: bool
     progress: Progress | None
@@ -109,13 +114,13 @@ class _MessageImport:
         if self.one_space and item.space not in (None, self.scope.space):
             raise InvalidInput("the message names another space than the import: it was left out.")
         return conversation.make_message(
-            self.context,
             item.content,
+            refuse=self.writer.corpus.config.refuse_secrets,
             space=item.space or self.scope.space,
             author=item.author or None,
             role=item.role,
             channel=item.channel or self.scope.channel,
-            at=item.at or self.context.now(),
+            at=item.at or self.writer.corpus.store.now(),
             external_id=item.external_id,
             reply_to=item.reply_to,
         )
@@ -129,8 +134,8 @@ class _MessageImport:
             waiting -= len(message.content)
             drafts.append(conversation.make_turn([message]))
         if drafts:
-            prepared = conversation.embed_turns(self.context, drafts)
-            conversation.store_turns(self.context, drafts, prepared)
+            prepared = conversation.embed_turns(self.writer.corpus.vocabulary, drafts)
+            conversation.store_turns(self.writer, drafts, prepared)
         self.turns += len(drafts)
         self.added += sum(len(draft.messages) for draft in drafts)
         if self.progress:
@@ -143,10 +148,10 @@ class _MessageImport:
             spaces.setdefault(message.space, []).append(message)
         waiting = {(m.space, m.channel or "", m.external_id) for m in self._open.values()}
         fresh: list[Message] = []
-        with self.context.store.read() as connection:
+        with self.writer.corpus.store.read() as connection:
             for space, group in spaces.items():
                 wanted = [(m.channel or "", m.external_id) for m in group if m.external_id]
-                seen = conversations.known_external_ids(connection, space, wanted)
+                seen = message_rows.known_external_ids(connection, space, wanted)
                 for message in group:
                     identity = (message.channel or "", message.external_id or "")
                     if identity in seen or (space, *identity) in waiting:
@@ -177,7 +182,7 @@ class _MessageImport:
 
 
 def export_to(
-    context: Context, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
+    store: Store, path: str | os.PathLike[str], *, scope: Scope, overwrite: bool = False
 ) -> int:
     """Write everything of the space as JSON Lines; return how many lines.
 
@@ -193,4 +198,4 @@ def export_to(
         StoreError: The file cannot be written.
     """
     target = check_path("path", path)
-    return archive.save(context, target, scope, overwrite=check_flag("overwrite", overwrite))
+    return archive.save(store, target, scope, overwrite=check_flag("overwrite", overwrite))

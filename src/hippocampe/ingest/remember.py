@@ -5,25 +5,25 @@ reinforce. Nothing is destroyed; superseded memories stay in history.
 applies the rules of `hippocampe.updates`, `memory_writes` writes.
 """
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.documents import memory_embedding_text, memory_text
+from hippocampe.engine.settings import SpaceSettings
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.vocabulary import Prepared, Vocabulary
+from hippocampe.engine.writer import Writer
 from hippocampe.ingest.draft import default_lifetime, make_draft
 from hippocampe.ingest.memory_writes import insert_memory, supersede_and_link, update_memory
 from hippocampe.types import (
     DEFAULT_IMPORTANCE,
-    UNSET,
     Memory,
     Metadata,
     Remembered,
     Scope,
-    Unset,
 )
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.judgement import Judgement, judge
@@ -36,28 +36,31 @@ from hippocampe.validation import (
     check_metadata,
 )
 
+P = ParamSpec("P")
 REINFORCEMENT = 0.1
 """Share of the distance to 1 by which a repetition raises the importance."""
 
 
-def remember(
-    context: Context,
-    content: str,
-    *,
-    scope: Scope,
-    type: str | None = None,
-    collection: str | None = None,
-    category: str | None = None,
-    key: str | None = None,
-    subjects: Sequence[str] = (),
-    importance: float | None = None,
-    ttl: str | timedelta | Unset | None = UNSET,
-    occurred_at: datetime | str | None = None,
-    source: str = "conversation",
-    replaces: Sequence[str] = (),
-    evidence: Sequence[str] = (),
-    metadata: Metadata | None = None,
-) -> Remembered:
+def _declared_by(
+    check: Callable[Concatenate[Corpus, P], Draft],
+) -> Callable[[Callable[..., Remembered]], Callable[Concatenate[Writer, P], Remembered]]:
+    """Give a step the arguments that `check` declares."""
+    signature = inspect.signature(check)
+    _, *arguments = signature.parameters.values()
+
+    def declare(step: Callable[..., Remembered]) -> Callable[Concatenate[Writer, P], Remembered]:
+        writer, *_ = inspect.signature(step).parameters.values()
+        vars(step)["__signature__"] = signature.replace(
+            parameters=[writer, *arguments], return_annotation=Remembered
+        )
+        step.__annotations__ = check.__annotations__ | step.__annotations__
+        return step
+
+    return declare
+
+
+@_declared_by(make_draft)
+def remember(writer: Writer, *arguments: Any, **named: Any) -> Remembered:
     """Store one durable statement; memories that it corrects become history.
 
     A correction inherits the type, importance, subjects, category and collection that the caller
@@ -88,55 +91,36 @@ def remember(
         InvalidInput: An argument is invalid; nothing was changed.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
-    return _remember(
-        context,
-        make_draft(
-            context,
-            content,
-            scope=scope,
-            type=type,
-            collection=collection,
-            category=category,
-            key=key,
-            subjects=subjects,
-            importance=importance,
-            ttl=ttl,
-            occurred_at=occurred_at,
-            source=source,
-            replaces=replaces,
-            evidence=evidence,
-            metadata=metadata,
-        ),
-    )
+    return _remember(writer, make_draft(writer.corpus, *arguments, **named))
 
 
-def set_fact(context: Context, key: str, value: str, *, scope: Scope) -> Remembered:
+def set_fact(writer: Writer, key: str, value: str, *, scope: Scope) -> Remembered:
     """Write a fact; the value it had becomes history.
 
     Raises:
         InvalidInput: The key or the value cannot be stored.
     """
     return _remember(
-        context, make_draft(context, value, scope=scope, key=check_id(key, name="key"))
+        writer, make_draft(writer.corpus, value, scope=scope, key=check_id(key, name="key"))
     )
 
 
-def _remember(context: Context, draft: Draft) -> Remembered:
-    (prepared,) = embed_drafts(context, [draft])
-    with context.change() as change:
-        return decide_and_store(context, change, draft, prepared)
+def _remember(writer: Writer, draft: Draft) -> Remembered:
+    (prepared,) = embed_drafts(writer.corpus.vocabulary, [draft])
+    with writer.change() as change:
+        return decide_and_store(writer.corpus, change, draft, prepared)
 
 
-def embed_drafts(context: Context, drafts: Sequence[Draft]) -> list[Prepared]:
+def embed_drafts(vocabulary: Vocabulary, drafts: Sequence[Draft]) -> list[Prepared]:
     """Embed statements, in order."""
     new = [draft.memory for draft in drafts]
-    return context.prepare(
+    return vocabulary.prepare(
         [memory_embedding_text(memory) for memory in new], [memory_text(memory) for memory in new]
     )
 
 
 def decide_and_store(
-    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared
 ) -> Remembered:
     """Store a checked statement by the decision table, in a transaction.
 
@@ -144,12 +128,12 @@ def decide_and_store(
         InvalidInput: It needs a category and inherits none.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
-    judgement = judge(context, change, draft, prepared)
+    judgement = judge(corpus, change, draft, prepared)
     if judgement.duplicate is not None:
         return _reinforce(change, draft, prepared, judgement.duplicate, judgement)
     memory = draft.memory
     if judgement.replaced:
-        memory = _inherit(context, draft, judgement.replaced)
+        memory = _inherit(corpus.settings, draft, judgement.replaced)
     check_collection(memory)
     insert_memory(change, memory, draft.names, prepared)
     supersede_and_link(change, memory, judgement)
@@ -165,38 +149,38 @@ def decide_and_store(
 def inherited_importance(old: Memory, type: str) -> float:
     """The importance of a memory after a change of type.
 
-    A default importance becomes the default of the new type; any other is kept.
+    A default importance becomes the default of the new type; any other stays.
     """
     if old.importance == DEFAULT_IMPORTANCE[old.type]:
         return check_importance(type, None)
     return old.importance
 
 
-def _inherit(context: Context, draft: Draft, replaced: Sequence[Memory]) -> Memory:
+def _inherit(settings: SpaceSettings, draft: Draft, replaced: Sequence[Memory]) -> Memory:
     """Complete a statement with the fields of the superseded memories that the caller left out.
 
     The most important memory wins; subjects are the union of all.
     """
-    memory, given = draft.memory, draft.given
+    memory, provided = draft.memory, draft.provided
     old = max(replaced, key=lambda each: each.importance)
-    collection = memory.collection if "collection" in given else old.collection
+    collection = memory.collection if "collection" in provided else old.collection
     inherited: dict[str, Any] = {
         "collection": collection,
         "key": memory.key or next((each.key for each in replaced if each.key), None),
         "metadata": _merge_metadata([*replaced, memory]),
     }
-    if "type" not in given:
+    if "type" not in provided:
         inherited["type"] = old.type
-    if "importance" not in given:
+    if "importance" not in provided:
         type = inherited.get("type", memory.type)
         inherited["importance"] = inherited_importance(old, type)
-    if "subjects" not in given:
+    if "subjects" not in provided:
         names = (name for each in replaced for name in each.subjects)
         inherited["subjects"] = tuple(dict.fromkeys(names))[:MAX_SUBJECTS]
-    if "category" not in given and collection == old.collection:
+    if "category" not in provided and collection == old.collection:
         inherited["category"] = old.category
         if not draft.keeps_lifetime:
-            lifetime = default_lifetime(context, memory.space, collection, old.category)
+            lifetime = default_lifetime(settings, memory.space, collection, old.category)
             inherited["expires_at"] = memory.created_at + lifetime if lifetime else None
     return replace(memory, **inherited)
 
@@ -216,7 +200,7 @@ def _reinforce(
     ends = [each.expires_at for each in (old, new)]
     latest = None if None in ends else max(end for end in ends if end is not None)
     importance = old.importance
-    if not draft.given.isdisjoint(("type", "importance")):
+    if not draft.provided.isdisjoint(("type", "importance")):
         importance = max(importance, new.importance)
     stronger = replace(
         old,

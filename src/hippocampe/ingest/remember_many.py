@@ -7,9 +7,10 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import InvalidInput, NotFound, shown
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.remember import decide_and_store, embed_drafts
@@ -20,17 +21,14 @@ from hippocampe.validation import MAX_MANY
 BATCH = 128
 """Statements per transaction: large enough to amortise it, small enough to let other writers in."""
 ARGUMENTS = tuple(
-    name for name in signature(make_draft).parameters if name not in ("context", "scope")
+    name for name in signature(make_draft).parameters if name not in ("corpus", "scope")
 )
 
 
-def check_items(
-    context: Context, items: Iterable[Mapping[str, Any]], *, scope: Scope
-) -> list[Draft]:
+def check_items(corpus: Corpus, items: Iterable[Mapping[str, Any]], *, scope: Scope) -> list[Draft]:
     """Check every item before any is stored.
 
     Args:
-        context: The open memory.
         items: Mappings with the arguments of `remember`.
         scope: Where the call happens.
 
@@ -50,7 +48,7 @@ def check_items(
                 "stored."
             )
         try:
-            drafts.append(make_draft(context, scope=scope, **_arguments(item)))
+            drafts.append(make_draft(corpus, scope=scope, **_arguments(item)))
         except InvalidInput as exc:
             raise InvalidInput(f"item {number}: {exc} No item was stored.") from exc
     return drafts
@@ -75,28 +73,24 @@ def _arguments(item: Mapping[str, Any]) -> dict[str, Any]:
     return dict(item)
 
 
-def store_batch(
-    context: Context, drafts: Sequence[Draft], *, start: int, scope: Scope
-) -> list[Remembered]:
+def store_batch(writer: Writer, drafts: Sequence[Draft], *, start: int) -> list[Remembered]:
     """Store the next batch in one transaction; each statement is compared with those before it.
 
     Args:
-        context: The open memory.
         drafts: All drafts.
         start: Number of drafts that are stored already.
-        scope: Where the call happens.
 
     Raises:
         InvalidInput: An item needs a category and inherits none.
         NotFound: An id in `replaces` is not a current memory of the space.
     """
     batch = drafts[start : start + BATCH]
-    embedded = embed_drafts(context, batch)
+    embedded = embed_drafts(writer.corpus.vocabulary, batch)
     results: list[Remembered] = []
-    with context.change() as change:
+    with writer.change() as change:
         for draft, prepared in zip(batch, embedded, strict=True):
             try:
-                results.append(decide_and_store(context, change, draft, prepared))
+                results.append(decide_and_store(writer.corpus, change, draft, prepared))
             except (InvalidInput, NotFound) as exc:
                 number = start + len(results) + 1
                 stored = f"Items 1 to {start} are stored." if start else "No item was stored."
@@ -105,7 +99,7 @@ def store_batch(
 
 
 def store_drafts(
-    context: Context, change: UnitOfWork, drafts: Sequence[Draft], prepared: Sequence[Prepared]
+    corpus: Corpus, change: UnitOfWork, drafts: Sequence[Draft], prepared: Sequence[Prepared]
 ) -> list[Remembered]:
     """Store the statements of a language model, in a transaction; each is compared with those before it.
 
@@ -116,8 +110,8 @@ def store_drafts(
     for draft, embedded in zip(drafts, prepared, strict=True):
         with suppress(InvalidInput):
             try:
-                results.append(decide_and_store(context, change, draft, embedded))
+                results.append(decide_and_store(corpus, change, draft, embedded))
             except NotFound:
                 by_rule = replace(draft, replaces=())
-                results.append(decide_and_store(context, change, by_rule, embedded))
+                results.append(decide_and_store(corpus, change, by_rule, embedded))
     return results

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from uuid6 import uuid7
 
 from hippocampe.engine import settings as space_settings
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import StoreError
@@ -21,7 +22,6 @@ from hippocampe.injection.turn import Turn, seconds_left
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.text import cut
-from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.types import HostMessage, Injection, Scope, Settings, Trace
@@ -34,7 +34,6 @@ def before_turn(
     *,
     scope: Scope,
     role: str,
-    note_sync: NoteSync | None,
     joined: bool = False,
 ) -> Injection | Burst:
     """Select what to put in front of the model for one turn, within the deadline of the settings.
@@ -43,32 +42,31 @@ def before_turn(
     loaded; the deadline runs from then on.
 
     Args:
-        context: The shared services.
-        state: The state kept between turns.
+        state: The state between turns.
         message: A message, or several of a burst: a text, or a mapping with `content` and perhaps
             `role`.
         scope: The speaker and the channel.
         role: Default role of messages; system messages are not served.
-        note_sync: The source of notes, if any.
         joined: The messages are a whole burst: do not wait for more.
 
     Returns:
         The injection; or the burst that the message may belong to, to be taken after its wait and
         served by another call.
     """
+    corpus = context.corpus
     try:
-        waited = wait_until_loaded(context, state, scope.space)
+        waited = wait_until_loaded(corpus, state, scope.space)
         stopwatch = Stopwatch()
         if waited:
             stopwatch.spent["loading"] = waited
-        injection = _serve(context, state, message, scope, role, note_sync, stopwatch, joined)
+        injection = _serve(context, state, message, scope, role, stopwatch, joined)
     except Retired:
         raise
     except Exception as exc:  # noqa: BLE001 serve the turn without memory rather than fail it
-        context.outages.failed("before_turn", type(exc).__name__)
+        corpus.outages.failed("before_turn", type(exc).__name__)
         log.debug("a turn failed", exc_info=exc)
         return skip(Stopwatch(), "failed")
-    context.outages.works("before_turn")
+    corpus.outages.works("before_turn")
     return injection
 
 
@@ -83,63 +81,67 @@ def _serve(
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
-    note_sync: NoteSync | None,
     stopwatch: Stopwatch,
     joined: bool,
 ) -> Injection | Burst:
+    corpus = context.corpus
     texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
-    settings, missing = _load_settings(context, state, scope, stopwatch)
+    settings, missing = _load_settings(corpus, state, scope, stopwatch)
     if not settings.auto_retrieve_enabled:
         skipped = "switched off"
     if skipped is not None:
         injection = skip(stopwatch, skipped)
-        said = " ".join(texts)
-        retrieval_log.record(context, state.retrievals, injection, (), scope=scope, message=said)
+        message = " ".join(texts)
+        retrieval_log.record(
+            corpus.store, state.retrievals, injection, (), scope=scope, message=message
+        )
         return injection
     channel = state.channels.channel(scope)
     if settings.coalesce_ms and not joined:
-        return burst.join(channel, texts, scope.user, settings.coalesce_ms)
+        return burst.join(channel, texts, settings.coalesce_ms)
     place = state.admission.enter(stopwatch.started + settings.hook_timeout_ms / 1000)
     if place is None:
-        context.outages.refused()
+        corpus.outages.refused()
         return skip(stopwatch, "overloaded")
     try:
         stopwatch.end("queue")
         text = cut(" ".join(texts), MAX_QUERY_CHARACTERS)
-        now = context.now()
-        turn = Turn(context, state, text, scope, settings, now, note_sync, stopwatch, missing)
+        now = corpus.store.now()
+        turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
         injection, lines = turn.serve(channel)
-        context.note_access([item.id for item in injection.items if item.memory is not None])
+        context.accesses.add([item.id for item in injection.items if item.memory is not None])
     finally:
         state.admission.leave(place)
-    context.outages.served()
-    retrieval_log.record(context, state.retrievals, injection, lines, scope=scope, message=text)
+    corpus.outages.served()
+    retrieval_log.record(
+        corpus.store, state.retrievals, injection, lines, scope=scope, message=text
+    )
     return injection
 
 
 def _load_settings(
-    context: Context, state: TurnState, scope: Scope, stopwatch: Stopwatch
+    corpus: Corpus, state: TurnState, scope: Scope, stopwatch: Stopwatch
 ) -> tuple[Settings, list[str]]:
     """The settings of a space, and the missing parts.
 
     If the store is slow or down: the last known settings, or else the defaults.
     """
-    fresh = space_settings.fresh_ones(context, scope.space)
+    fresh = corpus.settings.fresh(scope.space)
     if fresh is not None:
         return fresh, []
-    known = space_settings.known_ones(context, scope.space)
-    fallback = known or space_settings.defaults(context.config)
-    reading = state.read_pool.submit(space_settings.read, context, scope=scope)
+    known = corpus.settings.cached(scope.space)
+    fallback = known or space_settings.defaults(corpus.config)
+    reading = state.read_pool.submit(corpus.settings.of, scope.space)
     try:
         settings = reading.result(timeout=seconds_left(fallback, stopwatch))
-        context.outages.works("settings")
+        corpus.outages.works("settings")
         return settings, []
     except TimeoutError:
         reading.cancel()
-        context.outages.late("settings", f"no answer within {fallback.hook_timeout_ms} ms")
+        corpus.outages.late("settings", f"no answer within {fallback.hook_timeout_ms} ms")
         return fallback, ["settings late"]
     except StoreError as exc:
-        context.outages.failed("settings", exc)
+        corpus.outages.failed("settings", exc)
         return fallback, ["settings down"]
 
 

@@ -12,33 +12,30 @@ class Burst:
 
     Attributes:
         wait_seconds: Time to wait.
-        channel: The channel it waits in.
-        speaker: The speaker whose messages may follow.
+        channel: The history of the speaker in the channel.
         messages: The speaker's messages so far; shared with later turns, which append to it.
         count: Length of `messages` when this turn joined.
     """
 
     wait_seconds: float
     channel: Channel
-    speaker: str | None
     messages: list[str]
     count: int
 
     def take(self) -> list[str] | None:
         """Take the messages of the burst; None if a later turn serves them."""
         with self.channel.lock:
-            if self.channel.waiting.get(self.speaker) is not self.messages:
+            if self.channel.waiting is not self.messages or len(self.messages) != self.count:
                 return None
-            if len(self.messages) != self.count:
-                return None
-            return self.channel.waiting.pop(self.speaker)
+            self.channel.waiting = None
+            return self.messages
 
 
-def join(channel: Channel, messages: list[str], speaker: str | None, wait_ms: int) -> Burst:
+def join(channel: Channel, messages: list[str], wait_ms: int) -> Burst:
     """Add messages to the speaker's burst, or start one."""
     with channel.lock:
-        waiting = channel.waiting.setdefault(speaker, [])
+        waiting = channel.waiting = [] if channel.waiting is None else channel.waiting
         waiting += messages
         # Turns that join a full burst have the same count: the first of them to end its wait serves all.
         del waiting[:-MAX_BURST]
-        return Burst(wait_ms / 1000, channel, speaker, waiting, len(waiting))
+        return Burst(wait_ms / 1000, channel, waiting, len(waiting))

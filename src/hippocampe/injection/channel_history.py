@@ -1,4 +1,4 @@
-"""The items already injected into each channel, so that none is injected twice within the window.
+"""The items already injected for each person in each channel, so that none is injected twice within the window.
 
 In memory only, and bounded: after a restart an item may be injected again.
 """
@@ -17,16 +17,16 @@ from hippocampe.types import Outcome, Recollection, Scope
 from hippocampe.updates.decide import Verdict, decide
 
 MAX_CHANNELS = 1_000
-"""Channels kept, least recently used evicted first. With 100 vectors of 512 dimensions each, they
+"""Cached channels, least recently used evicted first. With 100 vectors of 512 dimensions each, they
 take 100 MB."""
 MAX_REMINDERS = 100
-"""Injections kept per channel for hosts that do not keep them in their messages."""
-MAX_GIVEN_IDS = 4_000
-"""Ids kept per channel. Independent of the window setting, so that raising it takes effect at once."""
+"""Cached injections per channel, for hosts whose messages do not contain them."""
+MAX_INJECTED_IDS = 4_000
+"""Cached ids per channel. Independent of the window setting, so that raising it takes effect at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Injected:
     """An injected text. Vectors of earlier turns are float16, those of this turn float32."""
 
     id: str
@@ -46,26 +46,26 @@ class Reminder:
 
 @dataclass(slots=True)
 class Channel:
-    """The history of one channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
+    """The history of one person in one channel. Hold `lock` from `begin` to `end`, or `give_up`, of a turn.
 
     Attributes:
         turn: Number of turns served.
-        active_at: Time of the last turn or talk in the channel.
-        last_given: By id, the turn in which it was last injected or said, oldest first.
-        waiting: By speaker, the messages of a burst not served yet.
+        active_at: Time of the last turn or talk.
+        last_injected: By id, the turn in which it was last injected or spoken, oldest first.
+        waiting: The messages of a burst not served yet.
         reminders: By message, the injection that came with it, oldest first.
     """
 
     turn: int = 0
     active_at: datetime | None = None
-    last_given: dict[str, int] = field(default_factory=dict[str, int])
-    waiting: dict[str | None, list[str]] = field(default_factory=dict[str | None, list[str]])
+    last_injected: dict[str, int] = field(default_factory=dict[str, int])
+    waiting: list[str] | None = None
     reminders: OrderedDict[str, Reminder] = field(default_factory=OrderedDict[str, Reminder])
     lock: threading.Lock = field(default_factory=threading.Lock)
-    _before: deque[_Given] = field(default_factory=deque[_Given])
-    _now: deque[_Given] = field(default_factory=deque[_Given])
-    _compared: tuple[list[_Given], Vectors] | None = None
-    _given_now: set[str] = field(default_factory=set[str])
+    _before: deque[_Injected] = field(default_factory=deque[_Injected])
+    _now: deque[_Injected] = field(default_factory=deque[_Injected])
+    _compared: tuple[list[_Injected], Vectors] | None = None
+    _injected_now: set[str] = field(default_factory=set[str])
     _window_start: int = 0
 
     def begin(self, at: datetime, *, depth: int, session: timedelta) -> None:
@@ -77,7 +77,7 @@ class Channel:
             session: Silence after which the history is cleared.
         """
         if self.active_at is not None and at - self.active_at > session:
-            self.last_given.clear()
+            self.last_injected.clear()
             self._before.clear()
             self._now.clear()
             self.reminders.clear()
@@ -92,37 +92,41 @@ class Channel:
 
         Similar texts that differ in a name or a number are not duplicates.
         """
-        if self.last_given.get(item.id, 0) > max(0, self._window_start):
+        if self.last_injected.get(item.id, 0) > max(0, self._window_start):
             return "already_known"
         if vector is None:
             return None
-        for given in self._alike(vector, threshold):
-            if decide(item.content, given.content).verdict is not Verdict.RELATED:
+        for injected in self._alike(vector, threshold):
+            if decide(item.content, injected.content).verdict is not Verdict.RELATED:
                 return "too_similar"
         return None
 
-    def _alike(self, vector: Vector, threshold: float) -> list[_Given]:
+    def _alike(self, vector: Vector, threshold: float) -> list[_Injected]:
         if self._compared is None:
             # One matrix product for all earlier texts with vectors of this embedder.
             before = [
-                given
-                for given in self._before
-                if given.turn > self._window_start and len(given.vector) == len(vector)
+                injected
+                for injected in self._before
+                if injected.turn > self._window_start and len(injected.vector) == len(vector)
             ]
-            matrix = np.array([given.vector for given in before], np.float32)
+            matrix = np.array([injected.vector for injected in before], np.float32)
             self._compared = before, matrix.reshape(len(before), len(vector))
         before, matrix = self._compared
         cosines: list[float] = (matrix @ vector).tolist()
-        alike = [given for given, cosine in zip(before, cosines, strict=True) if cosine > threshold]
-        return alike + [given for given in self._now if float(given.vector @ vector) > threshold]
+        alike = [
+            injected for injected, cosine in zip(before, cosines, strict=True) if cosine > threshold
+        ]
+        return alike + [
+            injected for injected in self._now if float(injected.vector @ vector) > threshold
+        ]
 
     def give(self, item: Recollection, vector: Vector | None, most: int) -> None:
         """Record an item as injected in this turn; the latest `most` vectors stay."""
         self._note(item.id)
-        self._given_now.add(item.id)
+        self._injected_now.add(item.id)
         if vector is not None and most:
             # A copy: the vector is a view of the results, which would all stay in memory.
-            self._now.append(_Given(item.id, self.turn, item.content, vector.copy()))
+            self._now.append(_Injected(item.id, self.turn, item.content, vector.copy()))
         while len(self._before) + len(self._now) > most:
             (self._before or self._now).popleft()
             self._compared = None
@@ -133,22 +137,22 @@ class Channel:
 
     def give_up(self) -> None:
         """Cancel a turn that failed: nothing was injected."""
-        self._end(set(self._given_now))
+        self._end(set(self._injected_now))
 
-    def _end(self, not_given: Set[str]) -> None:
+    def _end(self, withheld: Set[str]) -> None:
         self._compared = None
-        for id in not_given:
-            self.last_given.pop(id, None)
+        for id in withheld:
+            self.last_injected.pop(id, None)
         self._before += (
-            replace(given, vector=given.vector.astype(np.float16))
-            for given in self._now
-            if given.id not in not_given
+            replace(injected, vector=injected.vector.astype(np.float16))
+            for injected in self._now
+            if injected.id not in withheld
         )
         self._now.clear()
-        self._given_now.clear()
+        self._injected_now.clear()
 
     def remind(self, message: str, text: str, tokens: int, at: datetime) -> None:
-        """Keep what the model was given with a message, for as long as the history is kept."""
+        """Cache the injection of a message, as long as the history lasts."""
         self.reminders[message] = Reminder(text, tokens, at)
         while len(self.reminders) > MAX_REMINDERS:
             self.reminders.popitem(last=False)
@@ -165,27 +169,27 @@ class Channel:
             return Channel(
                 turn=self.turn,
                 active_at=self.active_at,
-                last_given=dict(self.last_given),
+                last_injected=dict(self.last_injected),
                 _before=deque(self._before),
             )
 
     def _note(self, id: str) -> None:
-        self.last_given.pop(id, None)
+        self.last_injected.pop(id, None)
         # Talk before the first turn counts as part of it.
-        self.last_given[id] = max(self.turn, 1)
-        if len(self.last_given) > MAX_GIVEN_IDS:
-            del self.last_given[next(iter(self.last_given))]
+        self.last_injected[id] = max(self.turn, 1)
+        if len(self.last_injected) > MAX_INJECTED_IDS:
+            del self.last_injected[next(iter(self.last_injected))]
 
 
 class ChannelHistories:
-    """The histories by space and channel, evicted least recently used first. Thread-safe."""
+    """The histories by space, channel and user, evicted least recently used first. Thread-safe."""
 
     def __init__(self) -> None:
         self._channels: OrderedDict[tuple[str, str | None, str | None], Channel] = OrderedDict()
         self._lock = threading.Lock()
 
     def channel(self, scope: Scope) -> Channel:
-        """The history of a scope's channel; without a channel, that of its user."""
+        """The history of the user of a scope in its channel: what others were given there, this user was not."""
         name = _name(scope)
         with self._lock:
             found = self._channels.pop(name, None) or Channel()
@@ -195,13 +199,13 @@ class ChannelHistories:
         return found
 
     def copy(self, scope: Scope) -> Channel:
-        """A copy of the history of a scope's channel; nothing changes."""
+        """A copy of the history of a scope; nothing changes."""
         with self._lock:
             found = self._channels.get(_name(scope))
         return Channel() if found is None else found.copy()
 
     def restart(self, scope: Scope) -> None:
-        """Drop the history of a scope's channel, whose reader has lost its earlier injections."""
+        """Drop the history of a scope, whose reader has lost its earlier injections."""
         with self._lock:
             self._channels.pop(_name(scope), None)
 
@@ -213,4 +217,4 @@ class ChannelHistories:
 
 
 def _name(scope: Scope) -> tuple[str, str | None, str | None]:
-    return scope.space, scope.channel, scope.user if scope.channel is None else None
+    return scope.space, scope.channel, scope.user

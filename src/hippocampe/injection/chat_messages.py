@@ -62,7 +62,9 @@ def without_injections(messages: Sequence[Any]) -> list[Any]:
             f"messages must be a list of messages, not {type(messages).__name__}: wrap a text as "
             '[{"role": "user", "content": text}].'
         )
-    return [kept for kept in map(_clean_message, deepcopy(list(messages))) if kept is not None]
+    return [
+        cleaned for cleaned in map(_clean_message, deepcopy(list(messages))) if cleaned is not None
+    ]
 
 
 def _marked(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TypedDict, cast
 
 from sqlalchemy import Connection
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.injection import open_questions
 from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.injection.open_questions import OpenQuestion
@@ -22,7 +22,7 @@ from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold, keywords, words
 from hippocampe.retrieval import results
-from hippocampe.store import always_on, conversations, embeddings
+from hippocampe.store import always_on, embeddings, message_rows, turn_rows
 from hippocampe.types import Recollection, Route, Scope, Settings
 
 CONTEXT_LIMIT = 6
@@ -52,7 +52,6 @@ class ContextReader:
     """Reads the always-on context of one turn.
 
     Attributes:
-        context: The shared services.
         cache: Cache of the context of ordinary turns.
         text: The message.
         scope: The speaker and the channel.
@@ -62,7 +61,7 @@ class ContextReader:
         window: The time that the question names, if any.
     """
 
-    context: Context
+    corpus: Corpus
     cache: ContextCache
     text: str
     scope: Scope
@@ -75,13 +74,13 @@ class ContextReader:
         """The cached context; None if it is stale or this message needs one of its own."""
         if self.question is not None or self._person() is not None or self._subject():
             return None
-        return self.cache.get(self._cache_key(), self.context.revision.number, self.now)
+        return self.cache.get(self._cache_key(), self.corpus.store.memory_changes, self.now)
 
     def load(self) -> Sequence[ContextItem]:
         """Read the context from the store; cache it unless it depends on the message."""
         person, subject = self._person(), self._subject()
         # Counted before reading: a concurrent change must invalidate the cached entry.
-        changes = self.context.revision.number
+        changes = self.corpus.store.memory_changes
         items = self._read(person, subject)
         if person is None and self.question is None and subject is None:
             self.cache.put(self._cache_key(), changes, self.now, items)
@@ -100,7 +99,7 @@ class ContextReader:
         since = self.now - timedelta(hours=self.settings.recent_hours)
         if is_open:
             since = self.window.start if self.window else _LONG_AGO
-        with self.context.store.read() as connection:
+        with self.corpus.store.read() as connection:
             listed = always_on.always_on(
                 connection,
                 self.scope.space,
@@ -128,7 +127,7 @@ class ContextReader:
             found += [("identity", item) for item in known]
             found += [(path, item) for path in order for item in by_path[path]]
             ids = [item.id for _, item in found]
-            vectors = embeddings.vectors(connection, self.context.embedder.model, ids)
+            vectors = embeddings.vectors(connection, self.corpus.vocabulary.embedder.model, ids)
         return [
             (cast("Route", path), item, vectors[item.id].dense if item.id in vectors else None)
             for path, item in found
@@ -159,7 +158,7 @@ class ContextReader:
         }
         space = self.scope.space
         if question.topic:
-            turns = conversations.latest(connection, space, limit=MAX_TURNS_OF_PERIOD, **where)
+            turns = turn_rows.latest(connection, space, limit=MAX_TURNS_OF_PERIOD, **where)
             return [
                 results.of_turn(turn)
                 for turn in turns
@@ -167,18 +166,18 @@ class ContextReader:
             ][:MAX_TURNS]
         limit = self.settings.live_limit
         read = OF_TALK * MAX_TURNS
-        turns = conversations.latest(connection, space, limit=read, **where)
-        live = conversations.latest_live(connection, space, limit=OF_TALK * limit, **where)
-        told = [item for item in map(results.of_turn, turns) if self.tells(item)][:MAX_TURNS]
-        told += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
-        return sorted(told, key=lambda item: item.at or self.now, reverse=True)
+        turns = turn_rows.latest(connection, space, limit=read, **where)
+        live = message_rows.latest_live(connection, space, limit=OF_TALK * limit, **where)
+        talk = [item for item in map(results.of_turn, turns) if self.tells(item)][:MAX_TURNS]
+        talk += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
+        return sorted(talk, key=lambda item: item.at or self.now, reverse=True)
 
     def tells(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk; each line may begin with its speaker."""
         users = (name for name in (item.author, self.scope.user) if name)
         names = (*self.settings.companion_names, *users)
-        said = (_AUTHOR.sub("", line) for line in item.content.splitlines())
-        return not all(is_small_talk(each, names=names) for each in said)
+        lines = (_AUTHOR.sub("", line) for line in item.content.splitlines())
+        return not all(is_small_talk(each, names=names) for each in lines)
 
     def _known(
         self, connection: Connection, person: str | None, subject: str | None
@@ -193,19 +192,19 @@ class ContextReader:
             names = set(fold_subjects([person]))
         elif subject:
             limit = self.settings.max_injection_count
-            said = frozenset(words(subject))
-            names = {each for each in subjects_of(self.text) if said.issuperset(words(each))}
+            named = frozenset(words(subject))
+            names = {each for each in subjects_of(self.text) if named.issuperset(words(each))}
             names |= set(fold_subjects([subject, " ".join(keywords(subject))]))
         else:
             return []
-        aliases = self.context.aliases(space)
+        aliases = self.corpus.aliases.of(space)
         names |= {other for each in names for other in aliases.get(each, ())}
         if self._asks_about_asker():
             limit = self.settings.max_injection_count
         about = always_on.about_names(
             connection, space, sorted(names), self.now, channel=channel, limit=limit
         )
-        told = always_on.told_by(
+        from_them = always_on.by_users(
             connection,
             space,
             lambda user: fold(user) in names,
@@ -214,7 +213,7 @@ class ContextReader:
             scanned=MAX_TOLD,
         )
         found = {memory.id: memory for memory in about}
-        found |= {each.id: each for each in told if is_about_speaker(each.content)}
+        found |= {each.id: each for each in from_them if is_about_speaker(each.content)}
         ordered = sorted(
             found.values(), key=lambda each: (-each.importance, -each.created_at.timestamp())
         )

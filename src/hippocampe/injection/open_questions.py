@@ -65,10 +65,10 @@ def parse(
         named_time: The part of the message that names a time, which is not a topic.
         companions: Names of the companion, which are not topics either.
     """
-    said = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
+    tokens = _words(text.replace(named_time, " ", 1) if named_time else text, companions)
     phrases = _phrases()
-    line = _line(said)
-    if len(said) > MAX_WORDS or not phrases.any.search(line):
+    line = _line(tokens)
+    if len(tokens) > MAX_WORDS or not phrases.any.search(line):
         return None
     spoken: dict[About, set[str]] = {
         about: {
@@ -77,7 +77,7 @@ def parse(
         for about, patterns in phrases.of.items()
     }
     about: About = "person" if len(spoken["person"]) > len(spoken["talk"]) else "talk"
-    topic = frozenset(said) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
+    topic = frozenset(tokens) - spoken["talk"] - spoken["person"] - phrases.around - STOP_WORDS
     return OpenQuestion(about, topic)
 
 
@@ -91,25 +91,25 @@ def subject_of(text: str) -> str | None:
 
 def speaks_of_memory(text: str) -> bool:
     """Return whether `parse` finds a question. Cheaper than `parse`, which needs the time named in the text."""
-    said = _words(text)
-    return len(said) <= MAX_WORDS and _phrases().any.search(_line(said)) is not None
+    tokens = _words(text)
+    return len(tokens) <= MAX_WORDS and _phrases().any.search(_line(tokens)) is not None
 
 
 def introduced(text: str, *, companions: Collection[str] = ()) -> str | None:
     """The folded name by which speakers introduce themselves: "je suis Mickael", "I'm Ana"."""
-    said = _words(text, companions)
-    if len(said) > MAX_WORDS:
+    tokens = _words(text, companions)
+    if len(tokens) > MAX_WORDS:
         return None
-    found = _phrases().introduction.match(_line(said))
+    found = _phrases().introduction.match(_line(tokens))
     return found["name"].strip() if found else None
 
 
 def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
     # Enough for MAX_WORDS words of any length: longer texts are rejected anyway.
-    said = fold(text[: MAX_WORDS * 40])
+    tokens = fold(text[: MAX_WORDS * 40])
     for pattern, written in _phrases().rewritten:
-        said = pattern.sub(written, said)
-    found = words(said)
+        tokens = pattern.sub(written, tokens)
+    found = words(tokens)
     spellings = _phrases().spellings
     names = {fold(name) for name in ignored}
     return [
@@ -117,9 +117,9 @@ def _words(text: str, ignored: Collection[str] = ()) -> list[str]:
     ]
 
 
-def _line(said: Sequence[str]) -> str:
+def _line(tokens: Sequence[str]) -> str:
     """Words in the form that the phrases match: each with a leading space."""
-    return "".join(f" {word}" for word in said)
+    return "".join(f" {word}" for word in tokens)
 
 
 @cache

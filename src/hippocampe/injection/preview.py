@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from hippocampe.engine import settings as space_settings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.injection.before_turn import skip
@@ -17,7 +16,6 @@ from hippocampe.injection.turn_state import TurnState
 from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import cut
-from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
 from hippocampe.types import HostMessage, Injection, Scope
 
@@ -26,43 +24,43 @@ PATIENCE_MS = 10_000
 
 
 def preview(
-    context: Context,
+    corpus: Corpus,
     state: TurnState,
     message: HostMessage | Sequence[HostMessage],
     *,
     scope: Scope,
-    role: str,
-    at: datetime | str | None,
-    note_sync: NoteSync | None,
+    role: str = "user",
+    at: datetime | str | None = None,
 ) -> Injection:
-    """Preview the injection of a turn; nothing is counted, logged or recorded as injected.
+    """Preview an injection of `before_turn`, while nothing changes: nothing is counted or logged, and the
+    channel may still receive the same items.
+
+    It waits for late sources instead of leaving them out.
 
     Args:
-        context: The shared services.
-        state: The state kept between turns.
         message: As for `before_turn`.
         scope: The speaker and the channel.
-        role: Default role of messages.
-        at: The time of the turn, if not now.
-        note_sync: The source of notes, if any.
+        role: Role of messages without one.
+        at: Only what was known at this time: what was learnt by then, and not yet superseded,
+            forgotten or expired. Nothing was injected before; the settings are those
+            of now. Memories edited in place since then have their present text.
 
     Raises:
-        InvalidInput: The time cannot be used.
-        StoreError: The store cannot be read.
+        InvalidInput: The time is invalid.
     """
     moment = as_utc(at, name="at")
     if moment is None:
         channel = state.channels.copy(scope)
-        return _preview(context, state, message, scope, role, note_sync, channel)
-    with past(context, moment) as (then, past_state):
-        return _preview(then, past_state, message, scope, role, None, Channel())
+        return _preview(corpus, state, message, scope, role, channel)
+    with past(corpus, moment) as (then, past_state):
+        return _preview(then, past_state, message, scope, role, Channel())
 
 
 @contextmanager
-def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]:
+def past(corpus: Corpus, at: datetime) -> Generator[tuple[Corpus, TurnState]]:
     """The services, and a state of turns, as of a time."""
-    with known_at(context, at) as then:
-        state = TurnState(context.config)
+    with known_at(corpus, at) as then:
+        state = TurnState(corpus.config)
         try:
             yield then, state
         finally:
@@ -70,23 +68,22 @@ def past(context: Context, at: datetime) -> Generator[tuple[Context, TurnState]]
 
 
 def _preview(
-    context: Context,
+    corpus: Corpus,
     state: TurnState,
     message: HostMessage | Sequence[HostMessage],
     scope: Scope,
     role: str,
-    note_sync: NoteSync | None,
     channel: Channel,
 ) -> Injection:
     texts, skipped = read_messages(message, role, longest=MAX_QUERY_CHARACTERS)
-    settings = space_settings.read(context, scope=scope)
+    settings = corpus.settings.of(scope.space)
     if not settings.auto_retrieve_enabled:
         skipped = "switched off"
-    wait_until_loaded(context, state, scope.space)
+    wait_until_loaded(corpus, state, scope.space)
     stopwatch = Stopwatch()
     if skipped is not None:
         return skip(stopwatch, skipped)
     patient = replace(settings, hook_timeout_ms=max(PATIENCE_MS, settings.hook_timeout_ms))
-    text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), context.now()
-    turn = Turn(context, state, text, scope, patient, now, note_sync, stopwatch, [])
+    text, now = cut(" ".join(texts), MAX_QUERY_CHARACTERS), corpus.store.now()
+    turn = Turn(corpus, state, text, scope, patient, now, stopwatch, [])
     return turn.serve(channel)[0]

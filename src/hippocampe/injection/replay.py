@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hippocampe.embed import tokens
-from hippocampe.engine import settings as space_settings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.injection.preview import past
@@ -13,13 +12,14 @@ from hippocampe.injection.render import render
 from hippocampe.injection.turn import search_request
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.retrieval import log, recall, results
+from hippocampe.store.store import Store
 from hippocampe.types import Considered, Injection, Recollection, Retrieval, Scope, Signal, Trace
 
 SAME_SCORE = 0.03
 """Scores that differ by less have the same reasons: word counts include texts stored since."""
 
 
-def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Injection:
+def replay(corpus: Corpus, state: TurnState, id: str, *, scope: Scope) -> Injection:
     """Rebuild the injection of a logged turn, with what was known at its time.
 
     Memories edited in place since have their present text; what was erased is missing, and so are live
@@ -28,12 +28,12 @@ def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Inje
     Raises:
         NotFound: The log of the space has no entry with this id.
     """
-    entry = log.retrieval(context, state.retrievals, id, scope=scope)
+    entry = log.retrieval(corpus.store, state.retrievals, id, scope=scope)
     there = Scope(space=entry.space, user=entry.user, channel=entry.channel)
-    with past(context, entry.created_at) as (then, _):
-        items = _items(then, entry)
+    with past(corpus, entry.created_at) as (then, _):
+        items = _items(then.store, entry)
         reasons = _reasons(then, entry, there)
-        settings = space_settings.read(then, scope=there)
+        settings = then.settings.of(there.space)
     rendered = render(
         [items[each.id] for each in entry.items if each.outcome == "injected" and each.id in items],
         language=settings.language,
@@ -51,20 +51,20 @@ def replay(context: Context, state: TurnState, id: str, *, scope: Scope) -> Inje
     return Injection(entry.id, rendered.text, rendered.shown, rendered.tokens, entry.took_ms, trace)
 
 
-def _items(then: Context, entry: Retrieval) -> Mapping[str, Recollection]:
+def _items(store: Store, entry: Retrieval) -> Mapping[str, Recollection]:
     ranked = [(each.id, results.kind_of(each.kind), each.score or 0.0) for each in entry.items]
-    with then.store.read() as connection:
+    with store.read() as connection:
         return results.by_id(connection, ranked, entry.space, entry.created_at)
 
 
 def _reasons(
-    then: Context, entry: Retrieval, scope: Scope
+    then: Corpus, entry: Retrieval, scope: Scope
 ) -> Mapping[str, Sequence[Signal] | tuple[Signal, ...]]:
     """The signals with their contributions, of items whose score is reproduced."""
     searched = {each.id: each.score for each in entry.items if each.signals and each.score}
     if not searched or not entry.message_preview:
         return {}
-    settings = space_settings.read(then, scope=scope)
+    settings = then.settings.of(scope.space)
     try:
         found = recall.find(
             then, entry.message_preview, search_request(scope, settings), Stopwatch()

@@ -88,18 +88,18 @@ def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate
     is replaced by a later occurrence on another path, where the threshold does not apply.
     """
     searched = {each.item.id: each for each in candidates if each.path == "search"}
-    kept: dict[str, Candidate] = {}
+    unique: dict[str, Candidate] = {}
     for each in candidates:
         id, candidate = each.item.id, each
         hit = searched.get(id)
         if hit is not None and hit is not each:
             scored = replace(each.item, score=hit.item.score)
             candidate = replace(each, item=scored, explain=hit.explain, packed=hit.packed)
-        first = kept.get(id)
+        first = unique.get(id)
         if first is not None and _is_below(first, settings):
-            del kept[id]
-        kept.setdefault(id, candidate)
-    return list(kept.values())
+            del unique[id]
+        unique.setdefault(id, candidate)
+    return list(unique.values())
 
 
 def _is_below(candidate: Candidate, settings: Settings) -> bool:

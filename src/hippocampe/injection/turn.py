@@ -13,7 +13,7 @@ from functools import partial
 from uuid6 import uuid7
 
 from hippocampe.embed import tokens
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
@@ -26,7 +26,6 @@ from hippocampe.injection.render import Rendered, render
 from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.temporal.window import TimeWindow, parse_window
-from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.store.retrievals import Line
@@ -93,13 +92,12 @@ class Turn:
         abandoned: The paths that missed the deadline.
     """
 
-    context: Context
+    corpus: Corpus
     state: TurnState
     text: str
     scope: Scope
     settings: Settings
     now: datetime
-    note_sync: NoteSync | None
     stopwatch: Stopwatch
     missing: list[str]
     stages: dict[str, float] = field(default_factory=dict[str, float])
@@ -132,7 +130,7 @@ class Turn:
         searching = self.state.search_pool.submit(self._search)
         question, window = self._parse_question()
         reader = ContextReader(
-            self.context,
+            self.corpus,
             self.state.context_cache,
             self.text,
             self.scope,
@@ -196,7 +194,7 @@ class Turn:
 
     def _result(self, name: str, path: Future[_PathResult]) -> list[Candidate]:
         """The candidates of a path; none if it misses the deadline or fails."""
-        outages = self.context.outages
+        outages = self.corpus.outages
         try:
             error = path.exception(timeout=seconds_left(self.settings, self.stopwatch))
         except TimeoutError:
@@ -224,26 +222,26 @@ class Turn:
     def _finished_late(self, name: str, path: Future[_PathResult]) -> None:
         """Record a path that answered after the deadline as slow, not down."""
         if path.exception() is None or isinstance(path.exception(), _Abandoned):
-            self.context.outages.works(name)
+            self.corpus.outages.works(name)
 
     def _search(self) -> _PathResult:
         """Search memories, talk, live messages and notes for the message."""
         request = search_request(self.scope, self.settings)
-        outages, stopwatch = self.context.outages, _SearchStopwatch(self.abandoned)
+        outages, stopwatch = self.corpus.outages, _SearchStopwatch(self.abandoned)
         missing: list[str] = []
         try:
             try:
-                found = recall.find(self.context, self.text, request, stopwatch)
+                found = recall.find(self.corpus, self.text, request, stopwatch)
                 outages.works("embedder")
             except EmbedderUnavailable as exc:
                 outages.failed("embedder", exc)
                 missing.append("embedder down")
                 words_only = replace(request, mode="text")
-                found = recall.find(self.context, self.text, words_only, stopwatch)
+                found = recall.find(self.corpus, self.text, words_only, stopwatch)
             outages.works("index")
         except IndexUnavailable as exc:
             # A change of embedder closes the old index: retry with the new one.
-            self.context.check_serving()
+            self.corpus.check_serving()
             # An abandoned search may outlive its index: this is no outage.
             if "search" not in self.abandoned:
                 outages.failed("index", exc)
@@ -262,11 +260,11 @@ class Turn:
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as of the last refresh."""
-        if self.note_sync is None or not self.settings.obsidian_context_enabled:
+        if self.state.notes is None or not self.settings.obsidian_context_enabled:
             return []
-        if self.context.outages.is_down("notes"):
+        if self.corpus.outages.is_down("notes"):
             self.missing.append("notes down")
-        named = self.note_sync.context(
+        named = self.state.notes.context(
             self.settings.obsidian_context_notes,
             self.settings.obsidian_context_tag,
             space=self.scope.space,

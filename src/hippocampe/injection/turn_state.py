@@ -7,6 +7,7 @@ from hippocampe.embed import is_remote
 from hippocampe.injection.admission import Admission
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.context_cache import ContextCache
+from hippocampe.notes.sync import NoteSync
 from hippocampe.retrieval.log import RetrievalBuffer
 
 TURN_THREADS = 8
@@ -19,8 +20,9 @@ class TurnState:
     """State of the turns of one open data folder. It outlives a change of embedder.
 
     Attributes:
+        notes: The notes of the user; None if none are configured, and in a view of the past.
         admission: Limits how many turns run at once.
-        channels: The items injected into each channel.
+        channels: The items injected for each person in each channel.
         context_cache: The always-on context of each space, for two seconds.
         retrievals: Retrievals not logged in the store yet.
         search_pool: Runs searches, so that a turn can abandon a late one.
@@ -30,7 +32,8 @@ class TurnState:
         warm: Whether the embedder and the rules are loaded.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, notes: NoteSync | None = None) -> None:
+        self.notes = notes
         self.admission = Admission(_max_turns(config))
         self.channels = ChannelHistories()
         self.context_cache = ContextCache()
@@ -46,7 +49,7 @@ class TurnState:
         self.admission.limit = _max_turns(config)
 
     def forget(self, space: str) -> None:
-        """Drop what the channels of a space were given."""
+        """Clear the injection histories of a space."""
         self.channels.forget(space)
 
     def close(self) -> None:

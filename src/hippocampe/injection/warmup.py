@@ -11,12 +11,12 @@ import numpy as np
 
 from hippocampe.embed import tokens
 from hippocampe.embed.local import LocalEmbedder
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.errors import HippocampeError
 from hippocampe.injection import open_questions
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.humanize import relative_time
-from hippocampe.language.i18n import LANGUAGES, translate
+from hippocampe.language.i18n import languages, translate
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.protocols import Embedder
 from hippocampe.retrieval import recall, request, scoring
@@ -38,7 +38,7 @@ def preload(embedder: Embedder) -> None:
     _rules()
 
 
-def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
+def wait_until_loaded(corpus: Corpus, state: TurnState, space: str) -> float:
     """Wait until the embedder is loaded and the words of a space are counted.
 
     Wait at most `LOADING_SECONDS` from the start of the load; then the turn runs anyway.
@@ -46,11 +46,11 @@ def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
     Returns:
         The milliseconds waited.
     """
-    if state.warm and context.vocabulary.is_counted(space):
+    if state.warm and corpus.vocabulary.is_counted(space):
         return 0.0
     now = time.perf_counter()
     loading, begun = state.loads.get(space) or (
-        state.load_pool.submit(_load, context, state, space),
+        state.load_pool.submit(_load, corpus, state, space),
         now,
     )
     if begun == now:
@@ -60,30 +60,30 @@ def wait_until_loaded(context: Context, state: TurnState, space: str) -> float:
     return (time.perf_counter() - now) * 1000
 
 
-def _load(context: Context, state: TurnState, space: str) -> None:
-    preload(context.embedder)
-    context.vocabulary.frequencies(space, np.zeros(0, np.int32))
+def _load(corpus: Corpus, state: TurnState, space: str) -> None:
+    preload(corpus.vocabulary.embedder)
+    corpus.vocabulary.frequencies(space, np.zeros(0, np.int32))
     state.warm = True
 
 
-def warm_spaces(context: Context, ending: Event, *, spaces: int = SPACES) -> None:
+def warm_spaces(corpus: Corpus, ending: Event, *, spaces: int = SPACES) -> None:
     """Run `preload`, then search the `spaces` served last; results are discarded.
 
     The search counts the words of a space (50 ms for 10,000 items) and, in a read-only process, loads
     its vectors: otherwise the first turn of the space would wait for both. Stops when `ending` is
     set. A remote embedder is not called.
     """
-    preload(context.embedder)
-    if not isinstance(context.embedder, LocalEmbedder):
+    preload(corpus.vocabulary.embedder)
+    if not isinstance(corpus.vocabulary.embedder, LocalEmbedder):
         return
     with suppress(HippocampeError, Retired):
-        with context.store.read() as connection:
+        with corpus.store.read() as connection:
             latest = retrievals.latest_spaces(connection, spaces)
         for space in latest or [Scope().space]:
             if ending.is_set():
                 return
             searched = request.RecallRequest(Scope(space=space), collections=EVERYWHERE)
-            recall.search(context, "?", searched)
+            recall.search(corpus, "?", searched)
     allocator.give_back()
 
 
@@ -96,7 +96,7 @@ def _model() -> None:
 def _rules() -> None:
     tokens.count(".")
     now = datetime.now(UTC)
-    for language in LANGUAGES:
+    for language in languages():
         translate("", language)
         relative_time(datetime(2000, 1, 1, tzinfo=UTC), now=now, timezone="UTC", language=language)
     open_questions.introduced("")

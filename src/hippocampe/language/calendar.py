@@ -1,4 +1,4 @@
-"""Names of months, number words and ordinal suffixes, from which dates are written."""
+"""Names of months and weekdays, number words and ordinal suffixes, from which dates are written."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ MONTHS: Final = {
     for name in names.split()
 }
 """Month number by folded name or abbreviation."""
+WEEKDAYS: Final = {
+    name: number
+    for each in languages()
+    for number, name in enumerate(load(each, "time")["weekdays"].split())
+}
+"""Number of a day of the week by folded name; Monday is 0."""
 NUMBERS: Final = {
     word: int(value)
     for value, names in load_all("words")["numbers"].items()

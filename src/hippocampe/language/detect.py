@@ -24,7 +24,7 @@ def guess_language(text: str, default: Language = "fr") -> Language:
 
     Args:
         text: Text of any length.
-        default: Returned on a tie, including when no evidence is found.
+        default: Returned on a tie with it, including when no evidence is found.
     """
     found, lowered = words(text), text.lower()
     scores = {
@@ -34,4 +34,4 @@ def guess_language(text: str, default: Language = "fr") -> Language:
     }
     best = max(scores.values())
     leading = [language for language, score in scores.items() if score == best]
-    return leading[0] if len(leading) == 1 else default
+    return default if default in leading else leading[0]

@@ -30,27 +30,27 @@ def relative_time(
     Raises:
         InvalidInput: A datetime is naive, or the timezone is unknown.
     """
-    said: Mapping[str, str] = load(language, "time")["said"]
+    forms: Mapping[str, str] = load(language, "time")["said"]
     zone = as_zone(timezone)
     there, here = _local(as_utc(at, name="at"), zone), _local(as_utc(now, name="now"), zone)
     gap = there.astimezone(UTC) - here.astimezone(UTC)
     days = (there.date() - here.date()).days
     if abs(gap) < timedelta(minutes=1):
-        return said["now"]
+        return forms["now"]
     if days == 0 or abs(gap) < timedelta(hours=1):
         unit = "hour" if abs(gap) >= timedelta(hours=1) else "minute"
         step = timedelta(**{f"{unit}s": 1})
         whole = step * int(gap / step)
     elif abs(days) == 1:
-        return said["yesterday" if days < 0 else "tomorrow"]
+        return forms["yesterday" if days < 0 else "tomorrow"]
     elif abs(days) <= _MAX_DAYS_COUNTED:
         unit, whole = "day", timedelta(days=days)
     else:
-        pattern = said["day" if there.year == here.year else "day_of_year"]
+        pattern = forms["day" if there.year == here.year else "day_of_year"]
         day = _date(there.date(), pattern, language)
-        if there.day == 1 and said["first"]:
-            day = day.replace("1 ", f"{said['first']} ", 1)
-        return said["on"].format(day=day)
+        if there.day == 1 and forms["first"]:
+            day = day.replace("1 ", f"{forms['first']} ", 1)
+        return forms["on"].format(day=day)
     return _ago(whole, unit, language)
 
 
@@ -87,8 +87,8 @@ def clock_label(
     """
     there = _local(as_utc(at, name="at"), as_zone(timezone))
     here = _local(as_utc(now, name="now"), as_zone(timezone))
-    said = load(language, "time")["said"]
-    clock: str = said["clock" if there.year == here.year else "clock_of_another_year"]
+    forms = load(language, "time")["said"]
+    clock: str = forms["clock" if there.year == here.year else "clock_of_another_year"]
     if "MMM" not in clock:
         return there.strftime(clock)
     from babel.dates import format_datetime

@@ -1,40 +1,44 @@
 """Translate messages to the language of a space, from gettext catalogues.
 
-The English text in the source is the key; translations are in
-`locales/LANGUAGE/LC_MESSAGES/hippocampe.po`, which is parsed directly, without a compile step.
+The English text in the source is the key; translations are in `LANGUAGE/messages.po`, which is parsed
+directly, without a compile step.
 """
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidInput, shown
+from hippocampe.language.lexicon import languages
 
-LANGUAGES = ("fr", "en")
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 
 def translate(text: str, language: str) -> str:
     """Translate an English text; return it unchanged when the catalogue has no translation.
 
     Raises:
-        InvalidInput: The language has no catalogue.
+        InvalidInput: There is no such language.
     """
-    return _catalogue(language).get(text, text)
+    entry = catalogue(language).get(text)
+    return str(entry.string) if entry is not None and entry.string else text
 
 
 @cache
-def _catalogue(language: str) -> Mapping[str, str]:
-    if language not in LANGUAGES:
+def catalogue(language: str) -> "Catalog":
+    """Load the catalogue of a language, with its contexts and plural forms.
+
+    Raises:
+        InvalidInput: There is no such language.
+    """
+    if language not in languages():
         raise InvalidInput(
-            f"language {shown(language)} is unknown: use one of {', '.join(LANGUAGES)}."
+            f"language {shown(language)} is unknown: use one of {', '.join(languages())}."
         )
     # Deferred: importing babel takes longer than the import budget of the whole library.
     from babel.messages.pofile import read_po
 
-    path = files("hippocampe") / "locales" / language / "LC_MESSAGES" / "hippocampe.po"
+    path = files("hippocampe.language") / language / "messages.po"
     with path.open("rb") as file:
-        return {
-            entry.id: entry.string
-            for entry in read_po(file, locale=language)
-            if isinstance(entry.id, str) and isinstance(entry.string, str) and entry.string
-        }
+        return read_po(file, locale=language)

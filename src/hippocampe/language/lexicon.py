@@ -1,20 +1,37 @@
 """Load the data of the languages: one folder per language, with the same files in each.
 
-Code names roles ("articles", "months"); the files list the words of each role, so adding a language
-means adding a folder. Rules read all languages together, because people mix them in one sentence:
-lists and words of one role are joined, tables are merged. Plain numbers and flags describe one
-language and are only read from that language.
+A folder with `language.toml` is a language: its words, times, prompts and catalogues, nothing is listed in
+code. Code names roles ("articles", "months"); the files list the words of each role. Rules read all
+languages together, because people mix them in one sentence: lists and words of one role are joined, tables
+are merged. Plain numbers and flags describe one language and are only read from that language.
 
 `relations.toml`, next to the folders, defines the relations; the folders give their wordings.
 """
 
 import hashlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, Final, cast
 
+from hippocampe.errors import UnreadableFile
+
+REFERENCE: Final = "en"
+"""The language whose folder defines the files and roles of all, as the messages in the source are English."""
+TABLES_OF_WORDS: Final = frozenset(
+    {
+        *("reading.spellings", "reading.glued", "reading.numbers", "reading.ordinals"),
+        *("reading.units", "reading.kin", "reading.changes"),
+        *("words.elided", "words.clitics", "words.contracted", "words.irregular"),
+        *("questions.idioms", "questions.memory.macros", "questions.memory.rewritten"),
+        "questions.memory.spellings",
+        *("time.capital_months", "time.feasts", "time.amounts", "relations.macros"),
+        *("relations.attributes.names", "relations.relations"),
+    }
+)
+"""Tables whose keys are words of the language or optional, not roles."""
 RULE_FILES: Final = ("words", "time", "relations", "questions")
 """Files whose rules derive stored rows."""
 RULES_VERSION: Final = 2
@@ -23,22 +40,68 @@ RULES_VERSION: Final = 2
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the language codes, in the order in which their data is joined."""
-    return tuple(
-        sorted(
-            folder.name for folder in files("hippocampe.language").iterdir() if _is_language(folder)
-        )
+    """Return the language codes, in the order in which their data is joined.
+
+    Raises:
+        UnreadableFile: A language lacks files.
+    """
+    root = files("hippocampe.language")
+    found = sorted(
+        folder.name for folder in root.iterdir() if folder.joinpath("language.toml").is_file()
     )
+    required = set(_paths(root.joinpath(REFERENCE)))
+    for language in found:
+        if missing := required.difference(_paths(root.joinpath(language))):
+            raise UnreadableFile(
+                f"language {language!r} has no {', '.join(sorted(missing))}: copy from language/{REFERENCE}."
+            )
+    return tuple(found)
 
 
-def _is_language(folder: Any) -> bool:
-    return folder.is_dir() and folder.joinpath("words.toml").is_file()
+def _paths(folder: Traversable, prefix: str = "") -> Iterator[str]:
+    for each in folder.iterdir():
+        if each.is_dir():
+            yield from _paths(each, f"{prefix}{each.name}/")
+        else:
+            yield prefix + each.name
 
 
 @cache
 def load(language: str, file: str) -> Mapping[str, Any]:
-    """Load one file of one language."""
-    return _parsed(language, f"{file}.toml")
+    """Load one file of one language.
+
+    Raises:
+        UnreadableFile: The file lacks roles, or is no TOML.
+    """
+    name = f"{file}.toml"
+    try:
+        data = _parsed(language, name)
+    except tomllib.TOMLDecodeError as exc:
+        raise UnreadableFile(f"language {language!r}: {name} cannot be parsed: {exc}.") from exc
+    if language != REFERENCE:
+        found = dict(roles(data, file))
+        required = roles(load(REFERENCE, file), file)
+        missing = [
+            f"{role.removeprefix(f'{file}.')} ({kind})"
+            for role, kind in required
+            if found.get(role) != kind
+        ]
+        if missing:
+            raise UnreadableFile(
+                f"language {language!r}: {name} has no {', '.join(missing)}: copy from "
+                f"language/{REFERENCE}/{name}, and leave roles without words empty."
+            )
+    return data
+
+
+def roles(data: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    """Yield the dotted name of each role of a file, and the type of its value."""
+    for key, value in data.items():
+        role, kind = f"{name}.{key}", type(value).__name__
+        if isinstance(value, dict) and role not in TABLES_OF_WORDS:
+            yield from roles(cast("dict[str, Any]", value), role)
+        else:
+            yield role, kind
 
 
 @cache
@@ -48,6 +111,12 @@ def load_all(file: str) -> Mapping[str, Any]:
     for language in languages():
         _join(joined, load(language, file))
     return joined
+
+
+def stemmers() -> tuple[str, ...]:
+    """Return the distinct stemmers of the languages, in the order of their languages."""
+    named = (load(each, "language")["stemmer"] for each in languages())
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 @cache

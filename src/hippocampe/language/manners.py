@@ -41,13 +41,13 @@ def asks_nothing(
     """
     if is_small_talk(text, names=companions) or _CODE.search(text) or _SUM.search(text):
         return True
-    said = _QUOTED.sub(" ", text)
-    if is_task(said):
-        said = _AFTER_COLON.sub(" ", said)
-    elif not is_lookup(said):
+    unquoted = _QUOTED.sub(" ", text)
+    if is_task(unquoted):
+        unquoted = _AFTER_COLON.sub(" ", unquoted)
+    elif not is_lookup(unquoted):
         return False
-    named = frozenset(words(said)).isdisjoint(word for name in names for word in name.split())
-    return named and not _is_personal(said)
+    named = frozenset(words(unquoted)).isdisjoint(word for name in names for word in name.split())
+    return named and not _is_personal(unquoted)
 
 
 def is_task(text: str) -> bool:

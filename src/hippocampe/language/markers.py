@@ -29,11 +29,11 @@ def without_injection(text: str) -> str:
     """
     if "hippocampe" not in text.lower():
         return text
-    kept, end = list[str](), 0
+    parts, end = list[str](), 0
     for start, stop, instead in _marks(text):
-        kept += [text[end:start], instead]
+        parts += [text[end:start], instead]
         end = stop
-    left = MARK.sub(_MENTION, "".join((*kept, text[end:])))
+    left = MARK.sub(_MENTION, "".join((*parts, text[end:])))
     while cut := _CUT_MARK.search(left, max(0, len(left) - _LONGEST_CUT)):
         left = left[: cut.start()]
     return left

@@ -16,8 +16,8 @@ def mentions(text: str, names: Iterable[str]) -> bool:
 
     A name in a web address is not a mention: "eko" is in "@eko" and "Ékö,", not in "https://eko.fr".
     """
-    said = _ADDRESS.sub(" ", fold(text))
-    return any(_word(fold(name)).search(said) is not None for name in names)
+    searched = _ADDRESS.sub(" ", fold(text))
+    return any(_word(fold(name)).search(searched) is not None for name in names)
 
 
 @lru_cache(maxsize=256)

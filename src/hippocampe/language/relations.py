@@ -8,9 +8,10 @@ they can replace nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile
 from typing import Final
 
 from hippocampe.language.calendar import FULL_MONTHS, NUMBERS, ORDINALS
@@ -23,9 +24,12 @@ from hippocampe.language.wordings import Aspect, ValueKind, Wording, candidate_w
 
 _DETERMINERS: Final = words_of("determiners")
 _INDEFINITE: Final = words_of("indefinite")
-_HOLDERS: Final = (
-    (words_of("speaker"), "user"), (words_of("group"), "we"), (words_of("others"), "they"),
-)  # fmt: skip
+_HOLDERS: Final = {
+    word: subject
+    for role, subject in (("speaker", "user"), ("group", "we"), ("others", "they"))
+    for word in words_of(role)
+}
+"""The subject that a word means by itself: "je", "nous", "elle"."""
 _SOMEONE: Final = words_of("someone")
 _POSSESSIVES: Final = words_of("possessives")
 _OWNER_LINKS: Final = words_of("owner_links")
@@ -42,6 +46,7 @@ _DAY: Final = re.compile(rf"(\d{{1,2}})(?:{ORDINALS})?")
 _MAX_VALUE_WORDS: Final = 6
 _MAX_REST_WORDS: Final = 8
 _MAX_WORDS: Final = 30
+_MAX_TIME_WORDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,44 +112,43 @@ def _relations(statement: Statement) -> Iterator[Relation]:
 def _relation(statement: Statement, wording: Wording, match: re.Match[str]) -> Relation | None:
     groups = match.groupdict()
     owner = _owner(statement, _words(statement, match, "owner" if "owner" in groups else "mine"))
-    held = _words(statement, match, "value")
-    while held and wording.kind != "number" and held[0].norm in _DETERMINERS - _INDEFINITE:
-        held = held[1:]
-    if owner is None or not held or (wording.owned and not owner):
+    stated = _words(statement, match, "value")
+    if wording.kind != "number":
+        stated = _without(_DETERMINERS - _INDEFINITE, stated)
+    if owner is None or not stated or (wording.owned and not owner):
         return None
     if wording.shared_owner and owner in ("", "we", "user"):
         owner = "we"
-    head, rest = _split_value(held, wording.kind, lowercase=statement.lowercase)
-    if "rest" in groups:
-        rest = [*rest, *_words(statement, match, "rest")]
+    head, rest = _split_value(stated, wording.kind, lowercase=statement.lowercase)
+    rest += _words(statement, match, "rest")
     value = _value(statement, wording, head)
-    slot = _words(statement, match, "slot") if "slot" in groups else []
-    extra = tuple(word.norm for word in rest)
-    around = [*held, *rest, *slot]
-    if value is None or len(extra) > _MAX_REST_WORDS or len(slot) > _MAX_VALUE_WORDS:
+    qualifier = _words(statement, match, "slot")
+    if value is None or not _is_asserted(stated, rest, qualifier):
         return None
-    if is_hedged(around) or any(word.norm in _CONTRAST for word in around):
+    if rest and not _may_follow([word.norm for word in rest], wording.kind):
         return None
-    if extra and not _may_follow(extra, wording.kind):
+    slot = _without(_DETERMINERS, qualifier)
+    if qualifier and not slot:
         return None
-    while slot and slot[0].norm in _DETERMINERS:
-        slot = slot[1:]
-    if not slot and groups.get("slot"):
-        return None
-    leaving = _words(statement, match, "from") if "from" in groups else []
-    aspect: Aspect = "state" if wording.aspect == "end" else wording.aspect
-    negated = bool(statement.negations) != (wording.aspect == "end")
     return Relation(
         name=wording.name,
         subject=owner,
         value=value,
         slot=" ".join(word.norm for word in slot),
-        leaving=" ".join(word.norm for word in leaving),
-        rest=extra,
-        aspect=aspect,
+        leaving=" ".join(word.norm for word in _words(statement, match, "from")),
+        rest=tuple(word.norm for word in rest),
+        aspect="state" if wording.aspect == "end" else wording.aspect,
         kind=wording.kind,
-        negated=negated,
+        negated=bool(statement.negations) != (wording.aspect == "end"),
     )
+
+
+def _is_asserted(value: Sequence[Word], rest: Sequence[Word], slot: Sequence[Word]) -> bool:
+    """Return whether the words state a short fact, without a wish, a guess or a contrast."""
+    if len(rest) > _MAX_REST_WORDS or len(slot) > _MAX_VALUE_WORDS:
+        return False
+    around = [*value, *rest, *slot]
+    return not is_hedged(around) and all(word.norm not in _CONTRAST for word in around)
 
 
 def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
@@ -160,99 +164,126 @@ def _may_follow(extra: Sequence[str], kind: ValueKind) -> bool:
 
 
 def _words(statement: Statement, match: re.Match[str], group: str) -> list[Word]:
+    """Return the words of a group of a wording; none if the wording lacks it."""
+    if group not in match.re.groupindex:
+        return []
     start, end = match.span(group)
     text = match.string
     return list(statement.core[text.count(" ", 0, start) : text.count(" ", 0, end)])
 
 
-def _owner(statement: Statement, words: Sequence[Word]) -> str | None:
+def _without(leading: Set[str], words: list[Word]) -> list[Word]:
+    """Remove the words of a set from the start."""
+    return list(dropwhile(lambda word: word.norm in leading, words))
+
+
+def _owner(statement: Statement, words: list[Word]) -> str | None:
     """Return the subject, or None when the words are more than that ("David pense que …")."""
     if len(words) > 1 and words[0].norm in _SOMEONE:
         return None  # "a man" may be another man next time
-    determined = bool(words) and words[0].norm in _DETERMINERS
-    while words and words[0].norm in _DETERMINERS:
-        words = words[1:]
-    norms = [word.norm for word in words]
-    if len(norms) < 2:
-        for class_, name in _HOLDERS:
-            if norms and norms[0] in class_:
-                return name
-    possessed = norms[:1] != [] and norms[0] in _POSSESSIVES
-    links = [norm for norm in norms if norm in _OWNER_LINKS]
-    plain = [w for w in words[possessed:] if w.norm not in links and not is_name(statement, w)]
-    classes = word_classes()
-    if any(classes.has(name, w.norm) for w in plain for name in _NO_OWNERS):
-        return None
-    titled = determined and plain == list(words[:1])  # "le projet Atlas"
-    named = len(plain) + len(links) < len(words) - possessed
-    if (
-        len(plain) > 2
-        or (plain and named and not (links or titled))
-        or not _OPEN_LINKS.isdisjoint(norms[-1:])
-    ):
-        return None
-    if len(plain) == 2 and not (possessed or links):
+    owner = _without(_DETERMINERS, words)
+    norms = [word.norm for word in owner]
+    if len(norms) == 1 and norms[0] in _HOLDERS:
+        return _HOLDERS[norms[0]]
+    if not _is_owner(statement, owner, determined=len(owner) < len(words)):
         return None
     return " ".join(norm for norm in norms if norm not in _DETERMINERS)
 
 
+def _is_owner(statement: Statement, words: Sequence[Word], *, determined: bool) -> bool:
+    """Return whether words mean one person or thing: "Anna", "ma sœur", "le projet Atlas", "Paul's dog"."""
+    norms = [word.norm for word in words]
+    possessed = bool(norms) and norms[0] in _POSSESSIVES
+    linked = not _OWNER_LINKS.isdisjoint(norms)
+    unlinked = [word for word in words[possessed:] if word.norm not in _OWNER_LINKS]
+    common = [word for word in unlinked if not is_name(statement, word)]
+    classes = word_classes()
+    if any(classes.has(name, word.norm) for word in common for name in _NO_OWNERS):
+        return False
+    if len(common) > 2 or not _OPEN_LINKS.isdisjoint(norms[-1:]):
+        return False
+    named = len(common) < len(unlinked)
+    if len(common) == 2:
+        return linked or (possessed and not named)
+    titled = determined and common == list(words[:1])  # "le projet Atlas"
+    return not common or not named or linked or titled
+
+
 def _split_value(
-    words: Sequence[Word], kind: ValueKind, *, lowercase: bool
+    words: list[Word], kind: ValueKind, *, lowercase: bool
 ) -> tuple[list[Word], list[Word]]:
     """Split the value from what follows it: "toulouse | le mois dernier"."""
+    at = len(words)
     if kind == "number" and is_time([word.norm for word in words[1:]]):
-        return list(words[:1]), list(words[1:])
-    if kind not in ("name", "place"):
-        return list(words), []
-    classes = word_classes()
-    for at, word in enumerate(words):
-        norms = [w.norm for w in words[at : at + 5]]
-        time = any(is_time(norms[:length]) for length in range(1, len(norms) + 1))
-        starts = classes.has("adjunct", word.norm) or word.norm in _COORDINATORS or time
-        common = not lowercase and not word.capital and word.norm not in _IN_NAMES
-        if at and not word.glued and (word.pause or common or (starts and not word.capital)):
-            return list(words[:at]), list(words[at:])
-    return list(words), []
+        at = 1
+    elif kind in ("name", "place"):
+        starts = (
+            start
+            for start in range(1, len(words))
+            if not words[start].glued and _follows_value(words[start:], lowercase=lowercase)
+        )
+        at = next(starts, at)
+    return words[:at], words[at:]
+
+
+def _follows_value(words: Sequence[Word], *, lowercase: bool) -> bool:
+    """Return whether words no longer belong to the name before them."""
+    first = words[0]
+    if first.pause:
+        return True
+    if first.capital:
+        return False
+    if not lowercase and first.norm not in _IN_NAMES:
+        return True
+    norms = [word.norm for word in words[:_MAX_TIME_WORDS]]
+    time = any(is_time(norms[:length]) for length in range(1, len(norms) + 1))
+    return time or first.norm in _COORDINATORS or word_classes().has("adjunct", first.norm)
 
 
 def _value(statement: Statement, wording: Wording, head: Sequence[Word]) -> str | None:
     """Return the value in the words, or None if they do not fit the kind of value."""
-    kind = wording.kind
     norms = [word.norm for word in head]
     text = " ".join(norms)
-    if kind == "choice":
-        if any(word.capital for word in head if word is not statement.core[0]):
-            return None
-        return dict(wording.choices).get(text)
-    if kind == "number":
-        number = str(NUMBERS.get(text, text))
-        return number if re.fullmatch(r"\d+(?:\.\d+)?", number) else None
-    if len(head) > _MAX_REST_WORDS or (kind != "text" and norms[-1] in _IN_NAMES | _UNION):
-        return None
+    match wording.kind:
+        case "choice":
+            named = any(word.capital for word in head if word is not statement.core[0])
+            return None if named else dict(wording.choices).get(text)
+        case "number":
+            number = str(NUMBERS.get(text, text))
+            return number if re.fullmatch(r"\d+(?:\.\d+)?", number) else None
+        case "name" | "place":
+            fits = _names_value(statement, head, wording.kind)
+        case "text":
+            fits = len(head) <= _MAX_VALUE_WORDS and text not in STOP_WORDS
+        case "measure" | "contact" | "code" | "date":
+            fits = _is_written_value(norms, wording.kind)
+    return text if fits else None
+
+
+def _is_written_value(norms: Sequence[str], kind: ValueKind) -> bool:
+    """Return whether words are a value that is recognised by its form."""
+    if len(norms) > _MAX_REST_WORDS or norms[-1] in _IN_NAMES | _UNION:
+        return False
+    digits = sum(character.isdigit() for norm in norms for character in norm)
     match kind:
         case "measure":
             # Accept "is 800 euros" and "is $800", reject "is due on the 5th".
             amount = norms[norms[0] in _BEFORE_AMOUNT :]
-            fits = any(n in NUMBERS or n[:1].isdigit() for n in amount[:2])
+            return any(norm in NUMBERS or norm[:1].isdigit() for norm in amount[:2])
         case "code":
-            fits = len(norms) < 4 and any(map(str.isdigit, text))
+            return len(norms) < 4 and digits > 0
         case "contact":
-            digits = sum(character.isdigit() for character in text)
-            fits = _UNION.isdisjoint(norms) and (digits > 3 or "@" in text)
-        case "date":
-            fits = date_of(norms) is not None
-        case "name" | "place":
-            fits = norms[0] not in _INDEFINITE and _names_value(statement, head, kind)
-        case "text":
-            fits = True
-    if kind in ("name", "place", "text"):
-        fits = fits and len(head) <= _MAX_VALUE_WORDS and text not in STOP_WORDS
-    return text if fits else None
+            written = digits > 3 or any("@" in norm for norm in norms)
+            return written and _UNION.isdisjoint(norms)
+        case _:
+            return date_of(norms) is not None
 
 
 def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) -> bool:
     """Return whether the words are a proper name that can be the name of a person, group or place."""
     norms = [word.norm for word in head]
+    if len(head) > _MAX_VALUE_WORDS or norms[-1] in _IN_NAMES | _UNION or norms[0] in _INDEFINITE:
+        return False
     if is_time(norms) or any(norm[:1].isdigit() for norm in norms):
         return False
     if not (is_name(statement, head[0]) or (statement.lowercase and len(head) <= 2)):
@@ -260,7 +291,8 @@ def _names_value(statement: Statement, head: Sequence[Word], kind: ValueKind) ->
     classes = word_classes()
     if kind == "name" and (classes.has("countries", *norms) or classes.has("peoples", *norms)):
         return False
-    return not any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
+    excluded = any(classes.has(name, norms[0]) for name in ("not_names", "pronouns"))
+    return not excluded and " ".join(norms) not in STOP_WORDS
 
 
 def date_of(norms: Sequence[str]) -> tuple[int | None, int | None, int | None] | None:

@@ -81,12 +81,12 @@ _COLON: Final = r"""\s?[*_"']{0,2}\s?:\s?"""
 _LABEL: Final = rf"(?:{_ROLE}|inst|sys|{'|'.join(_WORDS['speaker_sections'].split())}|[a-z]{{1,40}}_[a-z_]{{1,40}})"
 
 
-def _brackets(said: str) -> str:
-    return f"({said[1:-1]})"
+def _brackets(matched: str) -> str:
+    return f"({matched[1:-1]})"
 
 
-def _close(said: str) -> str:
-    return "".join("›" if each.translate(_SHAPES) == ">" else each for each in said)
+def _close(matched: str) -> str:
+    return "".join("›" if each.translate(_SHAPES) == ">" else each for each in matched)
 
 
 # Patterns match the shape of the text; the text they span is rewritten.
@@ -95,9 +95,9 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     (re.compile(r"#{2,}"), lambda _: "#"),
     (re.compile("[•‣⁃∙●▪◦・]"), lambda _: "·"),
     (re.compile(r"hippocampe[\s_.-]*memory(?<!e memory)"), lambda _: "hippocampe memory"),
-    (re.compile(r"(?<!<)<++(?=\s?[/|!?\\]|[a-z_])"), lambda said: "‹" * len(said)),
+    (re.compile(r"(?<!<)<++(?=\s?[/|!?\\]|[a-z_])"), lambda matched: "‹" * len(matched)),
     (re.compile(r"(?<=‹)[^<>‹›]{0,200}>+"), _close),
-    (re.compile(r"\|\s?>"), lambda said: said[:-1] + "›"),
+    (re.compile(r"\|\s?>"), lambda matched: matched[:-1] + "›"),
     # A subscript such as a[i] is harmless, unless it is unclosed or reads as a header: x[INST].
     (re.compile(r"(?<![a-z0-9_)\]])\[\s?[/#!]?\s?[a-z][^\[\]]{0,200}\]"), _brackets),
     (
@@ -108,7 +108,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
     # A speaker at the beginning of a line or of a sentence.
     (
         re.compile(rf"(?:^|(?<=[^\w\s',])|(?<=[^\w\s',]\s))({_ROLE}){_COLON}"),
-        lambda said: f"({said}) ",
+        lambda speaker: f"({speaker}) ",
     ),
 )
 # Fast path: none of the rules can match without one of these characters.

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from hippocampe.language.calendar import ORDINALS
 from hippocampe.language.detect import guess_language
@@ -150,8 +150,7 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
     folded = fold(text)
     words = _renamed(tokenize(text), canonical)
     norms = tuple([word.norm for word in words])
-    kept = _without_openers(words, norms)
-    core, negations, unclear, auxiliary = _without_negation(kept, text)
+    core, negations, unclear, auxiliary = _without_negation(_without_openers(words, norms), text)
     tags = (_renamed(tokenize(subject), canonical) for subject in subjects)
     counts = Counter(norms)
     return Statement(
@@ -174,11 +173,6 @@ def _parse(text: str, subjects: tuple[str, ...], names: tuple[_Renaming, ...]) -
 def language_of(text: str) -> str:
     """The guessed language of a statement, English by default; results are cached."""
     return guess_language(text, default="en")
-
-
-def _is_negation(norm: str, text: str) -> bool:
-    """Return whether a determiner such as "no" negates; depends on the language."""
-    return norm in words_of("negation.determiner", language=language_of(text))
 
 
 def _renamed(words: Sequence[Word], names: Mapping[tuple[str, ...], str]) -> list[Word]:
@@ -214,13 +208,13 @@ def _without_openers(words: Sequence[Word], norms: Sequence[str]) -> list[Word]:
         at += length
     if not classes.may_occur("neutral", norms):
         return list(words[at:]) or list(words)
-    kept: list[Word] = []
+    remaining: list[Word] = []
     while at < len(words):
         length = 0 if classes.match("kept", norms, at) else classes.match("neutral", norms, at)
         if not length:
-            kept.append(words[at])
+            remaining.append(words[at])
         at += max(length, 1)
-    return kept or list(words)
+    return remaining or list(words)
 
 
 def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int, bool, bool]:
@@ -231,28 +225,47 @@ def _without_negation(words: Sequence[Word], text: str) -> tuple[list[Word], int
         return list(words), 0, unclear, False
     dropped: set[int] = set()
     count = 0
-    for at, norm in enumerate(norms):
-        after_ne = bool(dropped.intersection(range(at - _MAX_PARTICLE_DISTANCE, at)))
-        if norm in _PARTICLE and _is_particle(words, at):
-            dropped.add(at)
-            unclear = unclear or not _closes(norms, at)
-        elif norm in _DETERMINER and not at:  # "No student came", "No that's all"
-            unclear = True
-        elif norm in _NEGATES or (norm in _AFTER_PARTICLE and after_ne):
-            dropped.add(at)
-            count += 1
-        elif norm in _DETERMINER and _is_negation(norm, text):
-            longer = norms[at + 1 : at + 2] and norms[at + 1] in _COMPARED
-            dropped |= {at, at + 1} if longer else {at}
-            count += 1
-        elif norm in _TAIL and count:
-            dropped.add(at)
-        elif norm in _UNCLEAR:
-            unclear = True
+    for at in range(len(words)):
+        after_particle = not dropped.isdisjoint(range(at - _MAX_PARTICLE_DISTANCE, at))
+        match _negating_role(words, at, text, after_particle=after_particle, negated=count > 0):
+            case "particle":
+                dropped.add(at)
+                unclear = unclear or not _closes(norms, at)
+            case "negation":
+                dropped.add(at)
+                count += 1
+            case "compared":
+                dropped |= {at, at + 1}
+                count += 1
+            case "tail":
+                dropped.add(at)
+            case "unclear":
+                unclear = True
+            case None:
+                pass
     do = {at for at, norm in enumerate(norms) if norm in _SUPPORT and at + 1 in dropped}
-    dropped |= do
-    core = [word for at, word in enumerate(words) if at not in dropped]
+    core = [word for at, word in enumerate(words) if at not in dropped | do]
     return core, count, unclear or count > 1, bool(do)
+
+
+def _negating_role(
+    words: Sequence[Word], at: int, text: str, *, after_particle: bool, negated: bool
+) -> Literal["particle", "negation", "compared", "tail", "unclear"] | None:
+    """Return the part of a word in a negation; None if it has none."""
+    norm = words[at].norm
+    if norm in _PARTICLE and _is_particle(words, at):
+        return "particle"
+    if norm in _DETERMINER and not at:  # "No student came", "No that's all"
+        return "unclear"
+    if norm in _NEGATES or (norm in _AFTER_PARTICLE and after_particle):
+        return "negation"
+    # "no" negates in English only.
+    if norm in _DETERMINER and norm in words_of("negation.determiner", language=language_of(text)):
+        following = words[at + 1].norm if at + 1 < len(words) else ""
+        return "compared" if following in _COMPARED else "negation"
+    if norm in _TAIL and negated:
+        return "tail"
+    return "unclear" if norm in _UNCLEAR else None
 
 
 def _is_particle(words: Sequence[Word], at: int) -> bool:
@@ -272,8 +285,8 @@ def spelling(text: str) -> str:
     A space between two digits is kept, so that "1 23" and "12 3" differ.
     """
     found = TOKEN.findall(fold(APOSTROPHE.sub("'", text)))
-    kept = (t.replace("'", "") for t in found if len(t) > 1 or t.isalnum() or is_meaningful(t))
-    return _NOT_BETWEEN_DIGITS.sub("", " ".join(kept))
+    words = (t.replace("'", "") for t in found if len(t) > 1 or t.isalnum() or is_meaningful(t))
+    return _NOT_BETWEEN_DIGITS.sub("", " ".join(words))
 
 
 def clear_caches() -> None:

@@ -26,11 +26,11 @@ def is_small_talk(text: str, *, names: Collection[str] = ()) -> bool:
         names: Names that do not count as content, such as that of the companion.
     """
     # Cut first: a long text is not read to the end.
-    said = [_short(word) for word in words(text[: MAX_WORDS * 40])]
-    if len(said) > MAX_WORDS:
+    spoken = [_short(word) for word in words(text[: MAX_WORDS * 40])]
+    if len(spoken) > MAX_WORDS:
         return False
-    line = _phrases().sub(" ", "".join(f" {word}" for word in said))
-    return _tells_nothing() >= set(line.split()) - _folded(names)
+    line = _phrases().sub(" ", "".join(f" {word}" for word in spoken))
+    return _empty_words() >= set(line.split()) - _folded(names)
 
 
 def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
@@ -43,8 +43,8 @@ def reports_small_talk(statement: str, *, names: Collection[str] = ()) -> bool:
     if parse(statement).negations:
         # "Does not feel well" is made of the same words as "feels well".
         return False
-    said = {_short(word) for word in words(statement) if word not in STOP_WORDS}
-    return _tells_nothing() | _reports() >= said - _folded(names)
+    spoken = {_short(word) for word in words(statement) if word not in STOP_WORDS}
+    return _empty_words() | _reports() >= spoken - _folded(names)
 
 
 def _short(word: str) -> str:
@@ -57,7 +57,7 @@ def _folded(names: Collection[str]) -> set[str]:
 
 
 @cache
-def _tells_nothing() -> frozenset[str]:
+def _empty_words() -> frozenset[str]:
     return frozenset(map(_short, words_of("words", file=_FILE)))
 
 

@@ -40,12 +40,6 @@ def values_stated(text: str) -> int:
 
 
 @cache
-def value_names() -> tuple[str, ...]:
-    """Return the names of the kinds, in the order of their bits."""
-    return tuple(load_all("questions")["values"])
-
-
-@cache
 def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
     return tuple(
         (_any_of(kind["asked"]), _any_of(kind["stated"]))

@@ -65,8 +65,8 @@ def parse(path: str, content: str, modified_at: datetime) -> Note:
     found = _FRONTMATTER.match(content)
     head, problem = _parse_frontmatter(found[1]) if found else ({}, None)
     text = (content[found.end() :] if found else content).strip()
-    given = head.get("title")
-    title = given.strip() if isinstance(given, str) else ""
+    declared = head.get("title")
+    title = declared.strip() if isinstance(declared, str) else ""
     if not 0 < len(title) <= _MAX_TITLE_CHARACTERS or not title.isprintable():
         title = PurePosixPath(path).stem
     prose = _ONLY_CODE.sub(" ", text)
@@ -143,21 +143,23 @@ def _shown(found: re.Match[str]) -> str:
     return " › ".join(filter(None, (page.strip(), place)))
 
 
-def excerpt(text: str, limit: int = EXCERPT_CHARACTERS) -> str:
-    """The beginning of a note, at most `limit` characters, cut at the end of a sentence.
+def excerpt(text: str) -> str:
+    """The beginning of a note, at most 500 characters, cut at the end of a sentence.
 
     Without a suitable sentence end, it is cut between words, with an ellipsis.
     """
     # Markup takes room too, so read more than is kept.
-    whole = render(text[: 8 * limit])
+    whole = render(text[: 8 * EXCERPT_CHARACTERS])
     whole = re.sub(r"^#{1,6}[ \t]+", "", whole, flags=re.M)
     whole = re.sub(r"\s*\n\s*", "\n", whole).strip()
-    if len(whole) <= limit:
+    if len(whole) <= EXCERPT_CHARACTERS:
         return whole
-    ends = [end for found in _SENTENCE_END.finditer(whole) if (end := found.end()) <= limit]
-    if ends and ends[-1] >= limit // 4:
+    ends = [
+        end for found in _SENTENCE_END.finditer(whole) if (end := found.end()) <= EXCERPT_CHARACTERS
+    ]
+    if ends and ends[-1] >= EXCERPT_CHARACTERS // 4:
         return whole[: ends[-1]]
-    cut = whole[:limit]
+    cut = whole[:EXCERPT_CHARACTERS]
     return (cut.rpartition(" ")[0] or cut[:-1]).rstrip(" ,;:\n") + "…"
 
 
@@ -215,12 +217,12 @@ def _cut(text: str, limit: int, seams: Sequence[tuple[str, str]] = _SEAMS) -> It
         yield from (text[start : start + limit] for start in range(0, len(text), limit))
         return
     (joint, seam), *finer = seams
-    kept = ""
+    piece = ""
     for part in re.split(seam, text):
-        joined = f"{kept}{joint}{part}" if kept else part
+        joined = f"{piece}{joint}{part}" if piece else part
         if len(joined) <= limit:
-            kept = joined
+            piece = joined
             continue
-        yield from _cut(kept, limit, finer)
-        kept = part
-    yield from _cut(kept, limit, finer)
+        yield from _cut(piece, limit, finer)
+        piece = part
+    yield from _cut(piece, limit, finer)

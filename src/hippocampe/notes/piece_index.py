@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from uuid6 import uuid7
 
-from hippocampe.engine.context import Context
 from hippocampe.engine.documents import piece_point, piece_text
 from hippocampe.engine.unit_of_work import UnitOfWork
+from hippocampe.engine.writer import Writer
 from hippocampe.notes.markdown import split
 from hippocampe.store import embeddings
 from hippocampe.store import notes as rows
@@ -18,7 +18,7 @@ REMOVALS_PER_BATCH = 500
 
 
 def update_pieces(
-    context: Context,
+    writer: Writer,
     notes: Mapping[str, Note],
     *,
     space: str,
@@ -28,13 +28,12 @@ def update_pieces(
     """Remove the pieces of deleted notes, and replace those of changed ones.
 
     Args:
-        context: The open memory.
         notes: All readable notes by path.
         space: The space of the notes.
         source: The name of their source.
         checkpoint: Called before each batch of changes; raises to stop.
     """
-    with context.store.read() as connection:
+    with writer.corpus.store.read() as connection:
         stored = rows.listed(connection)
     current: set[str] = set()
     outdated: dict[str, list[Listed]] = {}
@@ -49,12 +48,12 @@ def update_pieces(
         else:
             current.add(row.path)
     for start in range(0, len(orphans), REMOVALS_PER_BATCH):
-        with context.change() as change:
+        with writer.change() as change:
             _remove(change, orphans[start : start + REMOVALS_PER_BATCH])
     changed = [note for path, note in notes.items() if path not in current]
     for batch, pieces in _batches(changed, space, source):
         checkpoint()
-        _replace(context, pieces, [row for note in batch for row in outdated.get(note.path, ())])
+        _replace(writer, pieces, [row for note in batch for row in outdated.get(note.path, ())])
 
 
 def _batches(
@@ -90,11 +89,11 @@ def _pieces(note: Note, space: str, source: str) -> list[Piece]:
     ]
 
 
-def _replace(context: Context, new: Sequence[Piece], old: Sequence[Listed]) -> None:
+def _replace(writer: Writer, new: Sequence[Piece], old: Sequence[Listed]) -> None:
     if not new and not old:
         return
-    prepared = context.prepare([piece_text(piece) for piece in new]) if new else []
-    with context.change() as change:
+    prepared = writer.corpus.vocabulary.prepare([piece_text(piece) for piece in new]) if new else []
+    with writer.change() as change:
         _remove(change, old)
         rows.add(change.connection, new)
         for piece, embedded in zip(new, prepared, strict=True):

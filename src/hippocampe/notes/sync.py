@@ -11,8 +11,8 @@ from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
 from hippocampe.config import Config
-from hippocampe.engine.context import Context
 from hippocampe.engine.outages import Outages, log
+from hippocampe.engine.writer import Writer
 from hippocampe.errors import NotFound, UnreadableFile
 from hippocampe.language.secrets import mask
 from hippocampe.notes.cache import CachedNote, NoteCache
@@ -23,7 +23,7 @@ from hippocampe.notes.vault import Vault
 from hippocampe.protocols import NoteSource
 from hippocampe.types import Note, Recollection
 
-Serve = Callable[[Callable[[Context], None]], None]
+Serve = Callable[[Callable[[Writer], None]], None]
 
 
 class _Stopped(Exception):
@@ -113,7 +113,7 @@ class NoteSync:
         finally:
             self._idle.set()
 
-    def refresh(self, context: Context) -> None:
+    def refresh(self, writer: Writer) -> None:
         """Read changed notes, and update the store and the index.
 
         Raises:
@@ -124,7 +124,7 @@ class NoteSync:
             if self._read() or not self._stored:
                 self._stored = False
                 update_pieces(
-                    context,
+                    writer,
                     self._cache.notes(),
                     space=self.space,
                     source=self._source.name,

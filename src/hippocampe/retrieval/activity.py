@@ -1,7 +1,6 @@
 """The activity of a space, day by day."""
 
-from hippocampe.engine import settings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.language.datetimes import as_zone, latest_days
 from hippocampe.retrieval.log import RetrievalBuffer, flush
 from hippocampe.store import activity as rows
@@ -9,9 +8,7 @@ from hippocampe.types import Day, Scope
 from hippocampe.validation import check_days
 
 
-def activity(
-    context: Context, buffer: RetrievalBuffer, *, scope: Scope, days: int = 30
-) -> list[Day]:
+def activity(corpus: Corpus, buffer: RetrievalBuffer, *, scope: Scope, days: int = 30) -> list[Day]:
     """Count what happened in the space on each of the latest days up to today, oldest first.
 
     Days are those of the setting `timezone`, with those on which nothing happened.
@@ -20,13 +17,13 @@ def activity(
         InvalidInput: `days` is not a whole number from 1 to 366.
     """
     check_days(days)
-    zone = as_zone(settings.read(context, scope=scope).timezone)
-    calendar = latest_days(context.now(), zone, days)
+    zone = as_zone(corpus.settings.of(scope.space).timezone)
+    calendar = latest_days(corpus.store.now(), zone, days)
     bounds = [(start, stop) for _, start, stop in calendar]
-    flush(context, buffer)
-    with context.store.read() as connection:
+    flush(corpus.store, buffer)
+    with corpus.store.read() as connection:
         learnt = rows.learnt(connection, scope.space, bounds)
-        said = rows.said(connection, scope.space, bounds)
+        messages = rows.messages(connection, scope.space, bounds)
         injected = rows.injected(connection, scope.space, bounds)
         took = rows.took(connection, scope.space, bounds)
     memories = [0] * days
@@ -39,7 +36,7 @@ def activity(
         Day(
             date,
             memories[number],
-            said.get(number, 0),
+            messages.get(number, 0),
             *injected.get(number, (0, 0)),
             *took.get(number, (None, None)),
             categories[number],

@@ -9,12 +9,12 @@ from typing import Any, get_args
 
 from sqlalchemy import ColumnElement
 
-from hippocampe.engine.context import Context
 from hippocampe.errors import InvalidInput
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.store import listing
 from hippocampe.store.schema import instant, memory, microseconds
+from hippocampe.store.store import Store
 from hippocampe.types import (
     CATEGORIES,
     DEFAULT_IMPORTANCE,
@@ -39,7 +39,7 @@ from hippocampe.validation import (
 
 
 def memories(
-    context: Context,
+    store: Store,
     *,
     scope: Scope,
     collection: str | None = None,
@@ -105,13 +105,13 @@ def memories(
     after = None
     if cursor is not None:
         after = _read_cursor(check_id(cursor, name="cursor", limit=MAX_TOKEN_CHARACTERS), query)
-    conditions = [listing.in_state(state, context.now())]
+    conditions = [listing.in_state(state, store.now())]
     conditions += _filters(scope.space, equal, any_of, pairs)
     if start is not None:
         conditions.append(memory.c.created_at >= start)
     if end is not None:
         conditions.append(memory.c.created_at < end)
-    with context.store.read() as connection:
+    with store.read() as connection:
         found = listing.page(connection, scope.space, conditions, order, after, limit + 1)
     items = tuple(found[:limit])
     more = len(found) > limit
@@ -169,17 +169,17 @@ def _read_cursor(cursor: str, query: str) -> tuple[Any, ...]:
     )
 
 
-def spaces(context: Context) -> dict[str, Counts]:
+def spaces(store: Store) -> dict[str, Counts]:
     """The spaces with their counts, largest first. Takes no scope."""
-    with context.store.read() as connection:
-        memories, messages = listing.of_spaces(connection, context.now())
+    with store.read() as connection:
+        memories, messages = listing.of_spaces(connection, store.now())
     return _sorted(memories, messages)
 
 
-def users(context: Context, *, scope: Scope) -> dict[str, Counts]:
+def users(store: Store, *, scope: Scope) -> dict[str, Counts]:
     """The users of the space with their counts, most active first."""
-    with context.store.read() as connection:
-        memories, messages = listing.of_users(connection, scope.space, context.now())
+    with store.read() as connection:
+        memories, messages = listing.of_users(connection, scope.space, store.now())
     return _sorted(memories, messages)
 
 
@@ -193,7 +193,7 @@ def _sorted(memories: dict[str, int], messages: dict[str, int]) -> dict[str, Cou
     return {name: counts[name] for name in sorted(names, key=most_first)}
 
 
-def subjects(context: Context, *, scope: Scope) -> dict[str, int]:
+def subjects(store: Store, *, scope: Scope) -> dict[str, int]:
     """The subjects of the space, folded, with the number of current memories, most frequent first."""
-    with context.store.read() as connection:
-        return listing.of_subjects(connection, scope.space, context.now())
+    with store.read() as connection:
+        return listing.of_subjects(connection, scope.space, store.now())

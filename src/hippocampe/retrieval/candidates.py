@@ -5,14 +5,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from hippocampe.engine.context import Context
 from hippocampe.language.subjects import fold_subjects, subjects_of
-from hippocampe.protocols import Hit
+from hippocampe.protocols import Hit, Index
 from hippocampe.retrieval import fusion
 from hippocampe.retrieval.query import AnalysedQuery
 from hippocampe.retrieval.request import RecallRequest
 from hippocampe.retrieval.signals import window_slack
-from hippocampe.store import associations, conversations, memories
+from hippocampe.store import associations, memories, turn_rows
 from hippocampe.types import Memory
 
 DEPTH = 80
@@ -63,7 +62,7 @@ class Hits:
     scores: dict[str, dict[str, float]]
 
 
-def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: datetime) -> Hits:
+def search(index: Index, query: AnalysedQuery, request: RecallRequest, now: datetime) -> Hits:
     """Search every kind by meaning, by words, and by meaning within the time that the query names."""
     rankings: dict[str, list[str]] = {}
     kinds: dict[str, str] = {}
@@ -74,19 +73,17 @@ def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: 
         where = request.filter(collections, now)
         searches: dict[str, list[Hit]] = {}
         if request.mode != "text":
-            searches["meaning"] = context.index.nearest(kind, query.dense, limit=depth, where=where)
+            searches["meaning"] = index.nearest(kind, query.dense, limit=depth, where=where)
         if request.mode != "semantic":
-            searches["words"] = context.index.matching(kind, query.text, limit=depth, where=where)
+            searches["words"] = index.matching(kind, query.text, limit=depth, where=where)
         if query.window and request.mode == "hybrid" and not (request.since or request.until):
             start, end = query.window.start.timestamp(), query.window.end.timestamp()
             then = replace(where, since=start, until=end + window_slack(start, end))
-            searches["time"] = context.index.nearest(kind, query.dense, limit=20, where=then)
-            searches["time words"] = context.index.matching(kind, query.text, limit=20, where=then)
+            searches["time"] = index.nearest(kind, query.dense, limit=20, where=then)
+            searches["time words"] = index.matching(kind, query.text, limit=20, where=then)
         if kind == "memory" and query.asker and request.user is None and request.mode == "hybrid":
             own = replace(where, user=request.scope.user)
-            searches["own"] = context.index.nearest(
-                kind, query.dense, limit=MOST_OF_ASKER, where=own
-            )
+            searches["own"] = index.nearest(kind, query.dense, limit=MOST_OF_ASKER, where=own)
         for source, hits in searches.items():
             rankings[f"{source} {kind}"] = [hit.id for hit in hits]
             kinds |= {hit.id: kind for hit in hits}
@@ -94,9 +91,7 @@ def search(context: Context, query: AnalysedQuery, request: RecallRequest, now: 
     return Hits(rankings, kinds, scores)
 
 
-def fuse(
-    connection: Connection, query: AnalysedQuery, hits: Hits, request: RecallRequest, now: datetime
-) -> list[str]:
+def fuse(connection: Connection, hits: Hits, request: RecallRequest, now: datetime) -> list[str]:
     """Add the rankings from the store, fuse all, and return the ids of the candidates."""
     if "memory" in request.kinds():
         for source, found in _of_memories(connection, hits, request, now).items():
@@ -109,7 +104,7 @@ def fuse(
         if hits.kinds[id] == "turn"
     ]
     if best:
-        beside = conversations.beside(
+        beside = turn_rows.beside(
             connection,
             best,
             reach=REACH,

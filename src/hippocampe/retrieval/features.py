@@ -21,7 +21,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.language import traits as trait
 from hippocampe.language.kin import Kin
 from hippocampe.language.person import is_about_speaker, is_to_somebody
@@ -73,7 +73,7 @@ class LoadedCandidates:
 
 
 def load(
-    context: Context,
+    vocabulary: Vocabulary,
     connection: Connection,
     query: AnalysedQuery,
     ids: Sequence[str],
@@ -87,7 +87,7 @@ def load(
         hits: The hits of the searches: the kind of each candidate, and its BM25 score if any.
     """
     kinds, bm25, dense = hits.kinds, hits.scores["words"], query.dense
-    model = context.embedder.model
+    model = vocabulary.embedder.model
     own: dict[str, _Row] = {}
     for kind in dict.fromkeys(kinds[id] for id in ids):
         own |= _fetch(connection, kind, model, [id for id in ids if kinds[id] == kind])
@@ -102,25 +102,25 @@ def load(
     neighbours = _neighbours(rows, places, known | far)
     seen = [*rows, *near.values()]
     vectors = unpack_all([row.dense for row in seen], len(dense))
-    words = _texts(context, texts, query.same)
+    words = _texts(vocabulary, texts, query.same)
     traits = np.array([row.traits for row in texts], np.int64)
     of_rows = traits[: len(rows)]
     tellers = _tellers(rows)
     users = set(tellers.values())
-    said = query.features.names
-    asked = query.asker | {user for user in users if said.issuperset(spoken_words(user))}
+    names = query.features.names
+    asked = query.asker | {user for user in users if names.issuperset(spoken_words(user))}
     features = CandidateFeatures(
         dense=vectors[: len(rows)] @ dense,
         window=_window_cosines(vectors, neighbours, dense),
         bm25=np.array([bm25.get(row.id, 0.0) for row in rows], np.float32),
-        vectors=context.vocabulary.vectors_of(words.ids),
+        vectors=vocabulary.vectors_of(words.ids),
         texts=words,
         neighbours=neighbours,
         question=traits & trait.QUESTION > 0,
         number=of_rows & trait.NUMBER > 0,
         date=of_rows & trait.DATE > 0,
         place=of_rows & trait.PLACE > 0,
-        topics=context.vocabulary.topics_of(words.ids),
+        topics=vocabulary.topics_of(words.ids),
         authors=[row.author for row in rows],
         session=_sessions(rows),
         at=np.array([row.at / 1e6 for row in rows]),
@@ -129,10 +129,10 @@ def load(
         of_other=_of_other(connection, rows, kinds, tellers, query.asker) if query.asker else None,
         values=of_rows >> trait.VALUES,
         names=of_rows >> trait.FIRST_NAME & trait.NAMES,
-        kin=_kin(context, words, query.features.kin, len(rows)),
+        kin=_kin(vocabulary, words, query.features.kin, len(rows)),
         owners=_owners(rows, of_rows, kinds, tellers),
         asked=asked,
-        names_other=_names_other(context, rows, words, users - asked) if asked else None,
+        names_other=_names_other(vocabulary, rows, words, users - asked) if asked else None,
     )
     own_kinds = [kinds[id] for id in listed]
     return LoadedCandidates(listed, own_kinds, vectors[: len(rows)], features)
@@ -154,7 +154,7 @@ def _statement(table: Any, columns: tuple[Any, ...], dense: Any = vector.c.dense
     )
 
 
-def _said(id: Any, author: Any, content: Any) -> Any:
+def _spoken(id: Any, author: Any, content: Any) -> Any:
     return select(id, author, content).where(id.in_(bindparam("ids", expanding=True)))
 
 
@@ -198,10 +198,10 @@ _STATEMENTS: dict[str, Any] = {
 
 
 _SAID: dict[str, Any] = {
-    "memory": _said(memory.c.id, memory.c.user, memory.c.content),
-    "live": _said(message.c.id, message.c.author, message.c.content),
+    "memory": _spoken(memory.c.id, memory.c.user, memory.c.content),
+    "live": _spoken(message.c.id, message.c.author, message.c.content),
     # The reply in a turn is about the companion.
-    "turn": _said(message.c.turn_id, message.c.author, message.c.content).where(
+    "turn": _spoken(message.c.turn_id, message.c.author, message.c.content).where(
         message.c.role.is_distinct_from("assistant")
     ),
 }
@@ -230,10 +230,10 @@ def _of_other(
     found: set[str] = set()
     for kind, statement in _SAID.items():
         tellers = {row.id: row.teller for row in of_others if kinds[row.id] == kind}
-        said = read_by_ids(connection, statement, list(tellers)) if tellers else ()
+        spoken = read_by_ids(connection, statement, list(tellers)) if tellers else ()
         found.update(
             id
-            for id, author, content in said
+            for id, author, content in spoken
             if author == tellers[id]
             and is_about_speaker(content)
             and not is_to_somebody(content)
@@ -258,11 +258,11 @@ def _owners(
     ]
 
 
-def _kin(context: Context, texts: Texts, kin: Kin, rows: int) -> NDArray[np.bool_] | None:
+def _kin(vocabulary: Vocabulary, texts: Texts, kin: Kin, rows: int) -> NDArray[np.bool_] | None:
     """Shape (candidates, relatives): whether each names a relative; None if the query names none."""
     if not kin:
         return None
-    return np.stack([_holds(texts, context.vocabulary.ids(sorted(k)), rows) for k in kin], axis=1)
+    return np.stack([_holds(texts, vocabulary.ids(sorted(k)), rows) for k in kin], axis=1)
 
 
 def _holds(texts: Texts, ids: NDArray[np.int32], rows: int) -> NDArray[np.bool_]:
@@ -272,21 +272,21 @@ def _holds(texts: Texts, ids: NDArray[np.int32], rows: int) -> NDArray[np.bool_]
 
 
 def _names_other(
-    context: Context, rows: Sequence[_Row], texts: Texts, others: Collection[str]
+    vocabulary: Vocabulary, rows: Sequence[_Row], texts: Texts, others: Collection[str]
 ) -> NDArray[np.bool_]:
     """Shape (candidates,): whether it is a memory that names another user than those asked about.
 
     Args:
         others: The folded names of the other users of the candidates.
     """
-    in_text = _holds(texts, context.vocabulary.ids(sorted(others)), len(rows))
+    in_text = _holds(texts, vocabulary.ids(sorted(others)), len(rows))
     # Only memories have an importance: in talk, people call each other by name.
     return in_text & np.array([row.importance is not None for row in rows], bool)
 
 
 def _names(content: str, names: Collection[str]) -> bool:
-    said = frozenset(spoken_words(content))
-    return any(said.issuperset(spoken_words(name)) for name in names)
+    spoken = frozenset(spoken_words(content))
+    return any(spoken.issuperset(spoken_words(name)) for name in names)
 
 
 def _beside(rows: Collection[_Row], known: Collection[str]) -> list[str]:
@@ -334,9 +334,9 @@ def _numbers(values: Sequence[float | None]) -> NDArray[np.float32]:
     return np.array([np.nan if value is None else value for value in values], np.float32)
 
 
-def _texts(context: Context, rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
+def _texts(vocabulary: Vocabulary, rows: Sequence[_Row], same: Mapping[int, int]) -> Texts:
     stored, lengths = unpack_words([row.words for row in rows])
-    ids = context.vocabulary.known_ids(stored).astype(np.int64)
+    ids = vocabulary.known_ids(stored).astype(np.int64)
     for id, read_as in same.items():
         ids[ids == id] = read_as
     return Texts(ids, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))

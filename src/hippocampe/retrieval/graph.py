@@ -1,8 +1,8 @@
 """The memories and the subjects of a space as a graph."""
 
-from hippocampe.engine.context import Context
 from hippocampe.language.text import fold
 from hippocampe.store import associations, listing
+from hippocampe.store.store import Store
 from hippocampe.types import Graph, GraphEdge, GraphNode, Scope
 from hippocampe.validation import check_limit
 
@@ -10,7 +10,7 @@ MAX_NODES = 20_000
 LABEL_CHARACTERS = 120
 
 
-def graph(context: Context, *, scope: Scope, limit: int = 5000) -> Graph:
+def graph(store: Store, *, scope: Scope, limit: int = 5000) -> Graph:
     """The current memories and the subjects of the space as a graph.
 
     Args:
@@ -21,9 +21,9 @@ def graph(context: Context, *, scope: Scope, limit: int = 5000) -> Graph:
         InvalidInput: `limit` is not a whole number from 1 to 20,000.
     """
     check_limit(limit, most=MAX_NODES)
-    with context.store.read() as connection:
+    with store.read() as connection:
         found = listing.excerpts(
-            connection, scope.space, context.now(), characters=LABEL_CHARACTERS + 1, limit=limit
+            connection, scope.space, store.now(), characters=LABEL_CHARACTERS + 1, limit=limit
         )
         ids = [each.id for each in found]
         subjects = listing.subjects_by_memory(connection, scope.space, ids)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from hippocampe.engine import settings
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.errors import InvalidInput, NotFound, StoreFull
 from hippocampe.language import secrets
 from hippocampe.language.datetimes import as_utc
@@ -19,6 +18,7 @@ from hippocampe.language.text import without_control
 from hippocampe.retrieval import scoring
 from hippocampe.store import retrievals as rows
 from hippocampe.store.retrievals import Line, Noted
+from hippocampe.store.store import Store
 from hippocampe.types import Injection, Retrieval, Scope
 from hippocampe.validation import check_flag, check_id, check_limit
 
@@ -69,7 +69,7 @@ class RetrievalBuffer:
 
 
 def record(
-    context: Context,
+    store: Store,
     buffer: RetrievalBuffer,
     injection: Injection,
     considered: tuple[Line, ...],
@@ -78,7 +78,7 @@ def record(
     message: str,
 ) -> None:
     """Buffer the retrieval of one turn; a read-only process logs nothing."""
-    if context.store.read_only:
+    if store.read_only:
         return
     trace = injection.trace
     notes = sum(item.kind == "note" for item in injection.items)
@@ -95,16 +95,15 @@ def record(
         stages=trace.stages,
         missing=trace.missing,
         skipped=trace.skipped,
-        created_at=context.now(),
+        created_at=store.now(),
     )
     buffer.add(Noted(entry, scoring.LOGGED_SIGNALS, considered))
 
 
-def flush(context: Context, buffer: RetrievalBuffer, *, from_reserve: bool = False) -> None:
+def flush(store: Store, buffer: RetrievalBuffer, *, from_reserve: bool = False) -> None:
     """Write the buffered retrievals to the store in one transaction.
 
     Args:
-        context: The open memory.
         buffer: The retrievals.
         from_reserve: Whether the write may use the reserve of the disk; see `Store.write`.
 
@@ -112,13 +111,13 @@ def flush(context: Context, buffer: RetrievalBuffer, *, from_reserve: bool = Fal
         StoreError: They could not be written; they stay in the buffer.
     """
     # An erasure flushes while it locks the store: then no entry may be between buffer and store.
-    with context.store.exclusive():
+    with store.exclusive():
         waiting = buffer.take()
         if not waiting:
             return
         try:
             # The entries were only in memory until now: a power cut may still lose them.
-            with context.store.write(durable=False, from_reserve=from_reserve) as connection:
+            with store.write(durable=False, from_reserve=from_reserve) as connection:
                 rows.add(connection, waiting)
         except BaseException:
             buffer.put_back(waiting)
@@ -126,7 +125,7 @@ def flush(context: Context, buffer: RetrievalBuffer, *, from_reserve: bool = Fal
 
 
 def retrievals(
-    context: Context,
+    store: Store,
     buffer: RetrievalBuffer,
     *,
     scope: Scope,
@@ -149,8 +148,8 @@ def retrievals(
     """
     limit, since = check_limit(limit), as_utc(since, name="since")
     channel = scope.channel if check_flag("channel_only", channel_only) else None
-    _flush_with_room(context, buffer)
-    with context.store.read() as connection:
+    _flush_with_room(store, buffer)
+    with store.read() as connection:
         before = None
         if cursor is not None:
             before = rows.get(connection, scope.space, check_id(cursor, name="cursor"))
@@ -163,15 +162,15 @@ def retrievals(
         )
 
 
-def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scope) -> Retrieval:
+def retrieval(store: Store, buffer: RetrievalBuffer, id: str, *, scope: Scope) -> Retrieval:
     """One entry of the retrieval log, by the id of its injection.
 
     Raises:
         NotFound: The log of the space has no entry with this id.
     """
     check_id(id)
-    _flush_with_room(context, buffer)
-    with context.store.read() as connection:
+    _flush_with_room(store, buffer)
+    with store.read() as connection:
         found = rows.get(connection, scope.space, id)
     if found is None:
         raise NotFound(
@@ -181,22 +180,22 @@ def retrieval(context: Context, buffer: RetrievalBuffer, id: str, *, scope: Scop
     return found
 
 
-def _flush_with_room(context: Context, buffer: RetrievalBuffer) -> None:
+def _flush_with_room(store: Store, buffer: RetrievalBuffer) -> None:
     """Write the buffered retrievals before a read, unless the disk is full."""
     with suppress(StoreFull):
-        flush(context, buffer)
+        flush(store, buffer)
 
 
-def expire(context: Context) -> None:
+def expire(corpus: Corpus) -> None:
     """Delete retrievals older than the setting `retrieval_days` of their space."""
-    with context.store.read() as connection:
+    with corpus.store.read() as connection:
         oldest = rows.oldest(connection)
     for space, at in oldest.items():
-        days = settings.read(context, scope=Scope(space=space)).retrieval_days
-        kept_from = context.now() - timedelta(days=days)
-        if at < kept_from:
-            with context.store.write(from_reserve=True) as connection:
-                rows.remove_before(connection, space, kept_from)
+        days = corpus.settings.of(space).retrieval_days
+        oldest_retained = corpus.store.now() - timedelta(days=days)
+        if at < oldest_retained:
+            with corpus.store.write(from_reserve=True) as connection:
+                rows.remove_before(connection, space, oldest_retained)
 
 
 def preview(message: str) -> str:

@@ -3,23 +3,24 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.caches import AliasCache
 from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.text import fold
 from hippocampe.store import associations, memories, schema
+from hippocampe.store.store import Store
 from hippocampe.types import History, Memory, Scope
 from hippocampe.validation import check_flag, check_id, check_limit
 
 
-def get(context: Context, id: str, *, scope: Scope) -> Memory:
+def get(store: Store, id: str, *, scope: Scope) -> Memory:
     """One memory, current or not.
 
     Raises:
         NotFound: The space has no memory of this id.
     """
     check_id(id)
-    with context.store.read() as connection:
+    with store.read() as connection:
         return require(memories.get(connection, scope.space, [id]), id, scope)
 
 
@@ -37,7 +38,7 @@ def require(found: Mapping[str, Memory], id: str, scope: Scope) -> Memory:
 
 
 def recent(
-    context: Context,
+    store: Store,
     limit: int = 10,
     *,
     scope: Scope,
@@ -51,7 +52,7 @@ def recent(
     """
     limit = check_limit(limit)
     conditions = [
-        memories.living(scope.space, context.now()),
+        memories.living(scope.space, store.now()),
         schema.memory.c.collection == "memory",
     ]
     after = as_utc(since, name="since")
@@ -61,26 +62,26 @@ def recent(
         if scope.channel is None:
             raise InvalidInput("channel_only needs a scope that names a channel.")
         conditions.append(schema.memory.c.channel == scope.channel)
-    with context.store.read() as connection:
+    with store.read() as connection:
         return memories.find(connection, *conditions, limit=limit)
 
 
-def facts(context: Context, *, scope: Scope) -> dict[str, Memory]:
+def facts(store: Store, *, scope: Scope) -> dict[str, Memory]:
     """The current memories that have a key, by key."""
-    conditions = [memories.living(scope.space, context.now()), schema.memory.c.key.is_not(None)]
-    with context.store.read() as connection:
+    conditions = [memories.living(scope.space, store.now()), schema.memory.c.key.is_not(None)]
+    with store.read() as connection:
         found = memories.find(connection, *conditions, newest_first=False)
     return dict(sorted((memory.key or "", memory) for memory in found))
 
 
-def history(context: Context, id: str, *, scope: Scope) -> History:
+def history(store: Store, id: str, *, scope: Scope) -> History:
     """All versions of a memory, oldest first, with their associations.
 
     Raises:
         NotFound: The space has no memory of this id.
     """
     check_id(id)
-    with context.store.read() as connection:
+    with store.read() as connection:
         versions = memories.versions(connection, scope.space, id)
         if not versions:
             require({}, id, scope)
@@ -88,12 +89,12 @@ def history(context: Context, id: str, *, scope: Scope) -> History:
     return History(tuple(versions), tuple(edges))
 
 
-def names(context: Context, user: str, *, scope: Scope) -> tuple[str, ...]:
+def names(aliases: AliasCache, user: str, *, scope: Scope) -> tuple[str, ...]:
     """The name of a user and the other names that aliases give to it.
 
     Raises:
         InvalidInput: The name is not text.
     """
     check_id(user, name="user")
-    others = context.aliases(scope.space).get(fold(user), ())
+    others = aliases.of(scope.space).get(fold(user), ())
     return (user, *others)

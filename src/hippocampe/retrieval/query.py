@@ -6,9 +6,9 @@ from datetime import datetime
 
 import numpy as np
 
-from hippocampe.engine import settings
-from hippocampe.engine.context import Aliases, Context
-from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, spoken, text_words
+from hippocampe.engine.caches import Aliases
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.vocabulary import MAX_WORD_CHARACTERS, Vocabulary, spoken, text_words
 from hippocampe.language import questions
 from hippocampe.language.kin import kin_asked
 from hippocampe.language.manners import asks_nothing
@@ -48,35 +48,35 @@ class AnalysedQuery:
 
 
 def analyse(
-    context: Context, query: str, scope: Scope, now: datetime, *, embed: bool = True
+    corpus: Corpus, query: str, scope: Scope, now: datetime, *, embed: bool = True
 ) -> AnalysedQuery:
     """Analyse a query.
 
     Without `embed` there are no vectors, and only a search by words can use the result.
     """
-    aliases = context.aliases(scope.space)
+    aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     query = questions.rewrite_idioms(query)
     asks = questions.asks(query)
-    said = words(query)
-    named = [name for name in aliases if set(name.split()) <= set(said)]
+    spoken_words = words(query)
+    named = [name for name in aliases if set(name.split()) <= set(spoken_words)]
     if scope.user and is_first_person(query):
         named += fold_subjects([scope.user])
-    groups = [_known_names(context, (name, *sorted(aliases.get(name, ())))) for name in named]
-    added = dict.fromkeys(name for group in groups for name in group if name not in said)
+    groups = [_known_names(vocabulary, (name, *sorted(aliases.get(name, ())))) for name in named]
+    added = dict.fromkeys(name for group in groups for name in group if name not in spoken_words)
     text = " ".join((query, *added))
     # One word for all names of a person: an answer uses only one of them.
-    kept = text_words(" ".join((query, *(group[0] for group in groups if group))))
+    significant = text_words(" ".join((query, *(group[0] for group in groups if group))))
     # A query without words, such as an emoji, counts as one word.
-    listed = list(dict.fromkeys(kept)) or [text[:MAX_WORD_CHARACTERS]]
-    unknown = context.vocabulary.unknown(listed)
+    listed = list(dict.fromkeys(significant)) or [text[:MAX_WORD_CHARACTERS]]
+    unknown = vocabulary.unknown(listed)
     dense, fresh = _NO_VECTOR, _NO_VECTOR[None]
     if embed:
-        dense, fresh = context.embedder.embed_query(text, spoken(unknown))
+        dense, fresh = vocabulary.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
-    chosen = settings.read(context, scope=scope)
+    chosen = corpus.settings.of(scope.space)
     window = parse_window(query, now=now, timezone=chosen.timezone)
-    features = _features(context, scope.space, listed, unknown, fresh, asks, window)
+    features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()
     called = {word for group in groups if group for word in group[0].split()}
@@ -94,13 +94,13 @@ def analyse(
             nothing=asks_nothing(query, names=named, companions=chosen.companion_names),
         ),
         window=window,
-        same=_same_words(context, groups),
+        same=_same_words(vocabulary, groups),
         asker=asker,
     )
 
 
 def _features(
-    context: Context,
+    vocabulary: Vocabulary,
     space: str,
     words: Sequence[str],
     unknown: Sequence[str],
@@ -115,7 +115,7 @@ def _features(
         unknown: The words that the vocabulary lacks.
         fresh: Embeddings of the unknown words that are `spoken`, shape (words, dimensions).
     """
-    lexicon = context.vocabulary
+    lexicon = vocabulary
     new = set(unknown)
     known = lexicon.ids([word for word in words if word not in new])
     frequencies, items = lexicon.frequencies(space, known)
@@ -156,17 +156,17 @@ def _own_names(scope: Scope, aliases: Aliases) -> frozenset[str]:
     return frozenset(names).union(*(aliases.get(name, ()) for name in names))
 
 
-def _known_names(context: Context, names: tuple[str, ...]) -> tuple[str, ...]:
+def _known_names(vocabulary: Vocabulary, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names whose words are all in the vocabulary, in order: no text contains the others."""
-    unknown = set(context.vocabulary.unknown(word for name in names for word in name.split()))
+    unknown = set(vocabulary.unknown(word for name in names for word in name.split()))
     return tuple(name for name in names if unknown.isdisjoint(name.split()))
 
 
-def _same_words(context: Context, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
+def _same_words(vocabulary: Vocabulary, groups: Sequence[tuple[str, ...]]) -> dict[int, int]:
     """Ids of single-word aliases, each with the id of the first known name of its group."""
     same: dict[int, int] = {}
     for group in groups:
-        known = context.vocabulary.ids([name for name in group if name.isalnum()]).tolist()
+        known = vocabulary.ids([name for name in group if name.isalnum()]).tolist()
         if known:
             same |= dict.fromkeys(known[1:], known[0])
     return same

@@ -13,6 +13,7 @@ import numpy as np
 
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.language.datetimes import as_utc
@@ -22,6 +23,8 @@ from hippocampe.retrieval import candidates, features, results, scoring, signals
 from hippocampe.retrieval.query import AnalysedQuery, analyse
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
 from hippocampe.store import listing
+from hippocampe.store.store import Store
+from hippocampe.system.turnstile import Turnstile
 from hippocampe.types import (
     Metadata,
     Mode,
@@ -40,6 +43,9 @@ from hippocampe.validation import (
     check_text,
     clean_text,
 )
+
+_TURNSTILE = Turnstile()
+"""Searches compute one after the other: the threads of a process share one interpreter."""
 
 
 def recall(
@@ -87,9 +93,10 @@ def recall(
     Raises:
         InvalidInput: An argument is invalid.
     """
+    corpus = context.corpus
     query = clean_text(query, what="query", limit=MAX_QUESTION_CHARACTERS)
     query = query[:MAX_QUERY_CHARACTERS]
-    said = Scope(user=user, channel=channel)
+    speaker = Scope(user=user, channel=channel)
     request = check_request(
         RecallRequest(
             scope=scope,
@@ -102,8 +109,8 @@ def recall(
             category=check_text("category", category),
             since=as_utc(since, name="since"),
             until=as_utc(until, name="until"),
-            user=said.user,
-            channel=said.channel,
+            user=speaker.user,
+            channel=speaker.channel,
             min_score=min_score,
             mode=mode,
         )
@@ -111,28 +118,28 @@ def recall(
     pairs = check_metadata(metadata) if metadata else {}
     moment = as_utc(as_of, name="as_of")
     check_flag("explain", explain)
-    backlog.catch_up_with_talk(context)
+    backlog.catch_up_with_talk(context.writer)
     if moment is not None:
-        with known_at(context, moment) as then:
-            return search(then, query, _with_metadata(then, request, pairs), explain=explain)
-    found = search(context, query, _with_metadata(context, request, pairs), explain=explain)
-    context.note_access([item.id for item in found if item.memory is not None])
+        with known_at(corpus, moment) as then:
+            return search(then, query, _with_metadata(then.store, request, pairs), explain=explain)
+    found = search(corpus, query, _with_metadata(corpus.store, request, pairs), explain=explain)
+    context.accesses.add([item.id for item in found if item.memory is not None])
     return found
 
 
-def _with_metadata(context: Context, request: RecallRequest, pairs: Metadata) -> RecallRequest:
+def _with_metadata(store: Store, request: RecallRequest, pairs: Metadata) -> RecallRequest:
     if not pairs:
         return request
-    with context.store.read() as connection:
+    with store.read() as connection:
         ids = listing.ids_with_metadata(connection, request.scope.space, pairs)
     return replace(request, ids=ids)
 
 
 def search(
-    context: Context, query: str, request: RecallRequest, *, explain: bool = False
+    corpus: Corpus, query: str, request: RecallRequest, *, explain: bool = False
 ) -> list[Recollection]:
     """Recall with a checked request, without counting the access."""
-    found = find(context, query, request, Stopwatch())
+    found = find(corpus, query, request, Stopwatch())
     if not explain:
         return found.items
     return [replace(item, why=found.explain(item.id)) for item in found.items]
@@ -159,33 +166,33 @@ def _unscored(items: list[Recollection]) -> Found:
     return Found(items, {}, lambda _: (), lambda _: b"")
 
 
-def find(context: Context, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
+def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
     """Run the pipeline; `stopwatch` times each stage."""
-    now = context.now()
-    query = analyse(context, text, request.scope, now, embed=request.mode != "text")
+    now = corpus.store.now()
+    query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
     stopwatch.end("analyse")
-    with context.searching.passed():
-        return _search(context, query, request, now, stopwatch)
+    with _TURNSTILE.passed():
+        return _search(corpus, query, request, now, stopwatch)
 
 
 def _search(
-    context: Context,
+    corpus: Corpus,
     query: AnalysedQuery,
     request: RecallRequest,
     now: datetime,
     stopwatch: Stopwatch,
 ) -> Found:
-    hits = candidates.search(context, query, request, now)
+    hits = candidates.search(corpus.index, query, request, now)
     stopwatch.end("search")
-    with context.store.read() as connection:
+    with corpus.store.read() as connection:
         if request.mode != "hybrid":
             return _unscored(results.of_single_search(connection, hits, request, now))
-        ids = candidates.fuse(connection, query, hits, request, now)
+        ids = candidates.fuse(connection, hits, request, now)
         stopwatch.end("fuse")
-        loaded = features.load(context, connection, query, ids, hits)
+        loaded = features.load(corpus.vocabulary, connection, query, ids, hits)
         stopwatch.end("features")
         if not loaded.ids:
-            context.check_serving()
+            corpus.check_serving()
             return _unscored([])
         measured = signals.measure(query.features, loaded.features)
         scores, rivals = scoring.score(measured)
@@ -195,7 +202,7 @@ def _search(
         items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
     # A change of embedder in between may have removed the vectors: then the step is run again.
-    context.check_serving()
+    corpus.check_serving()
     rows = {id: row for row, id in enumerate(loaded.ids)}
     return Found(
         items,

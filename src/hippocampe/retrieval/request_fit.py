@@ -134,10 +134,10 @@ def _value_signals(
         signals["value_of_other"] = another | ((stated > 0) & of_other)
     if "name" in query.asks and candidates.names is not None:
         # A name in the question is not the name that it asks for.
-        given = _marks(query, query.names | _words_of(query.asker))
-        known = (found.words[: len(candidates.names)] >= SAME)[:, given].sum(axis=1)
-        signals["name_missing"] = candidates.names <= known - _owners_given(
-            query, candidates, given
+        asked = _marks(query, query.names | _words_of(query.asker))
+        known = (found.words[: len(candidates.names)] >= SAME)[:, asked].sum(axis=1)
+        signals["name_missing"] = candidates.names <= known - _owners_asked(
+            query, candidates, asked
         )
     return signals
 
@@ -157,12 +157,12 @@ def _names_another(query: QueryFeatures, candidates: CandidateFeatures, named: F
     return other & (candidates.dense < candidates.dense[named > 0.0].max())
 
 
-def _owners_given(
-    query: QueryFeatures, candidates: CandidateFeatures, given: Flags
+def _owners_asked(
+    query: QueryFeatures, candidates: CandidateFeatures, asked: Flags
 ) -> NDArray[np.int64]:
     """Shape (n,): number of words of the owner's name in the question. They are not words of the text."""
     of_owner = {
-        owner: int((given & _marks(query, frozenset(words(owner)))).sum())
+        owner: int((asked & _marks(query, frozenset(words(owner)))).sum())
         for owner in set(candidates.owners)
         if owner
     }

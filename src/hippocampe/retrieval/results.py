@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from hippocampe.engine.documents import piece_text
 from hippocampe.retrieval.candidates import Hits
 from hippocampe.retrieval.request import RecallRequest
-from hippocampe.store import conversations, memories, notes
-from hippocampe.store.conversations import Turn
+from hippocampe.store import memories, message_rows, notes, turn_rows
+from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 
 
@@ -109,12 +109,12 @@ def _rows(
             if _shown(connection, memory, now):
                 rows[memory.id] = of_memory(memory)
     if "turn" in of_kind:
-        external = conversations.external_ids(connection, of_kind["turn"])
-        for turn in conversations.turns(connection, space, of_kind["turn"]).values():
+        external = turn_rows.external_ids(connection, of_kind["turn"])
+        for turn in turn_rows.get(connection, space, of_kind["turn"]).values():
             if turn.forgotten_at is None:
                 rows[turn.id] = of_turn(turn, external.get(turn.id, ()))
     if "live" in of_kind:
-        for message in conversations.live(connection, space, of_kind["live"]):
+        for message in message_rows.live(connection, space, of_kind["live"]):
             rows[message.id] = of_live(message)
     if "note" in of_kind:
         for piece in notes.get(connection, space, of_kind["note"]):

@@ -154,8 +154,8 @@ def rival_adjustment(weights: Floats, measured: Floats, others: Floats) -> Float
     """
     if not len(measured):
         return others
-    taken, given = weights @ blend(measured).T * min(len(measured) / USUAL_CANDIDATES, 1.0)
-    return given - taken * others
+    taken, contributed = weights @ blend(measured).T * min(len(measured) / USUAL_CANDIDATES, 1.0)
+    return contributed - taken * others
 
 
 def intercept(model: Model, measured: Floats) -> Floats:

@@ -9,23 +9,19 @@ from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api import (
     api_keys,
     chat,
-    memories,
-    memory_panel,
+    composed,
+    endpoints,
     operation,
-    relations,
-    talk,
     transfer,
-    turns,
     verbs,
-    work,
 )
 from hippocampe.server.api.description import DESCRIPTION, describe
 from hippocampe.server.dashboard import docs, site
 from hippocampe.server.http import problems
-from hippocampe.server.http.access import BEARER, PROXY, BodyLimit, Gate
+from hippocampe.server.http.access import BEARER, PROXY, Gate
 from hippocampe.server.http.idempotency import Idempotency
 from hippocampe.server.http.json_limit import JsonLimit
-from hippocampe.server.http.limits import GuessLimit, KeyLimit
+from hippocampe.server.http.limits import BodyLimit, GuessLimit, KeyLimit
 from hippocampe.server.http.methods import HeadRequests
 from hippocampe.server.http.observation import Observation
 from hippocampe.server.http.served import ServedMemory
@@ -80,12 +76,9 @@ def create_app(
     app.state.upstreams = upstreams(config)
     app.state.threads = Threads()
     app.state.answering = chat.Answering(awaited)
-    for part in (
-        *(memories, relations, turns, talk, memory_panel, chat),
-        *(work, transfer, api_keys, proxy, verbs),
-    ):
-        app.include_router(part.router, dependencies=[Depends(BEARER)])
-    app.include_router(operation.changes, dependencies=[Depends(BEARER)])
+    parts = (composed, chat, transfer, api_keys, proxy, verbs)
+    for router in (endpoints.routes(), *(each.router for each in parts)):
+        app.include_router(router, dependencies=[Depends(BEARER)])
     app.include_router(operation.router)
     app.include_router(docs.router)
     app.router.routes.append(Route(endpoint.PATH, mcp))

@@ -14,8 +14,8 @@ import uvicorn
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.app import create_app
-from hippocampe.server.http.patience import MAX_CONNECTIONS, PatientProtocol
 from hippocampe.server.http.served import ServedMemory
+from hippocampe.server.http.slow_clients import MAX_CONNECTIONS, HeadTimeoutProtocol
 from hippocampe.system.command_line import command_line
 
 STOP_SECONDS = 10
@@ -89,7 +89,7 @@ def serve(
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=STOP_SECONDS,
-            http=PatientProtocol,
+            http=HeadTimeoutProtocol,
             limit_concurrency=MAX_CONNECTIONS,
         )
         stopping = app.state.log_tail.ended.set
@@ -116,9 +116,6 @@ def _listening(
                 f"cannot serve at {host} without a key, because {why}: make a key with: {line}"
             )
         listener = socket.create_server(at[:2], family=family, backlog=WAITING_CONNECTIONS)
-        # The event loop does so only for connections of its own sockets; without it, an answer in two
-        # packets waits 40 ms for the acknowledgement of the first.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as exc:
         reason = getattr(exc, "strerror", None) or exc
         raise InvalidInput(

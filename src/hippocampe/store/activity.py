@@ -78,7 +78,7 @@ def learnt(
     return [tuple(row) for row in connection.execute(_LEARNT, _values(space, days))]
 
 
-def said(connection: Connection, space: str, days: Bounds) -> dict[int, int]:
+def messages(connection: Connection, space: str, days: Bounds) -> dict[int, int]:
     """The messages by number of the day."""
     return {row[0]: row[1] for row in connection.execute(_SAID, _values(space, days))}
 

@@ -110,7 +110,7 @@ def about_names(
     return list({row[0]: of_row(row) for row in rows}.values())[:limit]
 
 
-def told_by(
+def by_users(
     connection: Connection,
     space: str,
     is_user: Callable[[str], bool],

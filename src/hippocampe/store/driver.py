@@ -106,9 +106,9 @@ def _cursor(
     connection: Connection, statement: ClauseElement, values: dict[str, Any]
 ) -> DBAPICursor:
     compiled = _compiled(statement, tuple(values), connection.dialect)
-    given = compiled.fixed | values
+    arguments = compiled.fixed | values
     cursor = connection.connection.cursor()
-    cursor.execute(compiled.sql, [given[name] for name in compiled.order])
+    cursor.execute(compiled.sql, [arguments[name] for name in compiled.order])
     return cursor
 
 

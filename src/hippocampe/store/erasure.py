@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import select as select_rows
 
-from hippocampe.store import conversations, embeddings, memories
+from hippocampe.store import embeddings, memories, turn_rows
 from hippocampe.store.schema import (
     alias,
     api_key,
@@ -270,8 +270,8 @@ def _items(connection: Connection, kind: str, ids: Sequence[str]) -> Iterator[Re
     columns = _SHOWN[kind]
     query = select_rows(*columns).where(columns[0].in_(ids))
     for row in connection.execute(query):
-        id, at, *said = tuple[Any, ...](row)
-        yield ReceiptItem(id, kind, ": ".join(filter(None, said)), at, ())
+        id, at, *texts = tuple[Any, ...](row)
+        yield ReceiptItem(id, kind, ": ".join(filter(None, texts)), at, ())
 
 
 def settings_naming(connection: Connection, space: str, subject: Subject) -> tuple[str, ...]:
@@ -304,9 +304,7 @@ def remove(
     quoted = {*selection.memories, *selection.messages}
     _remove_previews(connection, space, quoted, subject, preview)
     for chunk in _chunks(selection.turns):
-        conversations.remove_turns(
-            connection, conversations.turns(connection, space, chunk).values()
-        )
+        turn_rows.remove(connection, turn_rows.get(connection, space, chunk).values())
     doomed = selection.ids
     orphans = _words_of(connection, doomed)
     if subject is not None:
@@ -355,12 +353,12 @@ def _remove_previews(
     if subject is not None:
         query = select_rows(retrieval.c.id, retrieval.c.message_preview)
         rows = connection.execute(query.where(retrieval.c.space == space))
-        doomed |= {id for id, said in rows if subject.is_quoted_in(said)}
+        doomed |= {id for id, previews in rows if subject.is_quoted_in(previews)}
     for chunk in _chunks(ids):
         for table in (memory, message):
             query = select_rows(table.c.content).where(table.c.id.in_(chunk))
-            said = [preview(text) for text in connection.execute(query).scalars()]
-            same = retrieval.c.message_preview.in_(said)
+            previews = [preview(text) for text in connection.execute(query).scalars()]
+            same = retrieval.c.message_preview.in_(previews)
             doomed |= _ids(connection, retrieval, retrieval.c.space == space, same)
     for chunk in _chunks(doomed):
         connection.execute(delete(retrieval).where(retrieval.c.id.in_(chunk)))
@@ -369,8 +367,8 @@ def _remove_previews(
 def _remove_reasons(connection: Connection, space: str, subject: Subject) -> None:
     """Clear the reasons that name the subject; their rows stay."""
     for reason in _REASONS:
-        given = select_rows(reason).where(reason.table.c.space == space, reason.is_not(None))
-        doomed = set(filter(subject.is_quoted_in, connection.execute(given).scalars()))
+        stored = select_rows(reason).where(reason.table.c.space == space, reason.is_not(None))
+        doomed = set(filter(subject.is_quoted_in, connection.execute(stored).scalars()))
         for chunk in _chunks(doomed):
             connection.execute(
                 update(reason.table)

@@ -58,7 +58,6 @@ def due(
     A run that is due more than `FURTHEST` from now counts too: the clock was set back.
 
     Args:
-        connection: The transaction.
         at: Now.
         jobs: Only runs of these jobs.
         space: Only runs of this space.
@@ -116,7 +115,6 @@ def last_ended(
     """The time when the last run of a job in a space was done or parked.
 
     Args:
-        connection: The transaction.
         job: The job.
         space: The space.
         before: Exclude runs that ended later.

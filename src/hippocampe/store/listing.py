@@ -122,8 +122,8 @@ def of_users(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Counts of current memories and of messages by user of a space, without the assistant."""
     memories = select(memory.c.user, func.count()).where(living(space, now))
-    said = or_(message.c.role.is_(None), message.c.role != "assistant")
-    messages = select(message.c.author, func.count()).where(message.c.space == space, said)
+    by_people = or_(message.c.role.is_(None), message.c.role != "assistant")
+    messages = select(message.c.author, func.count()).where(message.c.space == space, by_people)
     return (
         _mapping(connection, memories.where(memory.c.user.is_not(None)).group_by(memory.c.user)),
         _mapping(

@@ -246,14 +246,14 @@ class Fading:
 
 def fading(connection: Connection, space: str) -> list[Fading]:
     """The current memories that may lose importance: not identities, goals, todos or facts under a key."""
-    kept = or_(memory.c.type.in_(("identity", "goal", "todo")), memory.c.collection == "goal")
+    lasting = or_(memory.c.type.in_(("identity", "goal", "todo")), memory.c.collection == "goal")
     query = select(
         memory.c.id,
         memory.c.importance,
         memory.c.created_at,
         memory.c.updated_at,
         memory.c.last_accessed_at,
-    ).where(memory.c.space == space, CURRENT, memory.c.key.is_(None), ~kept)
+    ).where(memory.c.space == space, CURRENT, memory.c.key.is_(None), ~lasting)
     return [
         Fading(id, importance, max(filter(None, used)))
         for id, importance, *used in connection.execute(query)

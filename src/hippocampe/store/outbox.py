@@ -27,9 +27,9 @@ def queue(connection: Connection, items: Sequence[tuple[str, str, str]]) -> None
     write(connection, _INSERT, rows)
 
 
-def pending(connection: Connection, after: int = 0, limit: int | None = None) -> list[Pending]:
+def pending(connection: Connection, after: int) -> list[Pending]:
     """Rows above a position, oldest first."""
-    query = select(outbox).where(outbox.c.seq > after).order_by(outbox.c.seq).limit(limit)
+    query = select(outbox).where(outbox.c.seq > after).order_by(outbox.c.seq)
     return [Pending(*row) for row in connection.execute(query)]
 
 

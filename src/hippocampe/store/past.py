@@ -41,9 +41,9 @@ def known_at(store: Store, at: datetime) -> Generator[Store]:
 
     Args:
         store: The present store.
-        at: The time.
+        at: The time, which is that of its clock too.
     """
-    past = Store(store.path, store.folder, read_only=True)
+    past = Store(store.path, store.folder, read_only=True, clock=lambda: at)
     moment = microseconds(at)
 
     @event.listens_for(past.engine, "connect")

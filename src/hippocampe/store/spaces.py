@@ -57,7 +57,6 @@ def to_review(connection: Connection, *, read: bool) -> list[str]:
     """The spaces with a pair of current memories to review that no language model has judged.
 
     Args:
-        connection: To the store.
         read: Whether to include pairs that the local reader has read.
     """
     return [row.space for row in connection.execute(_TO_REVIEW, {"read": read})]

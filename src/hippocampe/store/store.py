@@ -4,7 +4,6 @@ Invariants: one writer at a time in this process; a write returns only once it i
 the database are raised as `StoreError`.
 """
 
-import sqlite3
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
@@ -13,26 +12,24 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sqlalchemy import Connection, event, inspect
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from hippocampe.errors import (
-    InvalidInput,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
     StoreMissing,
     StoreReadOnly,
     StoreTooNew,
 )
 from hippocampe.store import replies, schema, sqlite
+from hippocampe.store.translation import translated
 from hippocampe.system import atomic_file, free_space, page_cache, private
 from hippocampe.system.free_space import FLOOR, RESERVE
 
 BACKUPS = "backups"
 """Name of the folder of backups in the data folder."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Store:
@@ -42,25 +39,44 @@ class Store:
         path: The database file.
         folder: The data folder, which contains the backups.
         read_only: Change no file; for a process beside the owner.
+        clock: Returns the current time, aware; default: the clock of the system.
     """
 
-    def __init__(self, path: Path, folder: Path, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
         self.path = path
         self.folder = folder
         self.read_only = read_only
+        self.now = clock or _utc_now
+        self.memory_changes = 0
+        """Changes of this process to memories: what was cached before the last one is stale."""
         self.engine = sqlite.make_engine(path, read_only=read_only)
         self._writing = threading.RLock()
         self.copying = threading.Lock()
         """Held by backups, and by erasures, which must reach every backup."""
 
     @classmethod
-    def open(cls, path: Path, folder: Path, *, read_only: bool = False) -> "Store":
+    def open(
+        cls,
+        path: Path,
+        folder: Path,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] | None = None,
+    ) -> "Store":
         """Open a database; create or upgrade its tables if needed.
 
         Args:
             path: The database file.
             folder: The data folder, which contains the backups.
             read_only: Neither create nor upgrade.
+            clock: As of the class.
 
         Raises:
             StoreCorrupt: The file is damaged or not a database.
@@ -68,7 +84,7 @@ class Store:
             StoreReadOnly: It cannot be written; with `read_only`: it cannot be read without writing.
             StoreMissing: With `read_only`: there is no database.
         """
-        store = cls(path, folder, read_only=read_only)
+        store = cls(path, folder, read_only=read_only, clock=clock)
         try:
             if read_only:
                 store._check_readable()
@@ -293,52 +309,5 @@ def _missing(folder: Path) -> StoreMissing:
     )
 
 
-_FULL = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
-"""Names of SQLite's errors of a full disk."""
-
-
 def _invalidate(_connection: Any, entry: ConnectionPoolEntry) -> None:
     entry.invalidate()
-
-
-@contextmanager
-def translated() -> Generator[None]:
-    """Raise errors of the database as `StoreError`."""
-    try:
-        yield
-    except PoolTimeout as exc:
-        raise StoreBusy(
-            "no database connection became free in time: too many calls at once."
-        ) from exc
-    except DBAPIError as exc:
-        raise _translate(exc.orig) from exc
-    except sqlite3.Error as exc:
-        # The online backup bypasses SQLAlchemy.
-        raise _translate(exc) from exc
-    except UnicodeEncodeError as exc:
-        raise InvalidInput(
-            "a given text contains a lone surrogate, which cannot be stored: decode it with "
-            'errors="replace" first.'
-        ) from exc
-    except OSError as exc:
-        raise free_space.refusal(exc, "the data folder cannot be used") from exc
-
-
-def _translate(error: BaseException | None) -> StoreError:
-    reason = str(error)
-    if "locked" in reason or "busy" in reason:
-        return StoreBusy(
-            "another process has locked the database; nothing was changed. Close that process, or let it finish, and "
-            "try again."
-        )
-    if getattr(error, "sqlite_errorname", "") in _FULL:
-        return StoreFull("the disk is full; the write was not made. Free some space and try again.")
-    if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
-        return StoreReadOnly(
-            f"the database cannot be written ({reason}). Check the owner and the permissions of the data folder."
-        )
-    if "malformed" in reason or "not a database" in reason or "corrupt" in reason:
-        return StoreCorrupt(
-            f"the database is damaged ({reason}). Nothing was overwritten. Restore a copy from the folder's backups."
-        )
-    return StoreError(f"the database refused the operation: {reason}")

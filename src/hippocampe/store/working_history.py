@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, bindparam, func, select, update
 
-from hippocampe.store.conversations import find_messages
 from hippocampe.store.driver import read
+from hippocampe.store.message_rows import find
 from hippocampe.store.schema import message, turn
 from hippocampe.types import Message
 
@@ -49,4 +49,4 @@ def messages(
     conditions = [message.c.space == space, message.c.channel == channel, *INCLUDED]
     if ids is not None:
         conditions.append(message.c.id.in_(list(ids)))
-    return find_messages(connection, *conditions)
+    return find(connection, *conditions)

@@ -95,6 +95,11 @@ def _stats(folder: Path) -> list[os.stat_result]:
     return stats
 
 
+def written(stat: os.stat_result) -> int:
+    """Allocated bytes of a file, at most its size: files that grow in steps are sparse at the end."""
+    return min(stat.st_size, _taken(stat))
+
+
 def _taken(stat: os.stat_result) -> int:
     # Unknown on Windows.
     return getattr(stat, "st_blocks", -(-stat.st_size // 512)) * 512

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from hippocampe.system.file_size import written
+from hippocampe.system.free_space import written
 
 
 def read_ahead(files: Iterable[Path], *, stop: Callable[[], bool]) -> None:

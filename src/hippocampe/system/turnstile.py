@@ -12,17 +12,17 @@ class Turnstile:
     longer than one after the other.
 
     Args:
-        patience: Seconds after which a thread no longer waits for the one inside, which may be stuck.
+        timeout: Seconds after which a thread no longer waits for the one inside, which may be stuck.
     """
 
-    def __init__(self, patience: float = 0.1) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float = 0.1) -> None:
+        self._timeout = timeout
         self._lock = Lock()
 
     @contextmanager
     def passed(self) -> Generator[None]:
         """Enter alone, compute inside the block."""
-        alone = self._lock.acquire(timeout=self._patience)
+        alone = self._lock.acquire(timeout=self._timeout)
         try:
             yield
         finally:

@@ -126,7 +126,7 @@ class IndexContract:
     @pytest.mark.parametrize(
         "other", [{"space": "away"}, {"collection": "goal"}, {"expires_at": NOW - 1}]
     )
-    def test_what_comes_later_is_kept_apart_too(self, index: Index, other: dict[str, Any]) -> None:
+    def test_later_points_are_isolated_too(self, index: Index, other: dict[str, Any]) -> None:
         index.apply("memory", [point(1), point(2)])
         assert self.found(index, HERE) == {1, 2}
         index.apply("memory", [replace(point(3), **other), replace(point(2), **other)])
@@ -403,7 +403,7 @@ class IndexContract:
 
     @pytest.mark.parametrize("graph", [False, True])
     def test_what_was_stored_does_not_differ(self, index: Index, graph: bool) -> None:
-        said = [
+        points = [
             replace(
                 point(n, f"la {n}e phrase du merle", unit(1.0, n / 7.0, 0.3)),
                 collection=("memory", "goal")[n % 2],
@@ -418,12 +418,12 @@ class IndexContract:
             for n in range(40)
         ]
         target = index.start_generation("memory")
-        index.build(target, dimensions=self.DIMENSIONS, points=said[:30], graph=graph)
+        index.build(target, dimensions=self.DIMENSIONS, points=points[:30], graph=graph)
         index.adopt_generation("memory")
-        index.apply("memory", said[25:], [point_id(3)])
+        index.apply("memory", points[25:], [point_id(3)])
         # Stores keep half precision.
         halves = [
-            replace(each, dense=each.dense.astype(np.float16).astype(np.float32)) for each in said
+            replace(each, dense=each.dense.astype(np.float16).astype(np.float32)) for each in points
         ]
         assert list(index.differing("memory", halves)) == [point_id(3)]
         assert list(index.differing("turn", [replace(halves[0], id="m1")])) == []
@@ -463,7 +463,7 @@ class IndexContract:
         index.apply("live", [point(1)])
         assert not index.is_unused("live")
 
-    def test_read_ahead_stops_when_told(self, index: Index) -> None:
+    def test_read_ahead_stops_on_request(self, index: Index) -> None:
         index.apply("memory", [point(1)])
         index.read_ahead(stop=lambda: True)
         index.read_ahead(stop=lambda: False)

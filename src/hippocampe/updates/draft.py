@@ -16,12 +16,12 @@ class Draft:
         memory: The statement. Arguments that the caller left out have their defaults.
         names: Subjects extracted from the content.
         replaces: Ids of memories that the caller asks to supersede.
-        given: The `INHERITED_FIELDS` that the caller gave.
+        provided: The `INHERITED_FIELDS` that the caller gave.
         keeps_lifetime: Whether the caller gave a time to live, or None for ever.
     """
 
     memory: Memory
     names: tuple[str, ...]
     replaces: tuple[str, ...] = ()
-    given: frozenset[str] = frozenset(INHERITED_FIELDS)
+    provided: frozenset[str] = frozenset(INHERITED_FIELDS)
     keeps_lifetime: bool = True

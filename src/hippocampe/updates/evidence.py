@@ -23,13 +23,13 @@ Evidence = dict[str, float]
 _MOODS: Final = (
     "negation", "conditional", "future", "imperfect", "first_person", "second_person", "listing",
 )  # fmt: skip
-_TOLD: Final = (*SIGNS, *_MOODS)
+_COMPARED_SIGNS: Final = (*SIGNS, *_MOODS)
 _CHANGE: Final = frozenset({"no_longer", "ended", "became", "correction", "now"})
 _LONG: Final = 14
 _MOST: Final = 16
 
 
-def evidence(alignment: Alignment, cosine: float, old: Floats, new: Floats) -> Evidence:
+def evidence_of(alignment: Alignment, cosine: float, old: Floats, new: Floats) -> Evidence:
     """The evidence on the relation of the new statement to the old one, by name.
 
     Args:
@@ -234,7 +234,7 @@ def _add_persons(found: Evidence, aligned: Alignment) -> None:
 
 def _add_signs(found: Evidence, aligned: Alignment) -> None:
     old, new = aligned.old, aligned.new
-    for sign in _TOLD:
+    for sign in _COMPARED_SIGNS:
         found[f"new_{sign}"] = float(sign in new.signs)
         found[f"old_{sign}"] = float(sign in old.signs)
         found[f"came_{sign}"] = float(sign in new.signs and sign not in old.signs)

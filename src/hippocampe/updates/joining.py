@@ -16,18 +16,18 @@ _LEAST: Final = 1e-4
 """Floor of probabilities, for their logarithm."""
 
 
-def with_opinion(told: Mapping[str, float], opinion: Floats) -> dict[str, float]:
+def with_opinion(evidence: Mapping[str, float], opinion: Floats) -> dict[str, float]:
     """Add the reader's opinion to the evidence: the logarithm of each probability, and the log-odds of a merge.
 
     Args:
-        told: The evidence of the aligned statements.
+        evidence: The evidence of the aligned statements.
         opinion: The probability of each of `OUTCOMES`.
     """
     logs = np.log(np.maximum(opinion, _LEAST))
     merge, apart = float(opinion[:MERGING].sum()), float(opinion[MERGING:].sum())
     odds = float(np.log(merge + _LEAST) - np.log(apart + _LEAST))
     named = {f"read_{name}": float(log) for name, log in zip(OUTCOMES, logs, strict=True)}
-    return {**told, **named, "read_merge": odds}
+    return {**evidence, **named, "read_merge": odds}
 
 
 def held_back(thresholds: Mapping[str, float]) -> dict[str, float]:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
-from hippocampe.engine.vocabulary import Prepared
+from hippocampe.engine.vocabulary import Prepared, Vocabulary
 from hippocampe.errors import NotFound
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.reading.statement import read
@@ -20,7 +20,7 @@ from hippocampe.updates.draft import Draft
 from hippocampe.updates.joining import held_back
 from hippocampe.updates.learnt import Model, model_for
 from hippocampe.updates.nomination import nominate, same_voice
-from hippocampe.updates.weighing import Side, Weighed, apart, left_unsaid, weigh
+from hippocampe.updates.weighing import Side, Weighed, apart, lost_words, weigh
 
 MAX_RELATED = 8
 """Related memories that are linked, nearest first. Without a limit, a person's name alone would relate all."""
@@ -38,73 +38,24 @@ class Related(NamedTuple):
     review: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Weigher:
-    """Weighs a new statement against old ones with the learnt model."""
-
-    context: Context
-    new: Side
-    prepared: Prepared
-    model: Model
-
-    @classmethod
-    def of(cls, context: Context, content: str, prepared: Prepared) -> "Weigher | None":
-        """Return None if the model was learnt with another embedder."""
-        model = model_for(context.embedder.model)
-        if model is None:
-            return None
-        if context.config.background and installed() is not None:
-            # The local reader reads the listed pairs soon, so the decision can be more cautious.
-            model = replace(model, thresholds=held_back(model.thresholds))
-        return cls(context, side_of(context, content, prepared), prepared, model)
-
-    def decide(
-        self, pairs: Sequence[tuple[StoredStatement, float | None, Decision]]
-    ) -> list[Decision]:
-        """Weigh the statement against the nearest old ones, unless a sure rule has merged them.
-
-        Of memories farther away, only another value of a relation is worth a review.
-
-        Args:
-            pairs: Each old statement, its cosine, and the decision of the rules.
-        """
-        decided = [rule for _, _, rule in pairs]
-        near = [
-            (cosine, row)
-            for row, (_, cosine, rule) in enumerate(pairs)
-            if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
-        ]
-        near.sort(reverse=True)
-        nearest, farther = near[:MAX_WEIGHED], near[MAX_WEIGHED:]
-        olds = [
-            Weighed(
-                side_of(self.context, pairs[row][0].content, self.prepared), cosine, decided[row]
-            )
-            for cosine, row in nearest
-        ]
-        weighed = weigh(olds, self.new, self.model)
-        for (_, row), decision in zip(nearest, weighed, strict=True):
-            decided[row] = decision
-        for _, row in farther:
-            if decided[row].change is None:
-                decided[row] = apart(decided[row])
-        return decided
+Compared = tuple[StoredStatement, float | None, Decision]
+"""An old statement, its cosine, None if the vector search did not find it, and the decision on it."""
 
 
-def side_of(context: Context, content: str, prepared: Prepared | None = None) -> Side:
+def side_of(vocabulary: Vocabulary, content: str, prepared: Prepared | None = None) -> Side:
     """A statement to weigh; words that are not stored yet are found in `prepared`."""
     reading, new = read(content), prepared.new if prepared else None
-    return Side(reading, context.vocabulary.placed(reading.words, new))
+    return Side(reading, vocabulary.placed(reading.words, new))
 
 
-def stays_former(context: Context, lost: Memory, kept: Memory) -> bool:
+def stays_former(vocabulary: Vocabulary, lost: Memory, successor: Memory) -> bool:
     """Return whether recall still finds a stored memory that another one supersedes.
 
     It does if the memory is the older one, and states a fact that the other one lacks.
     """
-    older = (lost.created_at, lost.id) < (kept.created_at, kept.id)
+    older = (lost.created_at, lost.id) < (successor.created_at, successor.id)
     return older and bool(
-        left_unsaid(side_of(context, lost.content), side_of(context, kept.content))
+        lost_words(side_of(vocabulary, lost.content), side_of(vocabulary, successor.content))
     )
 
 
@@ -132,7 +83,7 @@ class Judgement:
 
 
 def judge(
-    context: Context,
+    corpus: Corpus,
     change: UnitOfWork,
     draft: Draft,
     prepared: Prepared,
@@ -142,7 +93,7 @@ def judge(
     """Compare a statement with the current memories by rule.
 
     Args:
-        context: The open memory.
+        corpus: The corpus.
         change: The transaction, for reading only.
         draft: The statement.
         prepared: Its embedding and words.
@@ -159,12 +110,12 @@ def judge(
         reason = "same key" if same_key else "replaced by id"
         # A memory named by id is replaced as a whole.
         unnamed = [old for old in named if old.id not in draft.replaces]
-        former = _former(context, memory, unnamed, prepared)
+        former = _former(corpus.vocabulary, memory, unnamed, prepared)
         return Judgement(replaced=tuple(named), former=former, reason=reason)
     duplicate = find_duplicate(change, memory)
     if duplicate is not None:
         return Judgement(duplicate=duplicate, reason="same statement", similarity=1.0)
-    return _judge_by_rule(context, change, draft, prepared, successor)
+    return _judge_by_rule(corpus, change, draft, prepared, successor)
 
 
 def _doubt(decision: Decision) -> float:
@@ -173,12 +124,12 @@ def _doubt(decision: Decision) -> float:
 
 
 def _former(
-    context: Context, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
+    vocabulary: Vocabulary, memory: Memory, replaced: Iterable[Memory], prepared: Prepared
 ) -> frozenset[str]:
     """The ids of the replaced memories that state a fact that the new one lacks."""
-    new = side_of(context, memory.content, prepared)
+    new = side_of(vocabulary, memory.content, prepared)
     return frozenset(
-        old.id for old in replaced if left_unsaid(side_of(context, old.content, prepared), new)
+        old.id for old in replaced if lost_words(side_of(vocabulary, old.content, prepared), new)
     )
 
 
@@ -206,33 +157,15 @@ def _named_to_replace(change: UnitOfWork, draft: Draft) -> list[Memory]:
 
 
 def _judge_by_rule(
-    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared, successor: str | None
 ) -> Judgement:
     memory, connection = draft.memory, change.connection
-    # Only the transaction's connection sees what the transaction wrote.
-    written = bool(change.kinds())
-    aliases = (
-        statements.aliases(connection, memory.space)
-        if written
-        else context.aliases(memory.space, connection)
-    )
-    nominated = nominate(context, change, draft, prepared, aliases)
-    nearest = max((cosine for _, cosine in nominated if cosine is not None), default=None)
-    names = CanonicalNames(aliases, speaker=memory.user)
-    statement = parse(memory.content, subjects=memory.subjects, names=names)
-    related: list[Related] = []
+    compared = _compare_nominated(corpus, change, draft, prepared)
+    nearest = max((cosine for _, cosine, _ in compared if cosine is not None), default=None)
     updated: list[str] = []
     reason = "new"
-    weigher = Weigher.of(context, memory.content, prepared)
-    pairs = [
-        (old, cosine, compare(statement, parse(old.content, subjects=old.subjects, names=names)))
-        for old, cosine in nominated
-    ]
-    decided = [rule for _, _, rule in pairs] if weigher is None else weigher.decide(pairs)
-    listed = max((_doubt(each) for each in decided), default=0.0)
-    for (old, cosine, _), decision in zip(pairs, decided, strict=True):
+    for old, cosine, decision in compared:
         verdict = decision.verdict
-        near = cosine is None or cosine >= context.embedder.dedup_threshold
         if verdict is Verdict.REINFORCED and old.id == successor:
             verdict = Verdict.UPDATED
         if verdict is Verdict.REINFORCED and not updated:
@@ -241,17 +174,83 @@ def _judge_by_rule(
         if verdict is Verdict.UPDATED and not (updated and decision.names_no_target):
             reason = reason if updated else decision.reason
             updated.append(old.id)
-        elif verdict is Verdict.RELATED and near:
-            related.append(Related(old.id, decision.reason, review=False))
-        elif verdict is Verdict.UNSURE and cosine is not None and _doubt(decision) in (0, listed):
-            related.append(Related(old.id, decision.reason, review=True))
     if updated:
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
-        former = _former(context, memory, replaced, prepared)
+        former = _former(corpus.vocabulary, memory, replaced, prepared)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
+    related = _related(compared, corpus.vocabulary.embedder.dedup_threshold)
     return Judgement(
-        related=tuple(related[:MAX_RELATED]),
-        reason=related[0].reason if related else "new",
-        similarity=nearest,
+        related=related, reason=related[0].reason if related else "new", similarity=nearest
     )
+
+
+def _compare_nominated(
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared
+) -> list[Compared]:
+    """Decide on the statement against each nominated memory: by rule, then with the learnt model."""
+    memory = draft.memory
+    # Only the transaction's connection sees what the transaction wrote.
+    aliases = (
+        statements.aliases(change.connection, memory.space)
+        if change.kinds()
+        else corpus.aliases.of(memory.space, change.connection)
+    )
+    names = CanonicalNames(aliases, speaker=memory.user)
+    new = parse(memory.content, subjects=memory.subjects, names=names)
+    compared = [
+        (old, cosine, compare(new, parse(old.content, subjects=old.subjects, names=names)))
+        for old, cosine in nominate(corpus, change, draft, prepared, aliases)
+    ]
+    model = model_for(corpus.vocabulary.embedder.model)
+    if model is None:  # learnt with another embedder
+        return compared
+    if corpus.config.background and installed() is not None:
+        # The local reader reads the listed pairs soon, so the decision can be more cautious.
+        model = replace(model, thresholds=held_back(model.thresholds))
+    return _weigh_nearest(corpus.vocabulary, memory.content, prepared, compared, model)
+
+
+def _weigh_nearest(
+    vocabulary: Vocabulary,
+    content: str,
+    prepared: Prepared,
+    compared: list[Compared],
+    model: Model,
+) -> list[Compared]:
+    """Weigh a statement against the nearest old ones, unless a sure rule has merged them.
+
+    Of memories farther away, only another value of a relation is worth a review.
+    """
+    unmerged = [
+        (cosine, row)
+        for row, (_, cosine, rule) in enumerate(compared)
+        if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+    ]
+    unmerged.sort(reverse=True)
+    nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
+    olds = [
+        Weighed(side_of(vocabulary, compared[row][0].content, prepared), cosine, compared[row][2])
+        for cosine, row in nearest
+    ]
+    weighed = weigh(olds, side_of(vocabulary, content, prepared), model)
+    decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
+    for _, row in farther:
+        rule = compared[row][2]
+        decisions[row] = apart(rule) if rule.change is None else rule
+    return [
+        (old, cosine, decisions.get(row, rule)) for row, (old, cosine, rule) in enumerate(compared)
+    ]
+
+
+def _related(compared: Sequence[Compared], threshold: float) -> tuple[Related, ...]:
+    """The similar memories; of the pairs that the model doubts, only the likeliest is reviewed."""
+    listed = max((_doubt(decision) for _, _, decision in compared), default=0.0)
+    found: list[Related] = []
+    for old, cosine, decision in compared:
+        unsure = decision.verdict is Verdict.UNSURE and cosine is not None
+        review = unsure and _doubt(decision) in (0, listed)
+        near = cosine is None or cosine >= threshold
+        if review or (decision.verdict is Verdict.RELATED and near):
+            found.append(Related(old.id, decision.reason, review))
+    return tuple(found[:MAX_RELATED])

@@ -78,14 +78,14 @@ def _comparable(statement: Statement) -> list[Word]:
     """Return the core without indefinite articles, which negation changes ("un chien", "pas de …")."""
     articles = words_of("negation_articles", language=statement.language)
     partitive: dict[str, str] = load(statement.language, "words")["partitive"]
-    kept: list[Word] = []
+    comparable: list[Word] = []
     previous = ""
     for word in statement.core:
         is_partitive = word.norm in partitive["article"].split() and previous == partitive["after"]
         if not is_partitive and word.norm not in articles:
-            kept.append(word)
+            comparable.append(word)
         previous = word.norm
-    return kept
+    return comparable
 
 
 def _norms(statement: Statement) -> list[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from heapq import nlargest
 
-from hippocampe.engine.context import Aliases, Context
+from hippocampe.engine.caches import Aliases
+from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared
 from hippocampe.errors import IndexUnavailable
@@ -24,7 +25,7 @@ MAX_BY_SUBJECT = 20
 
 
 def nominate(
-    context: Context, change: UnitOfWork, draft: Draft, prepared: Prepared, aliases: Aliases
+    corpus: Corpus, change: UnitOfWork, draft: Draft, prepared: Prepared, aliases: Aliases
 ) -> list[tuple[StoredStatement, float | None]]:
     """Find the memories to compare a statement with.
 
@@ -35,7 +36,7 @@ def nominate(
         find comes last, with None.
     """
     memory = draft.memory
-    cosines = _nearest(context, change, memory, prepared)
+    cosines = _nearest(corpus, change, memory, prepared)
     found = _find(change, draft, cosines, aliases)
     comparable = [old for old in found.values() if _is_comparable(memory, old)]
     comparable.sort(key=lambda old: (-cosines.get(old.id, -1.0), old.id))
@@ -50,7 +51,7 @@ def same_voice(memory: Memory, old: Memory | StoredStatement) -> bool:
 
 
 def _nearest(
-    context: Context, change: UnitOfWork, memory: Memory, prepared: Prepared
+    corpus: Corpus, change: UnitOfWork, memory: Memory, prepared: Prepared
 ) -> Mapping[str, float]:
     """The cosines of the nearest memories above the threshold, by id; the threshold is lower with the learnt
     model."""
@@ -64,15 +65,15 @@ def _nearest(
     try:
         # The index still contains what this transaction removed.
         limit = MAX_BY_VECTOR + len(change.removed)
-        hits = context.index.nearest("memory", prepared.dense, limit=limit, where=where)
+        hits = corpus.index.nearest("memory", prepared.dense, limit=limit, where=where)
         cosines = {hit.id: hit.score for hit in hits if ("memory", hit.id) not in change.removed}
-        context.outages.works("index")
+        corpus.outages.works("index")
     except IndexUnavailable as exc:
         # Fall back to subjects and relations only.
-        context.outages.failed("index", exc)
+        corpus.outages.failed("index", exc)
     cosines |= change.near("memory", prepared.dense, where)
-    learnt = model_for(context.embedder.model)
-    threshold = context.embedder.dedup_threshold if learnt is None else LEAST_COSINE
+    learnt = model_for(corpus.vocabulary.embedder.model)
+    threshold = corpus.vocabulary.embedder.dedup_threshold if learnt is None else LEAST_COSINE
     near = [(cosine, id) for id, cosine in cosines.items() if cosine >= threshold]
     return {id: cosine for cosine, id in nlargest(MAX_BY_VECTOR, near)}
 

@@ -17,7 +17,7 @@ from hippocampe.language.reading.statement import Reading
 from hippocampe.language.text import keywords
 from hippocampe.updates.alignment import Alignment, Floats, align
 from hippocampe.updates.decide import Decision, Verdict
-from hippocampe.updates.evidence import evidence
+from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import MERGING, OUTCOMES, Model
 
 LEAST_COSINE: Final = 0.25
@@ -81,18 +81,18 @@ def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
     aligned = [
         align(olds[at].side.reading, new.reading, olds[at].side.vectors, new.vectors) for at in read
     ]
-    told = [
-        evidence(each, olds[at].cosine, olds[at].side.vectors, new.vectors)
+    evidence = [
+        evidence_of(each, olds[at].cosine, olds[at].side.vectors, new.vectors)
         for at, each in zip(read, aligned, strict=True)
     ]
-    shares = model.probabilities(told)
+    shares = model.probabilities(evidence)
     for row, at in enumerate(read):
         rule = decided[at]
-        decided[at] = conclude(aligned[row], told[row], shares[row], rule, model.thresholds)
+        decided[at] = conclude(aligned[row], evidence[row], shares[row], rule, model.thresholds)
     return decided
 
 
-def left_unsaid(old: Side, new: Side) -> list[str]:
+def lost_words(old: Side, new: Side) -> list[str]:
     """The words of an old statement that its update neither repeats nor replaces.
 
     A value is replaced by a value of its kind, a word by the word in its place; a verb alone is not a fact.
@@ -113,7 +113,7 @@ def left_unsaid(old: Side, new: Side) -> list[str]:
 
 def conclude(
     aligned: Alignment,
-    told: Mapping[str, float],
+    evidence: Mapping[str, float],
     shares: Floats,
     rule: Decision,
     thresholds: Mapping[str, float],
@@ -122,7 +122,7 @@ def conclude(
 
     Args:
         aligned: The two statements, aligned.
-        told: Their evidence.
+        evidence: Their evidence.
         shares: The probability of each of `OUTCOMES`.
         rule: The decision of the rules, which is no merge.
         thresholds: As in `Model`.
@@ -130,9 +130,9 @@ def conclude(
     merge = float(shares[:MERGING].sum())
     if merge < thresholds["review"]:
         return apart(rule)
-    why = veto(aligned, told, rule)
-    outcome = likeliest(shares, told)
-    if why is None and merge >= _threshold(outcome, told, thresholds):
+    why = veto(aligned, evidence, rule)
+    outcome = likeliest(shares, evidence)
+    if why is None and merge >= _threshold(outcome, evidence, thresholds):
         verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
         return Decision(
             verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
@@ -146,7 +146,7 @@ def apart(rule: Decision) -> Decision:
     return replace(rule, verdict=Verdict.RELATED) if rule.verdict is Verdict.UNSURE else rule
 
 
-def likeliest(shares: Floats, told: Mapping[str, float]) -> str:
+def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
     """The likeliest merging outcome.
 
     An added or removed negation excludes "same"; and "same" needs most of the probability, because it drops
@@ -154,20 +154,22 @@ def likeliest(shares: Floats, told: Mapping[str, float]) -> str:
     """
     best = int(shares[:MERGING].argmax())
     rare = OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2
-    return "update" if rare or told["other_polarity"] else OUTCOMES[best]
+    return "update" if rare or evidence["other_polarity"] else OUTCOMES[best]
 
 
-def _threshold(outcome: str, told: Mapping[str, float], thresholds: Mapping[str, float]) -> float:
-    return thresholds[outcome] + thresholds["long"] * told["long"]
+def _threshold(
+    outcome: str, evidence: Mapping[str, float], thresholds: Mapping[str, float]
+) -> float:
+    return thresholds[outcome] + thresholds["long"] * evidence["long"]
 
 
-def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str | None:
+def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:
     """The reason why two statements must not be merged, or None."""
     if rule.reason.startswith(SWAPPED):
         return SWAPPED
     if rule.change == "perhaps":
         return rule.reason
-    if told["asked"] and not aligned.old.question:
+    if evidence["asked"] and not aligned.old.question:
         return "a question"
     came = aligned.new.signs - aligned.old.signs
     if "doubt" in came:
@@ -176,10 +178,10 @@ def veto(aligned: Alignment, told: Mapping[str, float], rule: Decision) -> str |
         return "not done"
     if "partly" in came:
         return "in part"
-    if told["speaker_kin"]:
+    if evidence["speaker_kin"]:
         return "another owner"
-    if told["one_substituted"] and (
-        told["contrast_of"] or (told["verbs_differ"] and not told["open_be_old"])
+    if evidence["one_substituted"] and (
+        evidence["contrast_of"] or (evidence["verbs_differ"] and not evidence["open_be_old"])
     ):
         return "one word for another"
     return None

@@ -6,15 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
-from babel.messages.extract import extract_from_dir
-from babel.messages.pofile import read_po
 from playwright.sync_api import expect
 
 from browsing import PHONE, Reader, check_accessible, check_fits, session_cookie
 from hippocampe import Hippocampe, Scope
 from hippocampe.server import dashboard
 from hippocampe.server.dashboard.site import POLICY
-from hippocampe.server.dashboard.wording import LANGUAGES
 from hippocampe.server.http.sessions import COOKIE, IDLE_SECONDS, Sessions
 
 DASHBOARD = Path(dashboard.__file__).parent
@@ -173,34 +170,6 @@ def test_the_language_of_the_browser_or_of_the_space(
 ) -> None:
     text = client.get("/overview", headers={"Accept-Language": asked}).text
     assert f'<html lang="{language}"' in text
-
-
-# The catalogues.
-
-KEYWORDS: Any = {"_": None, "say": None, "marked": None, "count": (1, 2)}
-METHODS = [("**.py", "python"), ("templates/**.html", "jinja2.ext:babel_extract")]
-
-
-def in_pages() -> set[Any]:
-    extracted = extract_from_dir(DASHBOARD, keywords=KEYWORDS, method_map=METHODS)
-    return {message for _, _, message, _, _ in extracted}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_catalogue_has_every_text_of_the_pages(language: str) -> None:
-    path = DASHBOARD.parents[1] / "locales" / language / "LC_MESSAGES" / "pages.po"
-    with path.open("rb") as file:
-        entries = [entry for entry in read_po(file, locale=language) if entry.id]
-    ids = {entry.id if isinstance(entry.id, str) else tuple(entry.id) for entry in entries}
-    assert ids == in_pages()
-    for entry in entries:
-        assert not entry.fuzzy
-        said = [entry.id] if isinstance(entry.id, str) else list(entry.id)
-        shown = [entry.string] if isinstance(entry.string, str) else list(entry.string)
-        assert all(shown) or language == "en", f"{said} is not translated"
-        for one, other in zip(said, shown, strict=True):
-            if other:
-                assert sorted(re.findall(r"{\w*}", one)) == sorted(re.findall(r"{\w*}", other)), one
 
 
 # In a browser.

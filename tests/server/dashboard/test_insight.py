@@ -58,7 +58,7 @@ def test_self_and_goals_in_folding_groups(reader: Reader, lived: Hippocampe) -> 
     page = reader.open("/brain", role="write")
     check_accessible(page)
     check_fits(page)
-    group = page.locator("details.group").nth(1)
+    group = page.locator("details.group").first
     assert group.locator("summary").inner_text().split()[:2] == ["Capabilities", "3"]
     group.locator("summary").click()
     group.locator("li").nth(2).wait_for()
@@ -78,7 +78,7 @@ def test_a_digest_by_hand_shows_what_it_made(reader: Reader, lived: Hippocampe) 
     page.locator("#made", has_text="It stated nothing.").wait_for()
     expect(page.locator("#rooms")).to_contain_text("0 messages")
     expect(page.locator(".digest button")).to_be_disabled()
-    expect(page.locator("#digest")).to_contain_text("2 exchanges")
+    expect(page.locator("#digest")).to_contain_text("2 turns")
     page.locator("#rooms-title ~ button").click()
     check_accessible(page)
     looked_at(reader, "/live", "live", whole=False)
@@ -108,7 +108,7 @@ def test_a_digest_that_fails_says_why(
         raise ModelUnavailable("the model does not answer: start it.")
 
     page = reader.open("/brain")
-    monkeypatch.setattr(digest, "digest", down)
+    monkeypatch.setattr(digest, "run", down)
     page.get_by_role("button", name="Digest now").click()
     alert = page.locator("#digest [role=alert]")
     alert.wait_for()
@@ -145,10 +145,10 @@ def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> No
     rows = page.locator("table").first.locator("tbody tr")
     assert [rows.nth(n).locator("td").first.inner_text() for n in range(2)] == [
         "digest",
-        "conversation",
+        "chat",
     ]
     page.get_by_role("button", name="Purpose").click()
-    assert rows.first.locator("td").first.inner_text() == "conversation"
+    assert rows.first.locator("td").first.inner_text() == "chat"
     assert page.locator(".drawn svg .limit").count() == 2
     page.locator("summary", has_text="By day").click()
     assert page.locator("details tbody tr").count() == 30

@@ -28,7 +28,7 @@ def planted(memory: Hippocampe) -> list[str]:
         kept = memory.remember(f"retenu {attack}", scope=scope, subjects=[attack]).memory
         edge = Association(kept.id, known.id, "related_to", attack, memory.now())
         context = memory._context  # pyright: ignore[reportPrivateUsage]
-        with context.store.write() as connection:
+        with context.corpus.store.write() as connection:
             associations.associate(connection, "default", edge, review=True)
         memory.before_turn(f"retenu {attack} ?", scope=scope)
     return [f"/retrievals/{each.id}" for each in memory.retrievals(scope=HERE)]
@@ -40,7 +40,7 @@ def test_no_page_runs_it(reader: Reader, planted: list[str]) -> None:
         page.goto(path)
         check_untouched(page)
         if path == "/brain":
-            page.locator("details.group summary").nth(1).click()
+            page.locator("details.group summary").first.click()
             page.locator("details.group li").first.wait_for()
         if path == "/graph":
             page.locator("#graph-list button").first.click()

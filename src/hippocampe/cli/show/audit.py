@@ -1,9 +1,9 @@
 """The audit log."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
-from hippocampe.cli.show.layout import local_time, table, text
+from hippocampe.cli.show.layout import listing, local_time, spelled, text
 from hippocampe.types import AuditEntry
 
 if TYPE_CHECKING:
@@ -15,22 +15,25 @@ MOST_SHOWN = 3
 
 def entries(found: Sequence[AuditEntry], timezone: str) -> "RenderableType":
     """A line per entry."""
-    if not found:
-        return text("Nothing was deleted, restored or changed by hand yet.")
-    rows = table("when", "who", "did", "what")
-    for entry in found:
-        at = local_time(entry.at, timezone)
-        rows.add_row(at, text(entry.actor), entry.action, text(_detail(entry)))
-    return rows
+    return listing(
+        (
+            (
+                local_time(entry.at, timezone),
+                text(entry.actor),
+                entry.action,
+                text(_detail(entry)),
+            )
+            for entry in found
+        ),
+        *("when", "who", "did", "what"),
+        none="Nothing was deleted, restored or changed by hand yet.",
+    )
 
 
 def _detail(entry: AuditEntry) -> str:
-    shown: list[str] = []
-    for name, value in entry.detail.items():
-        if isinstance(value, list):
-            named: list[str] = [str(each) for each in value[:MOST_SHOWN]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-            more = ["…"] if len(value) > MOST_SHOWN else []  # pyright: ignore[reportUnknownArgumentType]
-            shown.append(", ".join([*named, *more]))
-        else:
-            shown.append(f"{name} {value}")
-    return "; ".join(shown)
+    return "; ".join(
+        spelled((*value[:MOST_SHOWN], *(["…"] if len(value) > MOST_SHOWN else [])), ", ")
+        if isinstance(value, list)
+        else f"{name} {value}"
+        for name, value in cast("Mapping[str, list[object] | str]", entry.detail).items()
+    )

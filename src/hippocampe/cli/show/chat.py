@@ -2,15 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import beginning, grid, lines, spoken, text
-from hippocampe.cli.show.reasons import reasons
+from hippocampe.cli.show.layout import (
+    beginning,
+    grid,
+    lines,
+    reader,
+    reasons,
+    spelled,
+    spoken,
+    text,
+)
 from hippocampe.cli.terminal import sign
 from hippocampe.companion import Reply, ToolCalled
 from hippocampe.language.detect import Language
-from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import translate
+from hippocampe.presentation.reader import Reader
 from hippocampe.types import Memory, Receipt
 
 if TYPE_CHECKING:
@@ -26,31 +34,25 @@ _IDS = ("id", "replaces")
 
 def tool(event: ToolCalled) -> "Text":
     """One line for a call of a tool."""
-    given = ", ".join(
-        _argument(value) for name, value in event.arguments.items() if value and name not in _IDS
+    arguments = ", ".join(
+        _one_line(spelled(value), _MAX_ARGUMENT)
+        for name, value in event.arguments.items()
+        if value and name not in _IDS
     )
-    return text(f"  {sign('·')} {event.name} {given}".rstrip(), "dim")
-
-
-def _argument(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    return _one_line(str(value), _MAX_ARGUMENT)
+    return text(f"  {sign('·')} {event.name} {arguments}".rstrip(), "dim")
 
 
 def after(reply: Reply, language: Language) -> "RenderableType":
     """Below an answer: what was stored and deleted, the expression, the cost."""
+    by = reader(language=language)
     changed = [
-        text(f"  {'+' if memory.current else sign('−')} {_statement(memory)}", "dim")
+        text(f"  {'+' if memory.current else sign('−')} {_statement(memory, by)}", "dim")
         for memory in reply.memories
     ]
     usage = reply.usage
-    tokens = translate("{number} tokens", language).format(
-        number=f"{usage.input_tokens + usage.output_tokens:,}"
-    )
-    notes = [reply.expression, tokens]
+    notes = [reply.expression, by.amount(usage.input_tokens + usage.output_tokens, "token")]
     if usage.price is not None:
-        notes.append(f"${usage.price:.4f}")
+        notes.append(by.dollars(usage.price))
     return lines(*changed, text("  " + f" {sign('·')} ".join(notes), "dim"))
 
 
@@ -74,15 +76,9 @@ def memories(
     """Memories, each on a line with its age."""
     if not found:
         return text(translate("Nothing found.", language), "dim")
+    by = Reader(language=language, timezone=timezone, now=now)
     return grid(
-        (
-            text(_statement(memory)),
-            text(
-                relative_time(memory.created_at, now=now, timezone=timezone, language=language),
-                "dim",
-            ),
-        )
-        for memory in found
+        (text(_statement(memory, by)), text(by.ago(memory.created_at), "dim")) for memory in found
     )
 
 
@@ -90,62 +86,70 @@ def reminders(reply: Reply, language: Language) -> "RenderableType":
     """The reminders of the companion before an answer, with their reasons."""
     if not reply.injected:
         return text(translate("Nothing was injected.", language), "dim")
-    injection = reply.injection
+    injection, by = reply.injection, reader(language=language)
     considered = injection.trace.considered if injection is not None else ()
     traced = {each.recollection.id: each for each in considered}
     rows: list[tuple[RenderableType, RenderableType]] = []
     for item in reply.injected:
         known = traced.get(item.id)
-        path, why = (known.path, known.recollection) if known else ("companion", item)
-        content = text(f"{item.kind} {sign('·')} {_one_line(spoken(item))}")
-        told = reasons(why, language=language)
+        path, found = (known.path, known.recollection) if known else ("companion", item)
+        content = text(f"{by.label('kind', item.kind)} {sign('·')} {_one_line(spoken(item))}")
+        why = reasons(found, by)
         rows.append(
             (
-                text(f"{item.score:.2f} {path}", "dim"),
-                lines(content, *([text(told, "dim italic")] if told else [])),
+                text(f"{item.score:.2f} {by.label('route', path)}", "dim"),
+                lines(content, *([text(why, "dim italic")] if why else [])),
             )
         )
     tokens = reply.usage.injected_tokens // max(reply.usage.turns, 1)
-    notes = [translate("{number} tokens", language).format(number=f"{tokens:,}")]
+    notes = [by.amount(tokens, "token")]
     if injection is not None:
-        notes.append(f"{injection.took_ms:,.0f} ms")
+        notes.append(by.milliseconds(injection.took_ms))
     return lines(grid(rows), text(f" {sign('·')} ".join(notes), "dim"))
 
 
 def deep(found: "DeepRecall", language: Language) -> "RenderableType":
-    """The results of a deep recall, each with the reason why it was kept."""
+    """The results of a deep recall, each with the reason why it was chosen."""
     searches = text("  " + f" {sign('·')} ".join(found.searches), "dim")
     if not found.items:
         return lines(searches, text(translate("Nothing found.", language), "dim"))
-    kept = (
+    results = (
         lines(
             text(f"{sign('·')} {_one_line(spoken(each.recollection))}"),
             text(f"  {each.reason}", "dim italic"),
         )
         for each in found.items
     )
-    return lines(searches, text(found.summary), *kept)
+    return lines(searches, text(found.summary), *results)
 
 
-def planned(receipt: Receipt) -> "RenderableType":
+def planned(receipt: Receipt, language: Language) -> "RenderableType":
     """The items that a topic would forget."""
+    by = reader(language=language)
     return lines(
-        *(text(f"  {sign('−')} [{item.kind}] {_one_line(item.content)}") for item in receipt.items)
+        *(
+            text(f"  {sign('−')} [{by.label('kind', item.kind)}] {_one_line(item.content)}")
+            for item in receipt.items
+        )
     )
 
 
 def own(groups: Mapping[tuple[str, str], Sequence[Memory]], language: Language) -> "RenderableType":
     """Statements of `self` and `goal`, by category."""
     shown: list[RenderableType] = []
-    for (collection, category), group in groups.items():
+    by = reader(language=language)
+    for kind, group in groups.items():
         if group:
-            shown.append(text(f"{collection} {sign('·')} {category} ({len(group)})", "bold"))
+            name = by.label("category", "/".join(kind))
+            shown.append(text(f"{name} ({len(group)})", "bold"))
             shown += [text(f"  {memory.content}") for memory in group]
     return lines(*shown) if shown else text(translate("Nothing found.", language), "dim")
 
 
-def _statement(memory: Memory) -> str:
-    return f"[{memory.category or memory.type}] {memory.content}"
+def _statement(memory: Memory, by: Reader) -> str:
+    if memory.category is None:
+        return f"[{by.label('kind', memory.type)}] {memory.content}"
+    return f"[{by.label('category', f'{memory.collection}/{memory.category}')}] {memory.content}"
 
 
 def _one_line(content: str, limit: int = 160) -> str:

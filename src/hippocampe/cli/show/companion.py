@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from hippocampe.cli.show.layout import count, lines, local_time, table, text
-from hippocampe.cli.terminal import sign
+from hippocampe.cli.show.layout import count, label, lines, local_time, table, text
 from hippocampe.types import Memory
 
 _INSTANT = timedelta(microseconds=1)
@@ -27,7 +26,7 @@ def own_statements(
     """Statements by category, then their counts over time if there are any."""
     shown: list[RenderableType] = []
     for (collection, category), group in groups.items():
-        shown.append(text(f"{collection} {sign('·')} {category}: {len(group)}", "bold"))
+        shown.append(text(f"{label('category', f'{collection}/{category}')}: {len(group)}", "bold"))
         for memory in group:
             shown.append(text(f"  {memory.content}"))
             shown.append(text(f"  {memory.id}", "dim"))
@@ -39,8 +38,8 @@ def own_statements(
 def _over_time(
     times: "Sequence[datetime]", counts: "Mapping[Kind, Sequence[int]]", timezone: str
 ) -> "RenderableType":
-    ever = {category: each for (_, category), each in counts.items() if any(each)}
-    names = [category.replace("_", " ") for category in ever]
+    ever = {kind: each for kind, each in counts.items() if any(each)}
+    names = [label("category", "/".join(kind)) for kind in ever]
     rows = table("end of", *names, wrapped=tuple(names))
     # A day ends at the next midnight; the last one has not ended.
     days = [f"{time.astimezone(ZoneInfo(timezone)) - _INSTANT:%Y-%m-%d}" for time in times[:-1]]
@@ -56,7 +55,7 @@ def seeded(done: "Seeded", timezone: str) -> "RenderableType":
             f"nothing was planted: this space was seeded on {local_time(done.before, timezone)}"
         )
     planted = [
-        text(f"  {memory.collection} {sign('·')} {memory.category}: {memory.content}")
+        text(f"  {label('category', f'{memory.collection}/{memory.category}')}: {memory.content}")
         for memory in done.planted
     ]
     return lines(text(f"planted {count(len(done.planted), 'statement')}"), *planted)

@@ -1,11 +1,12 @@
 """The result of the demonstration."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import beginning, count, grid, lines, spoken, text, when
-from hippocampe.cli.show.reasons import reasons
+from hippocampe.cli.show.layout import beginning, count, grid, lines, reader, reasons, spoken, text
 from hippocampe.cli.terminal import sign
+from hippocampe.language.detect import guess_language
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,17 +44,18 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
 
 
 def _answers(asked: "AskedQuestion") -> "RenderableType":
+    by = replace(reader("Europe/Paris", guess_language(asked.question)), now=asked.asked_at)
     rows: list[tuple[RenderableType, RenderableType]] = []
     for item in asked.found:
-        at = when(item.at, asked.question, "Europe/Paris", asked.asked_at)
+        at = by.ago(item.at) if item.at else ""
         content = text(f"{beginning(spoken(item))} ({at})")
-        rows.append((f"{item.score:.2f}", lines(content, text(reasons(item), "dim"))))
+        rows.append((f"{item.score:.2f}", lines(content, text(reasons(item, reader()), "dim"))))
     return grid(rows, indent=2)
 
 
 def _next_steps(folder: Path | None) -> str:
-    kept = f' --folder "{folder}"' if folder else ""
-    more = [f'  hippocampe recall "où part cam ?"{kept}'] if folder else []
+    option = f' --folder "{folder}"' if folder else ""
+    more = [f'  hippocampe recall "où part cam ?"{option}'] if folder else []
     return "\n".join(
         (
             "\nNow try your own:",

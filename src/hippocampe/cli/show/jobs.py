@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, entry, lines, local_time, table, text
+from hippocampe.cli.show.layout import count, entry, label, lines, local_time, reader, table, text
 from hippocampe.types import JobRun, ModelUsage
 
 if TYPE_CHECKING:
@@ -20,12 +20,15 @@ def runs(
     for run in found:
         at = run.ended_at or run.due_at
         rows.add_row(
-            local_time(at, timezone), run.job, run.state, entry(_told(run, timezone), run.id)
+            local_time(at, timezone),
+            label("job", run.job),
+            label("job state", run.state),
+            entry(_outcome(run, timezone), run.id),
         )
     return rows
 
 
-def _told(run: JobRun, timezone: str) -> str:
+def _outcome(run: JobRun, timezone: str) -> str:
     if run.error is None:
         return run.outcome or ""
     notes = [count(run.attempts, "attempt")] if run.attempts else []
@@ -38,16 +41,17 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
     """A line per call, and the sum of the known prices."""
     if not found:
         return text("No language model was called.")
-    rows = table("when", "purpose", "in", "injected", "out", "$", "model")
+    rows = table("when", "purpose", "in", "injected", "out", "price", "model")
+    by = reader()
     for call in found:
         rows.add_row(
             local_time(call.created_at, timezone),
-            text(call.purpose),
+            text(label("purpose", call.purpose)),
             f"{call.input_tokens:,}",
             f"{call.injected_tokens:,}",
             f"{call.output_tokens:,}",
-            "?" if call.price is None else f"{call.price:.4f}",
+            "?" if call.price is None else by.dollars(call.price),
             text(call.model),
         )
     spent = sum(call.price or 0 for call in found)
-    return lines(rows, text(f"{spent:.4f} US dollars in {len(found):,} calls"))
+    return lines(rows, text(f"{by.dollars(spent)} in {count(len(found), 'call')}"))

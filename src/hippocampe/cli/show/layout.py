@@ -4,14 +4,14 @@ Text from users is escaped and never parsed as markup. Rich is imported on first
 `--json` do without it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
 from hippocampe.cli.terminal import escaped, sign
-from hippocampe.language.detect import Language, guess_language
-from hippocampe.language.humanize import relative_time
+from hippocampe.language.detect import guess_language
+from hippocampe.presentation.reader import Reader
 from hippocampe.types import Recollection
 
 if TYPE_CHECKING:
@@ -19,33 +19,25 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_NOUNS = {
-    "attempt": ("attempt", "attempts"),
-    "memory": ("memory", "memories"),
-    "summary": ("summary", "summaries"),
-    "goal": ("goal", "goals"),
-    "fact": ("fact", "facts"),
-    "turn": ("turn", "turns"),
-    "message": ("message", "messages"),
-    "live": ("live message", "live messages"),
-    "note": ("note", "notes"),
-    "problem": ("problem", "problems"),
-    "line": ("line", "lines"),
-    "statement": ("statement", "statements"),
-    "question": ("question", "questions"),
-}
-"""Singular and plural. A name without an entry, such as an outcome, is invariable."""
+
+def reader(timezone: str = "UTC", language: str = "en") -> Reader:
+    """The reader of a terminal: commands answer in English, except about talk in another language."""
+    return Reader(language=language, timezone=timezone, now=datetime.now(UTC))
 
 
-def count(number: int, kind: str) -> str:
+def label(kind: str, value: str) -> str:
+    """The name of a value, in English."""
+    return reader().label(kind, value)
+
+
+def count(number: int, noun: str) -> str:
     """A number with its noun: `1 memory`, `1,200 memories`."""
-    one, several = _NOUNS.get(kind, (kind, kind))
-    return f"{number:,} {one if number == 1 else several}"
+    return reader().amount(number, noun)
 
 
 def counted(counts: Mapping[str, int]) -> str:
     """Several counts: `3 memories, 1 turn`. Zeros are dropped."""
-    return ", ".join(count(number, kind) for kind, number in counts.items() if number) or "nothing"
+    return reader().counted(counts)
 
 
 def text(content: str, style: str = "") -> "Text":
@@ -84,6 +76,16 @@ def table(*columns: str, wrapped: tuple[str, ...] = ()) -> "Table":
     return made
 
 
+def listing(
+    rows: "Iterable[Sequence[RenderableType]]", *columns: str, none: str
+) -> "RenderableType":
+    """A table of rows, or a sentence if there is none."""
+    made = table(*columns)
+    for row in rows:
+        made.add_row(*row)
+    return made if made.row_count else text(none)
+
+
 def grid(rows: "Iterable[tuple[RenderableType, RenderableType]]", indent: int = 0) -> "Table":
     """Two columns without headers or rules."""
     from rich.table import Table
@@ -101,11 +103,31 @@ def pairs(rows: Iterable[tuple[str, object]]) -> "Table":
     return grid((text(name, "bold"), text(str(value))) for name, value in rows)
 
 
+def spelled(value: object, separator: str = " ") -> str:
+    """A value as typed: the parts of a list are joined."""
+    if isinstance(value, list | tuple):
+        return separator.join(map(str, cast("Sequence[object]", value)))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def entry(content: str, id: str, *more: "Text") -> "Text":
     """A cell: the content, further lines, and the id last."""
     from rich.text import Text
 
     return Text("\n").join([text(content), *more, text(id, "dim")])
+
+
+def reasons(item: Recollection, by: Reader, most: int = 3) -> str:
+    """The strongest reasons for an item, each with its contribution to the log-odds.
+
+    Returns:
+        `why: the same words (+1.2); states a date (+0.4)`, or an empty text.
+    """
+    found = by.reasons(item.why)
+    shown = [f"{each.text} (+{each.amount:.1f})" for each in found if each.amount > 0][:most]
+    why, but = by.say("why:"), by.say("but")
+    shown += [f"{but} {each.text} ({each.amount:.1f})" for each in found if each.objection]
+    return f"{why} {'; '.join(shown)}" if shown else ""
 
 
 def spoken(item: Recollection) -> str:
@@ -120,12 +142,9 @@ def beginning(content: str, limit: int = 200) -> str:
     return content if len(content) <= limit else content[:limit].rsplit(maxsplit=1)[0] + sign("…")
 
 
-def when(at: datetime | None, content: str, timezone: str, now: datetime | None = None) -> str:
+def when(at: datetime | None, content: str, timezone: str) -> str:
     """A relative time, in the language of `content`."""
-    if at is None:
-        return ""
-    language: Language = guess_language(content)
-    return relative_time(at, now=now or datetime.now(UTC), timezone=timezone, language=language)
+    return "" if at is None else reader(timezone, guess_language(content)).ago(at)
 
 
 def local_time(at: datetime, timezone: str) -> str:

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, get_args
 from hippocampe.cli.show.layout import (
     count,
     entry,
+    label,
     lines,
+    listing,
     local_time,
     pairs,
+    reader,
+    reasons,
     spoken,
     table,
     text,
     when,
 )
-from hippocampe.cli.show.reasons import reasons
-from hippocampe.cli.terminal import plain
+from hippocampe.client.wire import encode
+from hippocampe.presentation.reader import state_of
 from hippocampe.types import (
     Action,
     Association,
@@ -44,10 +48,12 @@ def recollections(
         return text("Nothing was found.")
     rows = table("score", "kind", "when", "content")
     for item in found:
-        why = [text(reasons(item), "italic")] if item.why else []
+        why = [text(reasons(item, reader()), "italic")] if item.why else []
         rows.add_row(
             f"{item.score:.2f}",
-            "former" if item.memory is not None and item.memory.former else item.kind,
+            label("state", "former")
+            if item.memory is not None and item.memory.former
+            else label("kind", item.kind),
             when(item.at, query, timezone),
             entry(spoken(item), item.id, *why),
         )
@@ -60,13 +66,13 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
     """A table of memories; their state only if one of them is not current."""
     if not found:
         return text("There are no memories.")
-    states = [state(memory) for memory in found]
+    states = [state_of(memory) for memory in found]
     with_state = set(states) != {"current"}
     rows = table("type", *(["state"] if with_state else []), "when", "content")
-    for memory, its_state in zip(found, states, strict=True):
+    for memory, state in zip(found, states, strict=True):
         rows.add_row(
-            memory.type,
-            *([its_state] if with_state else []),
+            label("kind", memory.type),
+            *([label("state", state)] if with_state else []),
             when(memory.created_at, memory.content, timezone),
             entry(memory.content, memory.id, *_metadata(memory)),
         )
@@ -75,7 +81,7 @@ def memories(found: Sequence[Memory], timezone: str) -> "RenderableType":
 
 def memory(item: Memory, timezone: str) -> "RenderableType":
     """Every field of a memory that has a value."""
-    values = plain(item)
+    values = encode(item)
     for name in ("subjects", "evidence"):
         values[name] = ", ".join(getattr(item, name))
     for name in values:
@@ -108,19 +114,12 @@ def remembered_many(results: Sequence[Remembered]) -> "RenderableType":
     return text(f"{count(len(results), 'statement')}: {actions}")
 
 
-def state(item: Memory) -> str:
-    """`current`, `superseded` or `forgotten`."""
-    if item.superseded_by is not None:
-        return "superseded"
-    return "current" if item.forgotten_at is None else "forgotten"
-
-
 def history(found: History, timezone: str) -> "RenderableType":
     """The versions of a statement, oldest first, and the associations between them."""
     rows = table("state", "learnt", "content")
     for version in found.versions:
         rows.add_row(
-            state(version),
+            label("state", state_of(version)),
             when(version.created_at, version.content, timezone),
             entry(version.content, version.id),
         )
@@ -134,7 +133,7 @@ def associations(edges: Sequence[Association], memories: Sequence[Memory] = ()) 
     for edge in edges:
         source, target = (names.get(id, id) for id in (edge.source_id, edge.target_id))
         reason = f" ({edge.reason})" if edge.reason else ""
-        shown.append(text(f"\n{source}\n  {edge.kind} {target}{reason}"))
+        shown.append(text(f"\n{source}\n  {label('association', edge.kind)} {target}{reason}"))
     return lines(*shown)
 
 
@@ -168,22 +167,17 @@ def facts(found: Mapping[str, Memory]) -> "RenderableType":
 
 def counts(of: str, found: Mapping[str, Counts]) -> "RenderableType":
     """Memories and messages by space or user."""
-    if not found:
-        return text(f"There are no {of}s.")
-    rows = table("memories", "messages", of)
-    for name, each in found.items():
-        rows.add_row(f"{each.memories:,}", f"{each.messages:,}", text(name))
-    return rows
+    return listing(
+        ((f"{each.memories:,}", f"{each.messages:,}", text(name)) for name, each in found.items()),
+        *("memories", "messages", of),
+        none=f"There are no {of}s.",
+    )
 
 
 def subjects(found: Mapping[str, int]) -> "RenderableType":
     """Subjects with their memories."""
-    if not found:
-        return text("There are no subjects.")
-    rows = table("memories", "subject")
-    for name, number in found.items():
-        rows.add_row(f"{number:,}", text(name))
-    return rows
+    rows = ((f"{number:,}", text(name)) for name, number in found.items())
+    return listing(rows, "memories", "subject", none="There are no subjects.")
 
 
 def _metadata(item: Memory) -> "list[Text]":

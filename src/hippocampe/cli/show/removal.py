@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import counted, entry, lines, local_time, table, text
+from hippocampe.cli.show.layout import counted, entry, label, lines, local_time, table, text
 from hippocampe.types import Receipt
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ def receipt(done: Receipt, verb: str, *, timezone: str, listed: bool = True) -> 
         rows = table("kind", "when", "matched", "content", wrapped=("matched",))
         for item in done.items:
             at = local_time(item.at, timezone)
-            rows.add_row(item.kind, at, ", ".join(item.matched), entry(item.content, item.id))
+            rows.add_row(
+                label("kind", item.kind), at, ", ".join(item.matched), entry(item.content, item.id)
+            )
         shown += [rows, ""]
     shown.append(text(f"{'would be ' if done.dry_run else ''}{verb}: {counted(done.counts)}"))
     if done.settings:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import entry, lines, local_time, table, text
+from hippocampe.cli.show.layout import entry, label, lines, local_time, table, text
 from hippocampe.types import ApiKey, NewKey
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ def keys(found: Sequence[ApiKey], timezone: str) -> "RenderableType":
     for key in found:
         at = key.revoked_at
         ended = [text(f"revoked {local_time(at, timezone)}", "bold")] if at else []
-        label = entry(key.label or "", key.id, *ended)
-        rows.add_row(local_time(key.created_at, timezone), text(key.space), key.role, label)
+        named = entry(key.label or "", key.id, *ended)
+        rows.add_row(
+            local_time(key.created_at, timezone), text(key.space), label("role", key.role), named
+        )
     return rows
 
 

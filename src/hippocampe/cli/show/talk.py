@@ -1,11 +1,9 @@
 """Messages, notes and imports."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import count, lines, table, text
-from hippocampe.language.humanize import clock_label
+from hippocampe.cli.show.layout import count, lines, listing, local_time, text
 from hippocampe.types import Compacted, Distilled, Imported, Message, Note
 
 if TYPE_CHECKING:
@@ -17,17 +15,19 @@ _MAX_PROBLEMS = 20
 
 def messages(found: Sequence[Message], timezone: str) -> "RenderableType":
     """Messages, word for word."""
-    if not found:
-        return text("There are no messages.")
-    rows = table("when", "channel", "author", "content")
-    for each in found:
-        rows.add_row(
-            clock_label(each.at, timezone, now=datetime.now(UTC)),
-            text(each.channel or ""),
-            text(each.author or ""),
-            text(each.content),
-        )
-    return rows
+    return listing(
+        (
+            (
+                local_time(each.at, timezone),
+                text(each.channel or ""),
+                text(each.author or ""),
+                text(each.content),
+            )
+            for each in found
+        ),
+        *("when", "channel", "author", "content"),
+        none="There are no messages.",
+    )
 
 
 def observed(
@@ -44,22 +44,20 @@ def observed(
 
 def digested(done: Distilled) -> "RenderableType":
     """The result of a digest of live messages."""
-    if not done.messages:
-        return text("There is nothing to digest.")
-    made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
-    return lines(text(f"{count(done.messages, 'message')} digested, {made}"), *_remembered(done))
+    return _distilled(done, "digested") if done.messages else text("There is nothing to digest.")
 
 
 def extracted(done: Distilled) -> "RenderableType":
     """The result of an extraction from an exchange."""
-    if not done.remembered:
-        return text("There is nothing to remember.")
-    made = count(len(done.remembered), "statement")
-    return lines(text(f"{count(done.messages, 'message')} read, {made}"), *_remembered(done))
+    return _distilled(done, "read") if done.remembered else text("There is nothing to remember.")
 
 
-def _remembered(done: Distilled) -> "list[RenderableType]":
-    return [text(f"{each.action}: {each.memory.content}") for each in done.remembered]
+def _distilled(done: Distilled, verb: str) -> "RenderableType":
+    made = count(done.turns, "turn") if done.turns else count(len(done.remembered), "statement")
+    return lines(
+        text(f"{count(done.messages, 'message')} {verb}, {made}"),
+        *(text(f"{each.action}: {each.memory.content}") for each in done.remembered),
+    )
 
 
 def compacted(done: Compacted) -> "RenderableType":
@@ -72,14 +70,18 @@ def compacted(done: Compacted) -> "RenderableType":
 
 def notes(found: Sequence[Note], timezone: str) -> "RenderableType":
     """Notes by path."""
-    if not found:
-        return text("There are no notes.")
-    now = datetime.now(UTC)
-    rows = table("written", "path", "tags")
-    for each in found:
-        tags = " ".join(f"#{tag}" for tag in each.tags)
-        rows.add_row(clock_label(each.modified_at, timezone, now=now), text(each.path), text(tags))
-    return rows
+    return listing(
+        (
+            (
+                local_time(each.modified_at, timezone),
+                text(each.path),
+                text(" ".join(f"#{tag}" for tag in each.tags)),
+            )
+            for each in found
+        ),
+        *("written", "path", "tags"),
+        none="There are no notes.",
+    )
 
 
 def imported(done: Imported) -> "RenderableType":

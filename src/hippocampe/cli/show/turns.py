@@ -2,11 +2,23 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hippocampe.cli.show.layout import beginning, counted, entry, lines, spoken, table, text
-from hippocampe.language.humanize import clock_label
+from hippocampe.cli.show.layout import (
+    beginning,
+    count,
+    counted,
+    entry,
+    label,
+    lines,
+    local_time,
+    reader,
+    spelled,
+    spoken,
+    table,
+    text,
+)
+from hippocampe.presentation.stages import stages_of
 from hippocampe.types import Considered, Injection, Retrieval, Settings
 
 if TYPE_CHECKING:
@@ -18,18 +30,21 @@ _MAX_SIGNALS = 4
 
 def injection(turn: Injection, *, explain: bool) -> "RenderableType":
     """The text of an injection; with `explain`, every candidate and its outcome too."""
-    trace = turn.trace
+    trace, by = turn.trace, reader()
     shown = text(turn.text) if turn.text else text("Nothing was injected.")
-    notes = [f"skipped: {trace.skipped}"] if trace.skipped else []
+    notes = [label("skipped", trace.skipped)] if trace.skipped else []
     if trace.missing:
         notes.append(f"left out: {', '.join(trace.missing)}")
     if not explain:
         return lines(shown, *(text(note, "italic") for note in notes))
-    stages = ", ".join(f"{name} {spent:.1f}" for name, spent in trace.stages.items())
+    stages = ", ".join(
+        f"{label('stage', name)} {spent:.1f}" for name, spent in stages_of(trace.stages).items()
+    )
     notes = [
         f"{_outcomes(each.outcome for each in trace.considered)} "
         f"of {len(trace.considered)} considered",
-        f"{turn.tokens:,} tokens in {turn.took_ms:,.1f} ms" + (f" ({stages})" if stages else ""),
+        f"{count(turn.tokens, 'token')} in {by.milliseconds(turn.took_ms)}"
+        + (f" ({stages})" if stages else ""),
         *notes,
     ]
     rows = table("path", "kind", "score", "outcome", "content")
@@ -46,16 +61,16 @@ def _considered(each: Considered) -> "tuple[RenderableType, ...]":
     )
     details = [text(signals, "italic")] if signals else []
     return (
-        each.path,
-        item.kind,
+        label("route", each.path),
+        label("kind", item.kind),
         f"{item.score:.2f}",
-        each.outcome.replace("_", " "),
+        label("outcome", each.outcome),
         entry(beginning(spoken(item)), item.id, *details),
     )
 
 
 def _outcomes(outcomes: Iterable[str]) -> str:
-    return counted(Counter(outcome.replace("_", " ") for outcome in outcomes))
+    return counted(Counter(label("outcome", each) for each in outcomes))
 
 
 def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
@@ -66,11 +81,11 @@ def retrievals(found: Sequence[Retrieval], timezone: str) -> "RenderableType":
     for each in found:
         notes = [f"{_outcomes(item.outcome for item in each.items)} of {len(each.items)} found"]
         if each.skipped:
-            notes.append(f"skipped: {each.skipped}")
+            notes.append(label("skipped", each.skipped))
         if each.missing:
             notes.append(f"left out: {', '.join(each.missing)}")
         rows.add_row(
-            clock_label(each.created_at, timezone, now=datetime.now(UTC)),
+            local_time(each.created_at, timezone),
             text(each.channel or ""),
             f"{each.took_ms:,.1f}",
             f"{each.tokens_added:,}",
@@ -86,14 +101,8 @@ def settings(
     changed = {name for name, value in values.items() if value != getattr(default, name)}
     rows = table("setting", "value", *(["default"] if changed else []), "accepted")
     for name, value in values.items():
-        cells = [text(_spelled(value), "bold" if name in changed else "")]
+        cells = [text(spelled(value), "bold" if name in changed else "")]
         if changed:
-            cells.append(text(_spelled(getattr(default, name)) if name in changed else ""))
+            cells.append(text(spelled(getattr(default, name)) if name in changed else ""))
         rows.add_row(name, *cells, accepted[name])
     return rows
-
-
-def _spelled(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]

@@ -217,10 +217,10 @@ def _secure_exchange(
 
 def _checked(status: int, body: bytes) -> "Any":
     try:
-        told = json.loads(body)
+        answer = json.loads(body)
         if status < 400:
-            return told
-        reason = told["detail"]
+            return answer
+        reason = answer["detail"]
     except (ValueError, KeyError, TypeError):
         reason = "check that the address is that of a Hippocampe server"
     raise HookFailed(f"the server answered with status {status}: {reason}")

@@ -40,9 +40,9 @@ def answer(event: str, options: Options) -> None:
                 "both a folder and HIPPOCAMPE_URL are given, and they may hold different memories: leave one "
                 "out."
             )
-        told = _read()
-        if context := fenced(EVENTS[event](told, options)):
-            name = told.get("hook_event_name") or DEFAULT_NAMES[event]
+        payload = _read()
+        if context := fenced(EVENTS[event](payload, options)):
+            name = payload.get("hook_event_name") or DEFAULT_NAMES[event]
             output = {"hookEventName": name, "additionalContext": context}
             print(json.dumps({"hookSpecificOutput": output}))
     except HookFailed as exc:
@@ -52,36 +52,36 @@ def answer(event: str, options: Options) -> None:
         _warn(f"{event} failed ({type(exc).__name__}): run hippocampe doctor.")
 
 
-def _prompt_submit(told: "dict[str, Any]", options: Options) -> str:
-    prompt = str(told.get("prompt") or "").strip()
+def _prompt_submit(payload: "dict[str, Any]", options: Options) -> str:
+    prompt = str(payload.get("prompt") or "").strip()
     if not prompt:
         return ""
-    channel = options.channel_of(_project(told))
+    channel = options.channel_of(_project(payload))
     return call(options, channel, "before_turn", "text", {"message": prompt})
 
 
-def _session_start(told: "dict[str, Any]", options: Options) -> str:
-    channel = options.channel_of(_project(told))
+def _session_start(payload: "dict[str, Any]", options: Options) -> str:
+    channel = options.channel_of(_project(payload))
     # Injections before a new or compacted context are no longer in it.
-    body = {"message": channel, "fresh": told.get("source") != "resume"}
+    body = {"message": channel, "fresh": payload.get("source") != "resume"}
     return call(options, channel, "before_turn", "text", body)
 
 
-def _stop(told: "dict[str, Any]", options: Options) -> str:
-    path = told.get("transcript_path")
+def _stop(payload: "dict[str, Any]", options: Options) -> str:
+    path = payload.get("transcript_path")
     if not path:
         raise HookFailed("the agent named no transcript: nothing was stored.")
     found = last_exchange(str(path))
     if found is None:
         return ""
     id, prompt, reply = found
-    reply = str(told.get("last_assistant_message") or "").strip() or reply
+    reply = str(payload.get("last_assistant_message") or "").strip() or reply
     exchange = {
         "user_message": prompt,
         "reply": reply,
-        "external_id": f"{told.get('session_id')}:{id}",
+        "external_id": f"{payload.get('session_id')}:{id}",
     }
-    call(options, options.channel_of(_project(told)), "after_turn", "", exchange)
+    call(options, options.channel_of(_project(payload)), "after_turn", "", exchange)
     return ""
 
 
@@ -94,14 +94,14 @@ DEFAULT_NAMES = {"prompt-submit": "UserPromptSubmit", "session-start": "SessionS
 
 
 def _read() -> "dict[str, Any]":
-    told = json.loads(sys.stdin.buffer.read(MOST_BYTES))
-    if not is_object(told):
+    payload = json.loads(sys.stdin.buffer.read(MOST_BYTES))
+    if not is_object(payload):
         raise HookFailed("standard input is not the JSON object of a hook.")
-    return told
+    return payload
 
 
-def _project(told: "dict[str, Any]") -> str:
-    return os.environ.get("CLAUDE_PROJECT_DIR") or str(told.get("cwd") or os.getcwd())
+def _project(payload: "dict[str, Any]") -> str:
+    return os.environ.get("CLAUDE_PROJECT_DIR") or str(payload.get("cwd") or os.getcwd())
 
 
 def _warn(message: str) -> None:

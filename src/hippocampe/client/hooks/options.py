@@ -2,6 +2,8 @@
 
 import os
 
+from hippocampe.system.environment import variable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +15,7 @@ class Options:
     """The options of a hook: which memory it uses, and for whom.
 
     Args:
-        given: Values by the names in `NAMES`; missing ones come from the environment.
+        values: Values by the names in `NAMES`; missing ones come from the environment.
 
     Attributes:
         address: The base URL of the server to use instead of that of a folder.
@@ -24,9 +26,9 @@ class Options:
         channel: The conversation; None is the folder of the project.
     """
 
-    def __init__(self, given: "Mapping[str, str | None]") -> None:
+    def __init__(self, values: "Mapping[str, str | None]") -> None:
         def find(name: str) -> str | None:
-            return given.get(name) or os.environ.get(f"HIPPOCAMPE_{name.upper()}") or None
+            return values.get(name) or variable(f"HIPPOCAMPE_{name.upper()}")
 
         self.address = find("url")
         self.key = find("key")
@@ -37,7 +39,7 @@ class Options:
 
     @property
     def ambiguous(self) -> bool:
-        """Return whether both a folder and a server are given, which may hold different memories."""
+        """Return whether both a folder and a server are chosen, which may hold different memories."""
         return self.address is not None and self._folder is not None
 
     @property
@@ -55,19 +57,19 @@ class Options:
 
 def parse(typed: "Sequence[str]") -> Options | None:
     """Parse a command line after the name of the hook; None if it has unknown parts."""
-    given: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     rest = list(typed)
     while rest:
         option, sign, value = rest.pop(0).partition("=")
         name = "folder" if option == "-f" else option.removeprefix("--")
         if name not in NAMES or not option.startswith("-") or not (sign or rest):
             return None
-        given[name] = value if sign else rest.pop(0)
-    return Options(given)
+        values[name] = value if sign else rest.pop(0)
+    return Options(values)
 
 
 def _system_user() -> str | None:
     for name in ("USER", "LOGNAME", "USERNAME"):
-        if found := os.environ.get(name):
+        if found := variable(name):
             return found
     return None

@@ -34,13 +34,13 @@ def last_exchange(path: str) -> tuple[str, str, str | None] | None:
                 continue  # An incomplete line, still being written.
             if not is_object(record) or record.get("isSidechain"):
                 continue
-            said = _text(record)
-            if not said:
+            text = _text(record)
+            if not text:
                 continue
             if record.get("type") == "assistant" and reply is None:
-                reply = said
+                reply = text
             elif record.get("type") == "user":
-                return str(record.get("uuid") or record.get("timestamp")), said, reply
+                return str(record.get("uuid") or record.get("timestamp")), text, reply
     return None
 
 

@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from hippocampe.curation.revise import hide
-from hippocampe.engine import settings
 from hippocampe.engine.context import Context
-from hippocampe.engine.durability import count_accesses
+from hippocampe.engine.writer import Writer
 from hippocampe.store import job_runs, memories
-from hippocampe.types import Scope
 
 UNUSED = timedelta(days=90)
 """Time without access after which an unimportant memory is pruned."""
@@ -23,20 +21,18 @@ def decay(context: Context, *, space: str, run_id: str) -> int:
     todos and memories with a key keep their importance.
 
     Args:
-        context: The open memory.
         space: The space.
         run_id: The run in the ledger, which ends in the transaction of the changes.
     """
-    half_life = timedelta(
-        days=settings.read(context, scope=Scope(space=space)).decay_half_life_days
-    )
+    corpus = context.corpus
+    half_life = timedelta(days=corpus.settings.of(space).decay_half_life_days)
     if not half_life:
-        with context.store.write() as connection:
-            job_runs.finish(connection, run_id, "decay is off", context.now())
+        with corpus.store.write() as connection:
+            job_runs.finish(connection, run_id, "decay is off", corpus.store.now())
         return 0
-    count_accesses(context)
-    with context.change() as change:
-        now = context.now()
+    context.accesses.flush()
+    with context.writer.change() as change:
+        now = corpus.store.now()
         last = job_runs.last_ended(change.connection, "decay", space, done=True)
         lowered: dict[str, float] = {}
         for faded in memories.fading(change.connection, space):
@@ -53,31 +49,32 @@ def prune(context: Context, *, space: str) -> int:
 
     `restore` brings them back. The exceptions are those of `decay`.
     """
-    least = settings.read(context, scope=Scope(space=space)).prune_below
+    corpus = context.corpus
+    least = corpus.settings.of(space).prune_below
     if not least:
         return 0
-    count_accesses(context)
-    now = context.now()
-    with context.store.read() as connection:
+    context.accesses.flush()
+    now = corpus.store.now()
+    with corpus.store.read() as connection:
         found = [
             faded.id
             for faded in memories.fading(connection, space)
             if faded.importance < least and faded.used_at < now - UNUSED
         ]
-    return sum(_forget(context, space, ids, least) for ids in _batches(found))
+    return sum(_forget(context.writer, space, ids, least) for ids in _batches(found))
 
 
 def _batches(ids: list[str]) -> Iterable[list[str]]:
     return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
-def _forget(context: Context, space: str, ids: list[str], least: float) -> int:
+def _forget(writer: Writer, space: str, ids: list[str], least: float) -> int:
     reason = f"pruned: importance below {least:g}, not used for {UNUSED.days} days"
-    with context.change(from_reserve=True) as change:
-        now = context.now()
-        kept = memories.get(change.connection, space, ids).values()
+    with writer.change(from_reserve=True) as change:
+        now = writer.corpus.store.now()
+        found = memories.get(change.connection, space, ids).values()
         # A memory may have changed since the query.
-        pruned = [memory for memory in kept if memory.current and memory.updated_at < now - UNUSED]
+        pruned = [memory for memory in found if memory.current and memory.updated_at < now - UNUSED]
         for memory in pruned:
             hide(change, memory, now, reason)
     return len(pruned)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from hippocampe.engine.context import Context, Retired
+from hippocampe.engine.context import Context
+from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.errors import (
     BudgetSpent,
     EmbedderUnavailable,
@@ -18,6 +19,7 @@ from hippocampe.errors import (
 from hippocampe.extraction.jobs import schedule
 from hippocampe.extraction.jobs.work import JOBS
 from hippocampe.store import job_runs
+from hippocampe.store.store import Store
 from hippocampe.types import JobRun
 
 BEAT_SECONDS = 1.0
@@ -94,7 +96,7 @@ class Runner:
             if scheduling:
                 look_at = time.monotonic() + SCHEDULE_SECONDS
             beat = partial(self._beat, scheduling=scheduling)
-            self._context().outages.attempt("jobs", beat)
+            self._context().corpus.outages.attempt("jobs", beat)
             self._awake.wait(BEAT_SECONDS)
 
     def _beat(self, *, scheduling: bool) -> None:
@@ -130,10 +132,10 @@ class Runner:
                 return
             starting = not self._looked_at & {None, space}
             due = schedule.due(context, jobs=JOBS.keys(), starting=starting, space=space)
-            now = context.now()
+            now = context.corpus.store.now()
             tidying = self._tidied_at is None or abs(now - self._tidied_at) >= TIDY_EVERY
             if due or tidying:
-                with context.store.write(durable=bool(due)) as connection:
+                with context.corpus.store.write(durable=bool(due)) as connection:
                     for job, of in due:
                         job_runs.add(connection, job, of, due_at=now)
                     if tidying:
@@ -143,36 +145,38 @@ class Runner:
 
     def _run_next(self, context: Context, space: str | None) -> JobRun | None:
         """Execute the run that has been due longest, if any; return it with its outcome."""
+        corpus = context.corpus
         with self._one_at_a_time:
             if self._stopping.is_set():
                 return None
-            context.check_serving()
-            self._take_back(context)
-            now = context.now()
-            with context.store.read() as connection:
+            corpus.check_serving()
+            self._take_back(corpus.store)
+            now = corpus.store.now()
+            with corpus.store.read() as connection:
                 run = job_runs.due(connection, now, jobs=JOBS.keys(), space=space)
             if run is None:
                 return None
-            with context.store.write() as connection:
+            with corpus.store.write() as connection:
                 claimed = job_runs.claim(connection, run.id, now)
             return self._execute(context, run) if claimed else run
 
-    def _take_back(self, context: Context) -> None:
+    def _take_back(self, store: Store) -> None:
         """Requeue runs that a dead process left as running."""
-        with context.store.read() as connection:
+        with store.read() as connection:
             died = job_runs.running(connection)
         if died:
-            with context.store.write() as connection:
+            with store.write() as connection:
                 for run in died:
                     if run.attempts >= MAX_ATTEMPTS:
                         # This run may be the one that kills the process.
-                        parked = {"state": "parked", "ended_at": context.now()}
+                        parked = {"state": "parked", "ended_at": store.now()}
                         job_runs.change(connection, run.id, **parked, error=INTERRUPTED)
                     else:
                         job_runs.change(connection, run.id, state="waiting", error=INTERRUPTED)
 
     def _execute(self, context: Context, run: JobRun) -> JobRun:
         """Do the work of a claimed run, and store its outcome."""
+        corpus = context.corpus
         outcome: str | None = None
 
         def work() -> None:
@@ -180,57 +184,57 @@ class Runner:
             outcome = JOBS[run.job](context, run)
 
         try:
-            error = context.outages.attempt(f"job {run.job}", work, passing=(Retired, *OUTAGES))
+            error = corpus.outages.attempt(f"job {run.job}", work, passing=(Retired, *OUTAGES))
         except OUTAGES as exc:
             error = exc
         except BaseException:
-            self._release(context, run)
+            self._release(corpus.store, run)
             raise
         if error is None:
-            self._succeed(context, run, outcome)
-        elif self._stopping.is_set() or context.retired:
-            self._release(context, run)
+            self._succeed(corpus, run, outcome)
+        elif self._stopping.is_set() or corpus.retired:
+            self._release(corpus.store, run)
         elif isinstance(error, OUTAGES):
-            self._put_off(context, run, error)
+            self._put_off(corpus, run, error)
         else:
-            self._fail(context, run, error)
-        with context.store.read() as connection:
+            self._fail(corpus.store, run, error)
+        with corpus.store.read() as connection:
             return job_runs.get(connection, run.space, run.id) or run
 
-    def _release(self, context: Context, run: JobRun) -> None:
+    def _release(self, store: Store, run: JobRun) -> None:
         """Undo a claim."""
-        with context.store.write(from_reserve=True) as connection:
+        with store.write(from_reserve=True) as connection:
             job_runs.leave(connection, run.id, state="waiting", attempts=run.attempts)
 
-    def _succeed(self, context: Context, run: JobRun, outcome: str | None) -> None:
-        with context.store.write(from_reserve=True) as connection:
+    def _succeed(self, corpus: Corpus, run: JobRun, outcome: str | None) -> None:
+        with corpus.store.write(from_reserve=True) as connection:
             done = {"state": "done", "outcome": outcome, "error": None}
-            job_runs.leave(connection, run.id, **done, ended_at=context.now())
+            job_runs.leave(connection, run.id, **done, ended_at=corpus.store.now())
         for space in (None, run.space):
             if (run.job, space) in self._outages:
                 _, name = self._outages.pop((run.job, space))
-                context.outages.works(name)
+                corpus.outages.works(name)
 
-    def _fail(self, context: Context, run: JobRun, error: Exception) -> None:
-        said = _spelled(error)
-        now = context.now()
-        with context.store.write(from_reserve=True) as connection:
+    def _fail(self, store: Store, run: JobRun, error: Exception) -> None:
+        reason = _spelled(error)
+        now = store.now()
+        with store.write(from_reserve=True) as connection:
             if run.attempts + 1 >= MAX_ATTEMPTS:
-                job_runs.leave(connection, run.id, state="parked", error=said, ended_at=now)
+                job_runs.leave(connection, run.id, state="parked", error=reason, ended_at=now)
             else:
                 due_at = now + BACK_OFF[run.attempts]
-                job_runs.leave(connection, run.id, state="failed", error=said, due_at=due_at)
+                job_runs.leave(connection, run.id, state="failed", error=reason, due_at=due_at)
 
-    def _put_off(self, context: Context, run: JobRun, error: HippocampeError) -> None:
+    def _put_off(self, corpus: Corpus, run: JobRun, error: HippocampeError) -> None:
         """Postpone a run, and with it all runs that would meet the same outage."""
         space = run.space if isinstance(error, BudgetSpent) else None
         before, _ = self._outages.get((run.job, space), (0, ""))
         name = _name(run, error)
         self._outages[run.job, space] = before + 1, name
-        context.outages.failed(name, error)
+        corpus.outages.failed(name, error)
         first, most = OUTAGE_SECONDS
-        until = context.now() + timedelta(seconds=min(first * 2 ** min(before, 10), most))
-        with context.store.write(from_reserve=True) as connection:
+        until = corpus.store.now() + timedelta(seconds=min(first * 2 ** min(before, 10), most))
+        with corpus.store.write(from_reserve=True) as connection:
             job_runs.leave(
                 connection,
                 run.id,

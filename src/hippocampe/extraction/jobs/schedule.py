@@ -7,11 +7,10 @@ from typing import Any, cast
 from sqlalchemy import Connection
 
 from hippocampe.curation import local_settlement, settlement
-from hippocampe.engine import settings
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import job_runs, spaces
-from hippocampe.types import Scope, Settings
+from hippocampe.types import Settings
 
 CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start (seed 001)."""
@@ -37,12 +36,11 @@ def due(
     A job that has a waiting, running or postponed run in the space is not due.
 
     Args:
-        context: The open memory.
         jobs: Only these jobs.
         starting: Whether a digest is due because the last one is more than four hours old.
         space: Only this space.
     """
-    with context.store.read() as connection:
+    with context.corpus.store.read() as connection:
         known = job_runs.pending(connection, jobs)
         return [
             (job, of)
@@ -52,10 +50,8 @@ def due(
 
 
 def _due(context: Context, connection: Connection, *, starting: bool) -> Iterator[tuple[str, str]]:
-    now = context.now()
-
-    def chosen(space: str) -> Settings:
-        return settings.read(context, scope=Scope(space=space))
+    corpus = context.corpus
+    now = corpus.store.now()
 
     def passed(job: str, space: str, every: timedelta) -> bool:
         last = _last(connection, job, space, now)
@@ -63,20 +59,20 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
 
     for space, oldest in spaces.with_live(connection).items():
         since = _last(connection, "digest", space, now) or oldest
-        if is_digest_due(chosen(space), since=since, now=now, starting=starting):
+        if is_digest_due(corpus.settings.of(space), since=since, now=now, starting=starting):
             yield "digest", space
     asking = context.language_model is not None
-    if asking or local_settlement.is_available(context):
+    if asking or local_settlement.is_available(corpus.vocabulary.embedder):
         settles, every = (settlement, SETTLE_EVERY) if asking else (local_settlement, READ_EVERY)
         for space in spaces.to_review(connection, read=asking):
-            if passed("settle", space, every) and settles.is_due(context, space=space):
+            if passed("settle", space, every) and settles.is_due(corpus.store, space=space):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):
             yield "expire", space
     for job, name in (("decay", "decay_half_life_days"), ("prune", "prune_below")):
         for space in spaces.that_set(connection, name):
-            if getattr(chosen(space), name) and passed(job, space, DAILY):
+            if getattr(corpus.settings.of(space), name) and passed(job, space, DAILY):
                 yield job, space
 
 

@@ -14,7 +14,7 @@ itself, in the transaction of its writes."""
 
 
 def _expire(context: Context, run: JobRun) -> str:
-    return f"{len(forget.expire(context, space=run.space).ids)} hidden"
+    return f"{len(forget.hide_expired(context.writer, run.space).ids)} hidden"
 
 
 def _decay(context: Context, run: JobRun) -> None:
@@ -26,21 +26,21 @@ def _prune(context: Context, run: JobRun) -> str:
 
 
 def _extract(context: Context, run: JobRun) -> None:
-    extraction.extract(context, run.payload["turn"], space=run.space, run_id=run.id)
+    extraction.run(context, run.payload["turn"], space=run.space, run_id=run.id)
 
 
 def _digest(context: Context, run: JobRun) -> None:
-    digest.digest(context, space=run.space, run_id=run.id)
+    digest.run(context, space=run.space, run_id=run.id)
 
 
 def _compact(context: Context, run: JobRun) -> None:
     channel = run.payload["channel"]
-    compaction.compact(context, space=run.space, channel=channel, run_id=run.id)
+    compaction.run(context, space=run.space, channel=channel, run_id=run.id)
 
 
 def _settle(context: Context, run: JobRun) -> str | None:
-    reading = local_settlement.is_available(context)
-    read = local_settlement.settle_reviews(context, space=run.space) if reading else 0
+    reading = local_settlement.is_available(context.corpus.vocabulary.embedder)
+    read = local_settlement.settle_reviews(context.writer, space=run.space) if reading else 0
     if reading and context.language_model is None:
         return f"{read} settled"
     settlement.settle_reviews(context, space=run.space, run_id=run.id, settled=read)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
     TalkMessage,
@@ -54,17 +56,7 @@ class _Assistant:
     parse_message: Callable[[_Object], _Utterance | None]
 
 
-def read_chatgpt(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
-    """Read the branch of each conversation that was displayed last."""
-    return _read(source, zone, _CHATGPT)
-
-
-def read_claude(source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
-    """Read the messages of each conversation, without abandoned branches."""
-    return _read(source, zone, _CLAUDE)
-
-
-def _read(source: Source, zone: tzinfo, assistant: _Assistant) -> Iterator[TalkMessage | Problem]:
+def _read(assistant: _Assistant, source: Source, zone: tzinfo) -> Iterator[TalkMessage | Problem]:
     for number, conversation in _conversations(source):
         if not isinstance(conversation.get(assistant.messages_key), assistant.messages_type):
             yield Problem(number, assistant.missing)
@@ -199,7 +191,7 @@ def _or_none(parse: Callable[[object], _Parsed], value: object) -> _Parsed | Non
         return None
 
 
-_CHATGPT = _Assistant(
+_CHATGPT_EXPORT = _Assistant(
     name="ChatGPT",
     messages_key="mapping",
     messages_type=dict,
@@ -210,7 +202,7 @@ _CHATGPT = _Assistant(
     branch=_chatgpt_branch,
     parse_message=_chatgpt_message,
 )
-_CLAUDE = _Assistant(
+_CLAUDE_EXPORT = _Assistant(
     name="Claude",
     messages_key="chat_messages",
     messages_type=list,
@@ -221,3 +213,20 @@ _CLAUDE = _Assistant(
     branch=_claude_branch,
     parse_message=_claude_message,
 )
+_FILES = r"conversations(?:-\d+)?\.json"
+CHATGPT = Format(
+    "chatgpt",
+    "ChatGPT",
+    partial(_read, _CHATGPT_EXPORT),
+    recognises=has_key(r'"mapping"\s*:\s*\{'),
+    files=_FILES,
+)
+"""Of each conversation, the branch that was displayed last is read."""
+CLAUDE = Format(
+    "claude",
+    "Claude",
+    partial(_read, _CLAUDE_EXPORT),
+    recognises=has_key(r'"chat_messages"\s*:\s*\['),
+    files=_FILES,
+)
+"""Abandoned branches are left out."""

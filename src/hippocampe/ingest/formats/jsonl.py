@@ -6,6 +6,7 @@ from datetime import tzinfo
 from typing import cast
 
 from hippocampe.errors import InvalidInput
+from hippocampe.ingest.formats.format import Format, any_line
 from hippocampe.ingest.formats.record import (
     ExternalIds,
     Problem,
@@ -94,3 +95,13 @@ def _space(value: object) -> str | None:
         return Scope(space=value).space
     except InvalidInput as exc:
         raise InvalidInput("space is not a valid name of a space") from exc
+
+
+def _is_message(line: str) -> bool:
+    try:
+        return "content" in parse_object(line)
+    except InvalidInput:
+        return False
+
+
+JSONL = Format("jsonl", "JSON Lines", read_jsonl, recognises=any_line(_is_message))

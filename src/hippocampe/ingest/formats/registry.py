@@ -1,59 +1,38 @@
 """Detect the format of an exported conversation and read it.
 
-Every reader streams, keeps the original times, gives each message a stable id, and yields a
-`Problem` for each line or record that it cannot read. To add a format, write a reader and register
-it in `_READERS`.
+To add a format, declare a `Format` in a module of its own, and add it to `FORMATS`.
 """
 
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 
 from hippocampe.errors import InvalidInput, UnreadableFile, shown
-from hippocampe.ingest.formats.assistants import read_chatgpt, read_claude
-from hippocampe.ingest.formats.jsonl import parse_object, read_jsonl
+from hippocampe.ingest.formats.assistants import CHATGPT, CLAUDE
+from hippocampe.ingest.formats.format import Format
+from hippocampe.ingest.formats.jsonl import JSONL
 from hippocampe.ingest.formats.record import ExternalIds, Problem, TalkMessage
 from hippocampe.ingest.formats.source import Source, open_sources, refuse_utf16
-from hippocampe.ingest.formats.telegram import read_telegram
-from hippocampe.ingest.formats.whatsapp import read_whatsapp, starts_message
+from hippocampe.ingest.formats.telegram import TELEGRAM
+from hippocampe.ingest.formats.whatsapp import WHATSAPP
 from hippocampe.language.datetimes import as_zone
 
 __all__ = ["FORMATS", "Problem", "TalkMessage", "detect_format", "read_talk"]
 
-_Reader = Callable[[Source, tzinfo], Iterator[TalkMessage | Problem]]
-_READERS: dict[str, _Reader] = {
-    "jsonl": read_jsonl,
-    "whatsapp": read_whatsapp,
-    "chatgpt": read_chatgpt,
-    "claude": read_claude,
-    "telegram": read_telegram,
+FORMATS: Mapping[str, Format] = {
+    each.name: each for each in (WHATSAPP, JSONL, CHATGPT, CLAUDE, TELEGRAM)
 }
-FORMATS = tuple(_READERS)
+"""The formats by name, in the order in which they are tried."""
+_ARCHIVED = re.compile("|".join(f"(?:{each.files})" for each in FORMATS.values() if each.files))
 
-_ARCHIVED = re.compile(r"(?:conversations(?:-\d+)?|result)\.json|_chat\.txt|.*whatsapp.*\.txt")
-
-# Keys that are unique to one export. Unescaped quotes exclude text that people wrote.
-_KEYS = (
-    ("chatgpt", re.compile(r'(?<!\\)"mapping"\s*:\s*\{')),
-    ("claude", re.compile(r'(?<!\\)"chat_messages"\s*:\s*\[')),
-    (
-        "telegram",
-        re.compile(
-            r'(?<!\\)"(?:date_unixtime|from_id|personal_information)"\s*:'
-            r'|(?<!\\)"type"\s*:\s*"(?:personal_chat|bot_chat|saved_messages'
-            r'|(?:private|public)_(?:group|supergroup|channel))"'
-        ),
-    ),
-)
 MAX_UNREAD = 10_000
 """Consecutive unreadable lines or records after which the file does not have the format."""
 _HEAD_BYTES = 1 << 18
-_HEAD_LINES = 100
 
 _DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 
@@ -93,7 +72,7 @@ def read_talk(
         UnreadableFile: The file is missing, damaged, or not in that format. Also while iterating.
     """
     where = Path(path)
-    if format is not None and format not in _READERS:
+    if format is not None and format not in FORMATS:
         raise InvalidInput(
             f"format {shown(format)} is unknown: choose one of {', '.join(FORMATS)}."
         )
@@ -125,24 +104,12 @@ def _detect(source: Source) -> str:
         raise _unreadable(source.path, exc) from exc
     if not head.strip():
         raise InvalidInput(f"cannot import {source.name}: it is empty.")
-    lines = head.split("\n", _HEAD_LINES)[:_HEAD_LINES]
-    if any(map(starts_message, lines)):
-        return "whatsapp"
-    if any(map(_is_message, lines)):
-        return "jsonl"
-    for name, key in _KEYS:
-        if key.search(head):
-            return name
+    for each in FORMATS.values():
+        if each.recognises(head):
+            return each.name
     raise InvalidInput(
         f"cannot tell the format of {source.name}: name it, one of {', '.join(FORMATS)}."
     )
-
-
-def _is_message(line: str) -> bool:
-    try:
-        return "content" in parse_object(line)
-    except InvalidInput:
-        return False
 
 
 def _read(
@@ -152,7 +119,7 @@ def _read(
     unread = 0
     try:
         for source in sources:
-            for record in _READERS[format](source, zone):
+            for record in FORMATS[format].read(source, zone):
                 unread = unread + 1 if isinstance(record, Problem) else 0
                 if unread > MAX_UNREAD:
                     raise UnreadableFile(

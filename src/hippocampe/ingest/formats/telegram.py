@@ -5,6 +5,7 @@ from datetime import tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
 from hippocampe.ingest.formats.document import Document
+from hippocampe.ingest.formats.format import Format, has_key
 from hippocampe.ingest.formats.record import (
     Problem,
     TalkMessage,
@@ -150,3 +151,16 @@ def _external_id(chat: _Chat, message: object) -> str | None:
     """Prefix the number of a message, which is unique within its chat only."""
     identifier = parse_identifier(message)
     return f"telegram:{_chat_id(chat)}:{identifier}" if identifier else None
+
+
+TELEGRAM = Format(
+    "telegram",
+    "Telegram",
+    read_telegram,
+    recognises=has_key(
+        r'"(?:date_unixtime|from_id|personal_information)"\s*:'
+        r'|"type"\s*:\s*"(?:personal_chat|bot_chat|saved_messages'
+        r'|(?:private|public)_(?:group|supergroup|channel))"'
+    ),
+    files=r"result\.json",
+)

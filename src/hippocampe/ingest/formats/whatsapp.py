@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from hippocampe.errors import InvalidInput, UnreadableFile
+from hippocampe.ingest.formats.format import Format, any_line
 from hippocampe.ingest.formats.notices import is_notice, message_text, starts_notice, without_marks
 from hippocampe.ingest.formats.record import (
     ExternalIds,
@@ -210,3 +211,12 @@ def _channel(source: Source) -> str:
         return parse_label(_COPY.sub("", _CHAT_FILE.sub("", stem)), "channel")
     except InvalidInput:
         return "WhatsApp"
+
+
+WHATSAPP = Format(
+    "whatsapp",
+    "WhatsApp",
+    read_whatsapp,
+    recognises=any_line(starts_message),
+    files=r"_chat\.txt|.*whatsapp.*\.txt",
+)

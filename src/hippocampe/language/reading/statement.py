@@ -266,17 +266,17 @@ def _predicate(tokens: Sequence[Token], stems: Sequence[str], verb: int, known: 
     for at in range(verb, min(verb + _NEAR, len(tokens))):
         token = tokens[at]
         if token.roles & {"have", "be"}:
-            if _tells_event(tokens[at + 1 : at + 1 + _NEAR], "have" in token.roles, known):
+            if _is_event(tokens[at + 1 : at + 1 + _NEAR], "have" in token.roles, known):
                 return "event"
             return "have" if "have" in token.roles else "be"
         if token.stem in known.moved:
             return "event"
         if not token.roles and (kind := known.verbs.get(stems[at])):
-            return "event" if past and token.norm.endswith(past) else kind
+            return "event" if token.norm.endswith(past) else kind
     return "other"
 
 
-def _tells_event(following: Sequence[Token], has: bool, known: Lexis) -> bool:
+def _is_event(following: Sequence[Token], has: bool, known: Lexis) -> bool:
     """Return whether a past participle follows an auxiliary: "a acheté", "est partie"."""
     for token in following:
         if token.stem in known.moved:
@@ -294,15 +294,17 @@ def _moods(tokens: Sequence[Token], norms: Sequence[str], known: Lexis) -> froze
     found = {role for role in ("first_person", "second_person", "negation") if role in roles}
     if roles & {"conjunctions"}:
         found.add("listing")
-    plain = [n for n, t in zip(norms, tokens, strict=True) if t.kind == "word" and not t.name]
+    long = [
+        norm
+        for norm, token in zip(norms, tokens, strict=True)
+        if token.kind == "word" and not token.name and len(norm) > _SHORT
+    ]
     for mood in ("conditional", "future"):
-        endings = known.endings[mood]
-        if endings and any(len(norm) > _SHORT and norm.endswith(endings) for norm in plain):
+        if any(norm.endswith(known.endings[mood]) for norm in long):
             found.add(mood)
-    if (endings := known.endings["imperfect"]) and "conditional" not in found:
-        common = known.not_imperfect
-        if any(n not in common and len(n) > _SHORT and n.endswith(endings) for n in plain):
-            found.add("imperfect")
+    past = [norm for norm in long if norm.endswith(known.endings["imperfect"])]
+    if "conditional" not in found and not known.not_imperfect.issuperset(past):
+        found.add("imperfect")
     return frozenset(found)
 
 

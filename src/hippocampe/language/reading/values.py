@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from hippocampe.language.calendar import MONTHS, ORDINALS
-from hippocampe.language.lexicon import languages, load, words_of
+from hippocampe.language.calendar import MONTHS, ORDINALS, WEEKDAYS
+from hippocampe.language.lexicon import words_of
 from hippocampe.language.reading.lexis import Lexis
 from hippocampe.language.tokenizer import Word
 
@@ -24,10 +24,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 )  # fmt: skip
 _CURRENCIES: Final = frozenset({"euro", "dollar", "pound"})
 _WEEKDAYS: Final = {
-    name + plural: str(number)
-    for each in languages()
-    for number, name in enumerate(load(each, "time")["weekdays"].split())
-    for plural in ("", "s")
+    name + plural: str(number) for name, number in WEEKDAYS.items() for plural in ("", "s")
 }
 _NOT_MONTHS: Final = words_of("stated.not_dates", file="time")
 _NUMBER: Final = re.compile(r"([-+]?\d+(?:\.\d+)?)([a-z²€$£%]*)")
@@ -72,56 +69,71 @@ def value_at(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
     if norm in _WEEKDAYS:
         return Found("weekday", _WEEKDAYS[norm])
     if _is_month(words, at):
-        day = _rank_or_number(words, at + 1, lexis)
-        if day:
-            return Found("date", f"{day}/{MONTHS[norm]}", words=2)
-        return Found("month", str(MONTHS[norm]))
+        month, day = MONTHS[norm], _day_number(_norm(words, at + 1))
+        if day is None:
+            return Found("month", str(month))
+        return Found("date", f"{day}/{month}", words=2)
     for name, hour in (("noon", "12:00"), ("midnight", "0:00")):
         if norm in lexis.clock[name]:
             return Found("time", hour)
-    if lexis.units.get(norm) in _CURRENCIES and not norm.isalpha():
-        following = words[at + 1].norm if at + 1 < len(words) else ""
-        if amount := _NUMBER.fullmatch(following):
-            return Found("money", _plain(amount[1]), lexis.units[norm], 2)
+    sign = lexis.units.get(norm) in _CURRENCIES and not norm.isalpha()
+    if sign and (amount := _NUMBER.fullmatch(_norm(words, at + 1))):
+        return Found("money", _plain(amount[1]), lexis.units[norm], 2)
     return _WORD
 
 
+def _norm(words: Sequence[Word], at: int) -> str:
+    """Return the folded word at a place; "" after the last one."""
+    return words[at].norm if at < len(words) else ""
+
+
 def _is_month(words: Sequence[Word], at: int) -> bool:
-    word = words[at]
-    return word.norm in MONTHS and (word.norm not in _NOT_MONTHS or word.capital)
+    norm = _norm(words, at)
+    return norm in MONTHS and (norm not in _NOT_MONTHS or words[at].capital)
 
 
-def _rank_or_number(words: Sequence[Word], at: int, lexis: Lexis) -> str:
-    norm = words[at].norm if at < len(words) else ""
+def _day_number(norm: str) -> int | None:
     day = _RANK.fullmatch(norm) or re.fullmatch(r"(\d{1,2})", norm)
-    return str(int(day[1])) if day else ""
+    return int(day[1]) if day else None
 
 
 def _written_in_digits(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
-    norm = words[at].norm
-    after = words[at + 1].norm if at + 1 < len(words) else ""
+    if found := _clock_time(words, at, lexis) or _date_in_digits(words, at):
+        return found
+    if rank := _RANK.fullmatch(words[at].norm):
+        return Found("rank", rank[1])
+    return _amount(words, at, lexis)
+
+
+def _clock_time(words: Sequence[Word], at: int, lexis: Lexis) -> Found | None:
+    norm, after = words[at].norm, _norm(words, at + 1)
     if clock := _CLOCK.fullmatch(norm):
         return _time(int(clock[1]), clock[2] or "00", clock[3] or after, 1, lexis)
     if half := _HALF_DAY.fullmatch(norm):
         return _time(int(half[1]), "00", half[2], 1, lexis)
-    if day := _DATE.fullmatch(norm):
-        return Found("date", f"{int(day[1])}/{int(day[2])}")
-    if day := _ISO_DATE.fullmatch(norm):
-        return Found("date", f"{int(day[2])}/{int(day[1])}")
-    rank = _RANK.fullmatch(norm)
-    if (rank or re.fullmatch(r"\d{1,2}", norm)) and after in MONTHS and _is_month(words, at + 1):
-        return Found("date", f"{int(rank[1] if rank else norm)}/{MONTHS[after]}", words=2)
-    if rank:
-        return Found("rank", rank[1])
-    if norm.isdigit() and after in lexis.clock["hours"] and int(norm) <= 24:
-        minutes = words[at + 2].norm if at + 2 < len(words) else ""
+    if not norm.isdigit():
+        return None
+    if after in lexis.clock["hours"] and int(norm) <= 24:
+        minutes = _norm(words, at + 2)
         if re.fullmatch(r"[0-5]\d", minutes):
             return Found("time", f"{int(norm)}:{minutes}", words=3)
         if after == "h" or _says_when(words, at, lexis):
             return Found("time", f"{int(norm)}:00", words=2)
-    if norm.isdigit() and after in lexis.clock["after_noon"] | lexis.clock["before_noon"]:
+    if after in lexis.clock["after_noon"] | lexis.clock["before_noon"]:
         return _time(int(norm), "00", after, 1, lexis)
-    return _amount(words, at, lexis)
+    return None
+
+
+def _date_in_digits(words: Sequence[Word], at: int) -> Found | None:
+    norm = words[at].norm
+    if date := _DATE.fullmatch(norm):
+        return Found("date", f"{int(date[1])}/{int(date[2])}")
+    if date := _ISO_DATE.fullmatch(norm):
+        return Found("date", f"{int(date[2])}/{int(date[1])}")
+    day = _day_number(norm)
+    if day is None or not _is_month(words, at + 1):
+        return None
+    return Found("date", f"{day}/{MONTHS[words[at + 1].norm]}", words=2)
 
 
 def _says_when(words: Sequence[Word], at: int, lexis: Lexis) -> bool:
@@ -142,18 +154,15 @@ def _amount(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
     digits, glued = norm, ""
     if parts := _NUMBER.fullmatch(norm):
         digits, glued = parts[1], parts[2]
-    while not glued and at + taken < len(words) and _continues(digits, words[at + taken].norm):
+    while not glued and _continues(digits, _norm(words, at + taken)):
         digits += words[at + taken].norm
         taken += 1
-    if _YEAR.fullmatch(digits) and not glued:
-        following = words[at + taken].norm if at + taken < len(words) else ""
-        if following not in lexis.units:
-            return Found("year", digits)
+    if _YEAR.fullmatch(digits) and not glued and _norm(words, at + taken) not in lexis.units:
+        return Found("year", digits)
     if glued == "k":
         digits, glued = str(float(digits) * 1000), ""
     unit = lexis.units.get(glued, glued)
-    if not unit and at + taken < len(words) and words[at + taken].norm in lexis.units:
-        unit = lexis.units[words[at + taken].norm]
+    if not unit and (unit := lexis.units.get(_norm(words, at + taken), "")):
         taken += 1
     return Found("money" if unit in _CURRENCIES else "number", _plain(digits), unit, taken)
 
@@ -173,13 +182,13 @@ def _plain(digits: str) -> str:
 def _spelled_out(words: Sequence[Word], at: int, lexis: Lexis) -> Found:
     value = lexis.numbers[words[at].norm]
     taken = 1
-    while at + taken < len(words) and (more := lexis.numbers.get(words[at + taken].norm)):
+    while more := lexis.numbers.get(_norm(words, at + taken)):
         value = value * more if more >= _SMALL and value < more else value + more
         taken += 1
-    following = words[at + taken].norm if at + taken < len(words) else ""
+    following = _norm(words, at + taken)
     if following in lexis.clock["hours"] and value <= 24 and _says_when(words, at, lexis):
         return Found("time", f"{value}:00", words=taken + 1)
-    if following in MONTHS and _is_month(words, at + taken):
+    if _is_month(words, at + taken):
         return Found("date", f"{value}/{MONTHS[following]}", words=taken + 1)
     unit = lexis.units.get(following, "")
     kind: Kind = "money" if unit in _CURRENCIES else "number"

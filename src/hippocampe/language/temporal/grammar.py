@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-from hippocampe.language.calendar import MONTHS, NUMBERS
+from hippocampe.language.calendar import MONTHS, NUMBERS, WEEKDAYS
 from hippocampe.language.lexicon import languages, load, load_all, table_of, words_of
 from hippocampe.language.text import fold
 
@@ -44,11 +44,6 @@ def _of_languages(role: str, trait: str, table: str | None = None) -> set[str]:
 VERBS = words_of("verbs", file="time")
 OTHER_SENSES = words_of("other_senses", file="time")
 CAPITAL_MONTHS = table_of("capital_months", file="time")
-WEEKDAYS = {
-    name: number
-    for each in languages()
-    for number, name in enumerate(load(each, "time")["weekdays"].split())
-}
 BARE_WEEKDAYS = _of_languages("weekdays", "bare", "weekday")
 HABITS: dict[str, tuple[str, ...]] = {
     name: tuple(load(each, "time")["weekday"]["habits"])

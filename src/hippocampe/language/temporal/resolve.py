@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from hippocampe.language.calendar import MONTHS
+from hippocampe.language.calendar import MONTHS, WEEKDAYS
 from hippocampe.language.temporal.grammar import (
     AMOUNTS,
     DAY,
@@ -24,7 +24,6 @@ from hippocampe.language.temporal.grammar import (
     STEPS,
     UNITS,
     WAYS,
-    WEEKDAYS,
 )
 
 WindowKind = Literal[

@@ -6,10 +6,11 @@ Wall-clock arithmetic is done in the zone of the reader, where days begin; retur
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from hippocampe.language.calendar import FULL_MONTHS
@@ -124,13 +125,13 @@ def parse_event(text: str, *, now: datetime, timezone: str | ZoneInfo) -> dateti
     here = as_utc(now, name="now").astimezone(as_zone(timezone))
     folded, places = _folded(text)
     found = [each for each in _expressions(folded, text, places, here) if each.sure]
-    if len(found) != 1 or not _tells_event(found[0]):
+    if len(found) != 1 or not _is_event(found[0]):
         return None
     start, end = _utc(found[0].span)
     return start + (end - start) / 2
 
 
-def _tells_event(found: _Expression) -> bool:
+def _is_event(found: _Expression) -> bool:
     """Return whether an expression is a short time at a distance from now."""
     start, end = found.span
     if found.link or found.match["portion"] or end - start > LONGEST_EVENT:
@@ -198,70 +199,112 @@ def _expressions(
             if match[group]
         }
         if span := RESOLVERS[name][0](groups, now):
+            confirms = _CONFIRMS.get(name)
             capital = "month" in groups and text[places[match.start(f"{name}_month")]].isupper()
-            before = folded[max(0, match.start() - 8) : match.start()]
-            yield _Expression(
-                match, name, groups, span, _is_sure(match, name, groups, capital, before)
-            )
+            around = _Surroundings.of(match, groups, capital=capital)
+            sure = confirms is None or confirms(groups, around)
+            yield _Expression(match, name, groups, span, sure)
 
 
-def _is_sure(match: re.Match[str], name: str, groups: Groups, capital: bool, before: str) -> bool:
-    """Return whether the context confirms a time expression: "may", "mars" or "2022" alone may not be one."""
-    place, article, link = (
-        " ".join((match[group] or "").split()) for group in ("place", "article", "link")
-    )
-    bound = bool(
-        prefix_role(link) not in ("", "from", "between")
-        or match["about"]
-        or match["portion"]
-        or "way" in groups
-    )
-    match name:
-        case "short":
-            placed = bound or not PLACED["date"].isdisjoint((article, place, link))
-            return placed and (groups["day"], groups["month"]) != ("24", "7")
-        case "date" | "date_after":
-            verb = groups["month"] in VERBS and not capital
-            named = "ordinal" in groups or "year" in groups
-            return not verb or bound or named or place in PLACED["date"]
-        case "month":
-            return "year" in groups or _is_month(groups, capital, place, bound, article)
-        case "dayname":
-            named = "part" in groups or "week" in groups or place in PLACED["date"]
-            return _is_day(groups, bound, named, (article, place, link), before)
-        case "season":
-            year = "year" in groups and (groups["season"] not in OTHER_SENSES or article or place)
-            return bool(bound or year or (article and place in PLACED["season"]))
-        case "feast":
-            return bound or "year" in groups or place in PLACED["feast"]
-        case "year":
-            return bound or place in PLACED["year"] or "called" in groups
-        case _:
-            return True
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """The words around the core of an expression: "may", "mars" or "2022" alone may be no time.
+
+    Attributes:
+        place: Its preposition: "en", "in".
+        article: Its article.
+        link: Its first word: "since", "from".
+        before: The characters before it.
+        capital: Whether its month is written with a capital.
+        bound: Whether a word is used with times only: "since", "early", "next".
+    """
+
+    place: str
+    article: str
+    link: str
+    before: str
+    capital: bool
+    bound: bool
+
+    @classmethod
+    def of(cls, match: re.Match[str], groups: Groups, *, capital: bool) -> "_Surroundings":
+        place, article, link = (
+            " ".join((match[group] or "").split()) for group in ("place", "article", "link")
+        )
+        return cls(
+            place=place,
+            article=article,
+            link=link,
+            before=match.string[max(0, match.start() - 8) : match.start()],
+            capital=capital,
+            bound=prefix_role(link) not in ("", "from", "between")
+            or bool(match["about"] or match["portion"])
+            or "way" in groups,
+        )
 
 
-def _is_day(
-    groups: Groups, bound: bool, named: bool, around: tuple[str, str, str], before: str
-) -> bool:
-    article, place, link = around
-    each = before.endswith(HABITS[groups["weekday"]])
-    of_habit = link in HABIT["habit_links"]
-    if groups["weekday"] not in BARE_WEEKDAYS:
-        begins = prefix_role(link) == "from" and not of_habit
-        return (bound or named or begins) and not each
-    habit = article in HABIT["habit_articles"] or place in HABIT["habit_places"]
-    return bound or not (habit or of_habit or each)
+def _confirms_short_date(groups: Groups, around: _Surroundings) -> bool:
+    placed = not PLACED["date"].isdisjoint((around.article, around.place, around.link))
+    return (around.bound or placed) and (groups["day"], groups["month"]) != ("24", "7")
 
 
-def _is_month(groups: Groups, capital: bool, place: str, bound: bool, article: str) -> bool:
+def _confirms_date(groups: Groups, around: _Surroundings) -> bool:
+    if groups["month"] not in VERBS or around.capital or around.bound:
+        return True
+    return "ordinal" in groups or "year" in groups or around.place in PLACED["date"]
+
+
+def _confirms_month(groups: Groups, around: _Surroundings) -> bool:
     month, way = groups["month"], groups.get("way")
+    if "year" in groups:
+        return True
     if month not in FULL_MONTHS:
         return False
-    if month in VERBS and not capital and way and (WAYS.get(way) == "this" or article):
+    verb = month in VERBS and not around.capital
+    if verb and way and (WAYS.get(way) == "this" or around.article):
         return False  # "this may help", "the next march"
-    if month in CAPITAL_MONTHS and capital and not way:
-        return place == CAPITAL_MONTHS[month]  # "Mars" alone is the planet
-    return bound or place in PLACED["month"]
+    if month in CAPITAL_MONTHS and around.capital and not way:
+        return around.place == CAPITAL_MONTHS[month]  # "Mars" alone is the planet
+    return around.bound or around.place in PLACED["month"]
+
+
+def _confirms_weekday(groups: Groups, around: _Surroundings) -> bool:
+    if around.before.endswith(HABITS[groups["weekday"]]):  # "tous les lundis"
+        return groups["weekday"] in BARE_WEEKDAYS and around.bound
+    of_habit = around.link in HABIT["habit_links"]
+    if groups["weekday"] not in BARE_WEEKDAYS:
+        named = "part" in groups or "week" in groups or around.place in PLACED["date"]
+        return around.bound or named or (prefix_role(around.link) == "from" and not of_habit)
+    habit = around.article in HABIT["habit_articles"] or around.place in HABIT["habit_places"]
+    return around.bound or not (habit or of_habit)
+
+
+def _confirms_season(groups: Groups, around: _Surroundings) -> bool:
+    if around.bound or (around.article and around.place in PLACED["season"]):
+        return True
+    placed = groups["season"] not in OTHER_SENSES or around.article or around.place
+    return "year" in groups and bool(placed)
+
+
+def _confirms_feast(groups: Groups, around: _Surroundings) -> bool:
+    return around.bound or "year" in groups or around.place in PLACED["feast"]
+
+
+def _confirms_year(groups: Groups, around: _Surroundings) -> bool:
+    return around.bound or "called" in groups or around.place in PLACED["year"]
+
+
+_CONFIRMS: Final[Mapping[str, Callable[[Groups, _Surroundings], bool]]] = {
+    "short": _confirms_short_date,
+    "date": _confirms_date,
+    "date_after": _confirms_date,
+    "month": _confirms_month,
+    "dayname": _confirms_weekday,
+    "season": _confirms_season,
+    "feast": _confirms_feast,
+    "year": _confirms_year,
+}
+"""The confirmation of an expression by its surroundings, by its kind; all other kinds are sure."""
 
 
 def _windows(

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 from starlette.types import Send
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError, ModelUnavailable
-from hippocampe.server.api.bodies import Said
+from hippocampe.server.api.arguments import Body, MessageText
 from hippocampe.server.http import problems
-from hippocampe.server.http.door import Door, Writer
+from hippocampe.server.http.dependencies import Hippo, Writer
 
 if TYPE_CHECKING:
     from hippocampe.companion import AsyncCompanion, Event
@@ -32,6 +33,12 @@ EVENT: dict[str, Any] = {
     },
 }
 """One event, in the OpenAPI document."""
+
+
+class UserMessage(Body):
+    """A message of a user to the companion."""
+
+    message: MessageText = Field(examples=["Je bois quoi ce soir ?"])
 
 
 class Answering:
@@ -106,7 +113,9 @@ class _Stream(StreamingResponse):
         }
     },
 )
-async def chat(request: Request, hippo: Door, scope: Writer, body: Said) -> StreamingResponse:
+async def chat(
+    request: Request, hippo: Hippo, scope: Writer, body: UserMessage
+) -> StreamingResponse:
     """Let the companion answer a message, and stream the events of the answer."""
     answering: Answering = request.app.state.answering
     companion = await answering.companion()
@@ -115,10 +124,10 @@ async def chat(request: Request, hippo: Door, scope: Writer, body: Said) -> Stre
     )
     # An error before the first event is a problem with its status.
     first = await anext(events)
-    return _Stream(_told(first, events))
+    return _Stream(_stream_of(first, events))
 
 
-async def _told(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
+async def _stream_of(first: "Event", events: "AsyncGenerator[Event]") -> AsyncGenerator[bytes]:
     async with aclosing(events):
         try:
             async for event in _all(first, events):

@@ -1,16 +1,12 @@
 """The OpenAPI document: FastAPI's, with an example of each answer and the parts that all endpoints share."""
 
-import inspect
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
 from fastapi import FastAPI
 
-from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.http import idempotency
 from hippocampe.server.http.versions import HEADER
-from hippocampe.types import Settings
 
 Schema = dict[str, Any]
 
@@ -59,17 +55,6 @@ _EXAMPLES: Mapping[str, object] = {
 }
 """Example values by the name of a field; others are made from the schema."""
 
-_EXPLAINED: Mapping[str, object] = {
-    "NewMemory": Hippocampe.remember,
-    "MemoryChanges": Hippocampe.remember,
-    "Question": Hippocampe.recall,
-    "ComingTurn": Hippocampe.before_turn,
-    "Exchange": Hippocampe.after_turn,
-    "LiveMessage": Hippocampe.observe,
-    "KeyToMake": Hippocampe.create_key,
-    "SettingsChanges": Settings,
-}
-"""The documented class or function that explains the fields of a body."""
 _SUCCESS = "Successful Response"
 
 
@@ -80,26 +65,12 @@ def describe(app: FastAPI) -> None:
     def completed() -> Schema:
         if app.openapi_schema is None:
             document = made()
-            for name, explained in _EXPLAINED.items():
-                _explain(document["components"]["schemas"][name], explained)
             for path, methods in document["paths"].items():
                 for method, operation in methods.items():
                     _complete(document, path, method.upper(), operation)
         return cast("Schema", app.openapi_schema)
 
     app.openapi = completed  # type: ignore[method-assign]
-
-
-def _explain(body: Schema, explained: object) -> None:
-    """Describe the fields of a body with the library's descriptions of its arguments."""
-    text = inspect.getdoc(explained) or ""
-    said = re.findall(r"^    (\w+): (.+(?:\n {6,}.+)*)", text, re.MULTILINE)
-    meanings = {
-        name: re.sub(r"\s+", " ", meaning).replace("None", "null") for name, meaning in said
-    }
-    for name, field in body["properties"].items():
-        if name in meanings:
-            field.setdefault("description", meanings[name])
 
 
 def _complete(document: Schema, path: str, method: str, operation: Schema) -> None:

@@ -1,4 +1,4 @@
-"""Endpoints for operators: liveness, readiness, metrics and audit."""
+"""Endpoints for operators: liveness, readinessand metrics."""
 
 import asyncio
 import time
@@ -10,13 +10,11 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import EmbedderError, HippocampeError, StoreError
-from hippocampe.server.http.door import Admin, Door
+from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.http.metrics import Metrics
-from hippocampe.types import AuditEntry, Scope
+from hippocampe.types import Scope
 
 router = APIRouter(tags=["operation"])
-changes = APIRouter(tags=["operation"])
-"""Routes that need a key."""
 FRESH_SECONDS = 5.0
 """Time to live of a cached answer: anyone may ask, and a remote embedder costs money."""
 PROBE = Scope(space="hippocampe-readiness")
@@ -82,14 +80,6 @@ class Probe:
         return Readiness(ready, store="ok", embedder=embedder, index=index, disk=disk)
 
 
-@changes.get("/api/audit")
-async def audit(
-    hippo: Door, scope: Admin, since: str | None = None, limit: int = 100
-) -> list[AuditEntry]:
-    """The audit log of the space, newest first: deletes, erasures, restores, changes of settings and keys."""
-    return await hippo.audit(scope=scope, since=since, limit=limit)
-
-
 @router.get("/healthz")
 async def health() -> Health:
     """Report that the process answers."""
@@ -104,7 +94,7 @@ async def metrics(request: Request) -> Response:
 
 
 @router.get("/readyz", responses={503: {"description": "It cannot serve.", "model": Readiness}})
-async def readiness(request: Request, hippo: Door, response: Response) -> Readiness:
+async def readiness(request: Request, hippo: Hippo, response: Response) -> Readiness:
     """Report the state of each dependency; 503 if one is down."""
     probe: Probe = request.app.state.probe
     found = await probe.readiness()

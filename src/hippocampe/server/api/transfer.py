@@ -13,7 +13,8 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.errors import InvalidInput, UnreadableFile
-from hippocampe.server.http.door import Admin, Bound, Door
+from hippocampe.hippocampe import IMPORT_FORMATS
+from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
 from hippocampe.system import free_space
 from hippocampe.types import Imported
 
@@ -35,14 +36,13 @@ _FILE: dict[str, Any] = {
 @router.post("/import", openapi_extra=_FILE)
 async def import_file(
     request: Request,
-    hippo: Door,
+    hippo: Hippo,
     scope: Admin,
-    bound: Bound,
+    has_key: HasKey,
     format: Annotated[
         str | None,
         Query(
-            description="`jsonl`, `whatsapp`, `chatgpt`, `claude`, `telegram` or `hippocampe`; default: "
-            "detected."
+            description=f"{', '.join(f'`{each}`' for each in IMPORT_FORMATS)}; default: detected."
         ),
     ] = None,
     timezone: Annotated[str, Query(description="Timezone of times without one.")] = "Europe/Paris",
@@ -56,7 +56,7 @@ async def import_file(
     try:
         await _receive(request, path)
         return await hippo.import_from(
-            path, scope=scope, format=format, timezone=timezone, one_space=bound
+            path, scope=scope, format=format, timezone=timezone, one_space=has_key
         )
     except (InvalidInput, UnreadableFile) as exc:
         # The path is on this server.
@@ -97,7 +97,7 @@ class _Sent(FileResponse):
         }
     },
 )
-async def export_space(hippo: Door, scope: Admin) -> FileResponse:
+async def export_space(hippo: Hippo, scope: Admin) -> FileResponse:
     """Export the whole space as JSON Lines."""
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="hippocampe-export-"))
     path = folder / "space.jsonl"

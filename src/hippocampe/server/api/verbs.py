@@ -15,10 +15,10 @@ from hippocampe.client.calls import decode_arguments, results_of, takes_progress
 from hippocampe.client.wire import encode
 from hippocampe.errors import HippocampeError
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server.api.memory_panel import of_one_space
+from hippocampe.server.api.composed import of_one_space
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
-from hippocampe.server.http.door import Door
+from hippocampe.server.http.dependencies import Hippo
 from hippocampe.types import ApiKey, Stats
 from hippocampe.validation import check_scope
 from hippocampe.verbs import SENT, Verb
@@ -38,7 +38,7 @@ async def greet(request: Request) -> dict[str, Any]:
 @router.post("/{verb}")
 async def call(
     request: Request,
-    hippo: Door,
+    hippo: Hippo,
     verb: str,
     arguments: Annotated[list[Any], Body()],
     named: Annotated[dict[str, Any], Body()],
@@ -53,7 +53,7 @@ async def call(
     scope_of(key, "write" if changes else called.role, space)
     step = functools.partial(getattr(hippo, verb), **decoded)
     if request.headers.get("accept") == LINES and takes_progress(Hippocampe, verb):
-        return StreamingResponse(_told(step), media_type=LINES)
+        return StreamingResponse(_progress_lines(step), media_type=LINES)
     result = await step()
     if key is not None and isinstance(result, Stats):
         result = of_one_space(result)
@@ -83,7 +83,7 @@ def _open(name: str, key: ApiKey | None) -> Verb:
     return verb
 
 
-async def _told(step: Callable[..., Any]) -> AsyncGenerator[str]:
+async def _progress_lines(step: Callable[..., Any]) -> AsyncGenerator[str]:
     """Lines of JSON: progress while it works, then the result or the problem."""
     lines = asyncio.Queue[dict[str, Any]]()
     loop = asyncio.get_running_loop()

@@ -38,22 +38,24 @@ async def change(
 async def next_injection(page: ReadPage) -> Response:
     """Preview the next injection for the last message."""
     message = await _last_message(page)
-    injection, given = None, {}
+    injection, considered = None, {}
     if message is not None:
         scope = Scope(page.scope.space, message.author, message.channel)
         injection = await page.hippo.preview(message.content, scope=scope)
-        given = {each.recollection.id: each for each in injection.trace.considered}
-    return page.part("memory/next.html", message=message, injection=injection, given=given)
+        considered = {each.recollection.id: each for each in injection.trace.considered}
+    return page.part(
+        "memory/next.html", message=message, injection=injection, considered=considered
+    )
 
 
 @router.get("/log")
 async def log(page: ReadPage) -> Response:
     """The latest injections."""
     found = await page.hippo.retrievals(scope=page.scope, limit=SHOWN)
-    return page.part("memory/log.html", given=found)
+    return page.part("memory/log.html", injections=found)
 
 
 async def _last_message(page: Visit) -> Message | None:
     latest = await page.hippo.messages(scope=page.scope, limit=20)
-    said = [each for each in latest if each.role != "assistant" and each.content.strip()]
-    return said[-1] if said else None
+    utterances = [each for each in latest if each.role != "assistant" and each.content.strip()]
+    return utterances[-1] if utterances else None

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard import drawing, labels
+from hippocampe.companion.self_knowledge import KINDS
+from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage
 
@@ -47,9 +48,9 @@ async def groups(page: ReadPage) -> Response:
         return Group(name, stats.categories.get(name, 0), sum(learnt), drawing.line(learnt))
 
     found: dict[str, list[Group]] = {"self": [], "goal": []}
-    for name in labels.CATEGORIES:
-        found[name.split("/")[0]].append(group(name))
-    return page.part("brain/groups.html", groups=found, labels=labels, days=DAYS)
+    for collection, category in KINDS:
+        found[collection].append(group(f"{collection}/{category}"))
+    return page.part("brain/groups.html", groups=found, days=DAYS)
 
 
 @router.get("/brain/{collection}/{category}")

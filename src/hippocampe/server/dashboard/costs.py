@@ -1,12 +1,11 @@
 """Costs of language models: tokens and money by day, purpose and model, and the share of injections."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard import drawing, labels
+from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import Cost, Day
@@ -16,32 +15,13 @@ SPANS = (7, 30, 90)
 """Periods in days, each with a link."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The sum of several costs with their common names."""
-
-    purpose: str | None
-    model: str | None
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    injected_tokens: int
-    price: float | None
-
-
-def total(costs: Iterable[Cost], purpose: str | None = None, model: str | None = None) -> Sum:
-    """Sum costs; the price covers the calls with a known price."""
+def total(costs: Iterable[Cost]) -> dict[str, Any]:
+    """Sum costs; the price covers the calls with a known price, and is None without any."""
     known = list(costs)
     prices = [each.price for each in known if each.price is not None]
-    return Sum(
-        purpose,
-        model,
-        sum(each.calls for each in known),
-        sum(each.input_tokens for each in known),
-        sum(each.output_tokens for each in known),
-        sum(each.injected_tokens for each in known),
-        sum(prices) if prices else None,
-    )
+    counted = ("calls", "input_tokens", "output_tokens", "injected_tokens")
+    sums = {name: sum(getattr(each, name) for each in known) for name in counted}
+    return {**sums, "price": sum(prices) if prices else None}
 
 
 @router.get("/costs")
@@ -55,7 +35,7 @@ async def costs_table(page: ReadPage, days: int = 30) -> Response:
     """The charts and the tables of the latest days."""
     found = await page.hippo.costs(scope=page.scope, days=days)
     activity = await page.hippo.activity(scope=page.scope, days=days)
-    return page.part("costs/table.html", days=days, labels=labels, **_sums(page, found, activity))
+    return page.part("costs/table.html", days=days, **_sums(page, found, activity))
 
 
 def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[str, Any]:
@@ -63,22 +43,26 @@ def _sums(page: Visit, found: Sequence[Cost], activity: Sequence[Day]) -> dict[s
     of_day = [[cost for cost in found if cost.date == date] for date in dates]
     titles = [page.day(date, "d MMM") for date in dates]
     pairs = sorted({(cost.purpose, cost.model) for cost in found})
+    by_day = [total(costs) for costs in of_day]
     tokens = [
-        (float(each.input_tokens - each.injected_tokens), float(each.injected_tokens),
-         float(each.output_tokens))
-        for each in map(total, of_day)
-    ]  # fmt: skip
-    money = [(each.price or 0.0,) for each in map(total, of_day)]
+        (
+            day["input_tokens"] - day["injected_tokens"],
+            day["injected_tokens"],
+            day["output_tokens"],
+        )
+        for day in by_day
+    ]
+    money = [(day["price"] or 0.0,) for day in by_day]
     by_pair = [
-        total((c for c in found if (c.purpose, c.model) == (purpose, model)), purpose, model)
-        for purpose, model in pairs
+        (pair, total(cost for cost in found if (cost.purpose, cost.model) == pair))
+        for pair in pairs
     ]
     budget = page.settings.daily_budget
     return {
         "all": total(found),
-        "today": total(of_day[-1]),
-        "rows": sorted(by_pair, key=lambda each: (-(each.price or 0), -each.input_tokens)),
-        "by_day": [(titles[n], total(of_day[n]), activity[n]) for n in range(len(dates))][::-1],
+        "today": by_day[-1],
+        "rows": sorted(by_pair, key=lambda row: (-(row[1]["price"] or 0), -row[1]["input_tokens"])),
+        "by_day": list(zip(titles, by_day, strict=True))[::-1],
         "tokens": drawing.columns(tokens, _named(titles, [page.number(sum(t)) for t in tokens])),
         "money": drawing.columns(
             money, _named(titles, [page.dollars(m) for (m,) in money]), at_least=budget

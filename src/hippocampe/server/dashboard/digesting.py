@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import HippocampeError
-from hippocampe.server.dashboard import labels
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
 from hippocampe.types import Distilled, JobRun, Scope, Settings
@@ -119,7 +118,6 @@ async def digest_state(page: ReadPage, watched: bool = False) -> Response:
         numbers=counts(run.outcome) if run else None,
         live=stats.live,
         next_at=next_digest(page.settings, page.now),
-        labels=labels,
     )
 
 

@@ -31,7 +31,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A chart of stacked columns.
+    """A chart of columns.
 
     Attributes:
         bars: All parts.
@@ -45,26 +45,34 @@ class Columns:
 
 
 def columns(
-    values: Sequence[Sequence[float]], titles: Sequence[str], *, at_least: float = 0
+    values: Sequence[Sequence[float | None]],
+    titles: Sequence[str],
+    *,
+    stacked: bool = True,
+    at_least: float = 0,
 ) -> Columns:
-    """Stack the values of each column, first series at the bottom.
+    """Stack the values of each column, first series at the bottom, or place them side by side.
 
     Args:
-        values: For each column, one number per series.
+        values: For each column, one number per series; None draws nothing.
         titles: Of the columns.
+        stacked: False places the bars of a column side by side.
         at_least: Minimum of the top of the scale.
     """
-    top = nice_top(max([at_least, *(sum(each) for each in values)]))
-    step = WIDTH / max(len(values), 1)
+    known = [[part or 0.0 for part in parts] for parts in values]
+    top = nice_top(max([at_least, *((sum if stacked else max)(parts) for parts in known)]))
+    step = WIDTH / max(len(known), 1)
     bars: list[Bar] = []
     wholes: list[Bar] = []
-    for number, parts in enumerate(values):
+    for number, parts in enumerate(known):
         x, y = number * step + step * GAP / 2, float(HEIGHT)
+        width = step * (1 - GAP) / (1 if stacked else len(parts))
         for series, part in enumerate(parts):
             height = part / top * HEIGHT
-            y -= height
+            y = (y if stacked else HEIGHT) - height
             if part:
-                bars.append(_bar(x, y, step * (1 - GAP), height, series))
+                bars.append(_bar(x, y, width, height, series))
+            x += 0 if stacked else width
         wholes.append(Bar(round(number * step, 2), 0, round(step, 2), HEIGHT, 0, titles[number]))
     ticks = tuple(Tick(HEIGHT - HEIGHT * share, top * share) for share in (0, 0.5, 1))
     return Columns(tuple(bars), ticks, tuple(wholes))

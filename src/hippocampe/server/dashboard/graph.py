@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage
-from hippocampe.types import Graph
+from hippocampe.types import DEFAULT_IMPORTANCE, Graph
 
 router = page_router()
 MOST = 5_000
@@ -23,6 +23,7 @@ async def graph_page(page: ReadPage) -> Response:
     return page.render(
         "graph/page.html",
         section="graph",
+        kinds=(*DEFAULT_IMPORTANCE, "summary"),
         many=sum(stats.memories.values()),
         most=MOST,
     )

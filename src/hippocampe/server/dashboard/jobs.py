@@ -4,7 +4,6 @@ from typing import Any, get_args
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard import labels
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit
 from hippocampe.types import JOBS, JobState
@@ -20,7 +19,6 @@ async def jobs_page(page: ReadPage, state: str = "", job: str = "") -> Response:
     return page.render(
         "jobs/page.html",
         section="jobs",
-        labels=labels,
         names=JOBS,
         states=STATES,
         **_filters(state, job),
@@ -37,8 +35,7 @@ async def jobs_list(page: ReadPage, state: str = "", job: str = "") -> Response:
         states=[chosen["state"]] if chosen["state"] else None,
         limit=MOST,
     )
-    stats = await page.hippo.stats(scope=page.scope)
-    return page.part("jobs/list.html", runs=runs, labels=labels, counts=stats.jobs, **chosen)
+    return page.part("jobs/list.html", runs=runs, **chosen)
 
 
 def _filters(state: str, job: str) -> dict[str, Any]:
@@ -49,10 +46,10 @@ def _filters(state: str, job: str) -> dict[str, Any]:
 async def run_now(page: AdminPage) -> Response:
     """Run the due jobs now."""
     ran = await page.hippo.run_jobs(scope=page.scope)
-    return page.part(toast=Toast(_said(page, len(ran))), changed="jobs")
+    return page.part(toast=Toast(_summary(page, len(ran))), changed="jobs")
 
 
-def _said(page: Visit, ran: int) -> str:
+def _summary(page: Visit, ran: int) -> str:
     if not ran:
         return page.say("Nothing was due.")
     return page.count("{number} run ended.", "{number} runs ended.", ran)

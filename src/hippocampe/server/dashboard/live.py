@@ -67,8 +67,8 @@ async def made(page: ReadPage) -> Response:
         )
         memories = [each for each in found.items if each.source == SOURCE]
     ids = list({id for each in memories for id in each.evidence})[:MAX_EVIDENCE]
-    said = await page.hippo.messages(scope=page.scope, ids=ids, limit=1_000) if ids else []
-    shown = [Made(each, [one for one in said if one.id in each.evidence]) for each in memories]
+    sources = await page.hippo.messages(scope=page.scope, ids=ids, limit=1_000) if ids else []
+    shown = [Made(each, [one for one in sources if one.id in each.evidence]) for each in memories]
     return page.part("live/made.html", made=shown, since=since)
 
 

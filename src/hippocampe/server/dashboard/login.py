@@ -16,7 +16,6 @@ from hippocampe.server.dashboard.visit import (
     ReadPage,
     check_token,
 )
-from hippocampe.server.dashboard.wording import LANGUAGES
 from hippocampe.server.http.access import LOGIN, session_of
 from hippocampe.server.http.sessions import COOKIE, Sessions
 from hippocampe.types import Scope
@@ -42,7 +41,7 @@ async def login(
     sessions: Sessions = page.request.app.state.sessions
     sessions.close(page.session)
     response = page.go(_local(next))
-    page.keep(response, COOKIE, sessions.open(secret), seconds=None, secret=True)
+    page.set_cookie(response, COOKIE, sessions.open(secret), secret=True)
     return response
 
 
@@ -66,13 +65,13 @@ async def prefer(
     """Store a preference, and reload the page; another space starts at its first page."""
     await check_token(page.request, page)
     response = Response(headers={"HX-Refresh": "true"})
-    if language in LANGUAGES:
-        page.keep(response, LANGUAGE_COOKIE, language)
+    if language is not None and language in page.languages:
+        page.set_cookie(response, LANGUAGE_COOKIE, language)
     if theme in THEMES:
-        page.keep(response, THEME_COOKIE, theme)
+        page.set_cookie(response, THEME_COOKIE, theme)
     if space is not None:
         response = Response(headers={"HX-Redirect": "/"})
-        page.keep(response, SPACE_COOKIE, Scope(space=space).space)
+        page.set_cookie(response, SPACE_COOKIE, Scope(space=space).space)
     return response
 
 

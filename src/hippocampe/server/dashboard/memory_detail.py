@@ -84,21 +84,20 @@ async def edit(
     """Edit a memory in place: unchanged fields stay."""
     before = await page.hippo.get(id, scope=page.scope)
     tags = [each.strip() for each in subjects.split(",") if each.strip()]
-    given: dict[str, Any] = {
+    submitted: dict[str, Any] = {
         "content": content.replace("\r\n", "\n").strip(),
         "type": type,
         "importance": importance,
         "subjects": tags,
         "category": category or None,
     }
-    now: dict[str, Any] = {
-        "content": before.content,
-        "type": before.type,
-        "importance": round(before.importance, 2),
-        "subjects": list(before.subjects),
-        "category": before.category,
+    # The slider has two decimals.
+    same = {"importance": round(before.importance, 2), "subjects": list(before.subjects)}
+    changes = {
+        name: value
+        for name, value in submitted.items()
+        if value != same.get(name, getattr(before, name))
     }
-    changes = {name: value for name, value in given.items() if value != now[name]}
     if changes:
         await page.hippo.edit(id, scope=page.scope, **changes)
     return page.part(toast=Toast(page.say("Saved.")), changed=CHANGED)

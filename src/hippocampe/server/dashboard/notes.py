@@ -47,10 +47,10 @@ async def change(
 async def fix(page: AdminPage, path: Annotated[str, Form()]) -> Response:
     """Inject a note always, or no longer."""
     fixed = page.settings.obsidian_context_notes
-    kept = tuple(each for each in fixed if each != path)
-    if len(kept) == len(fixed):
-        kept = (*fixed, path)
-    await page.hippo.update_settings(scope=page.scope, obsidian_context_notes=kept)
+    changed = tuple(each for each in fixed if each != path)
+    if len(changed) == len(fixed):
+        changed = (*fixed, path)
+    await page.hippo.update_settings(scope=page.scope, obsidian_context_notes=changed)
     return page.part(changed=CHANGED)
 
 

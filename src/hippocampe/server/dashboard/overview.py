@@ -1,64 +1,59 @@
 """The overview: the latest injections, the latest memories, the pairs to review."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-from fastapi import Form
 from starlette.responses import Response
 
-from hippocampe.server.dashboard.charts import Series, chart
+from hippocampe.hippocampe import IMPORT_FORMATS
+from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
-from hippocampe.server.dashboard.visit import ReadPage, Toast, Visit, WritePage
-from hippocampe.types import Memory, Stats
+from hippocampe.server.dashboard.visit import ReadPage, Visit
+from hippocampe.types import Day, Memory, Stats
 
 router = page_router()
-GIVEN = 6
+INJECTIONS = 6
 LEARNT = 6
 WAITING = 3
 DAYS = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """A memory, and its previous text, if it is a correction."""
-
-    memory: Memory
-    before: Memory | None
-
-
 @router.get("/overview")
 async def overview(page: ReadPage) -> Response:
     """The first page; for an empty space, three ways to start."""
-    stats, given, days = await asyncio.gather(
+    stats, injections, days = await asyncio.gather(
         page.hippo.stats(scope=page.scope),
-        page.hippo.retrievals(scope=page.scope, limit=GIVEN),
+        page.hippo.retrievals(scope=page.scope, limit=INJECTIONS),
         page.hippo.activity(scope=page.scope, days=DAYS),
     )
-    if _empty(stats) and not given:
-        return page.render("begin.html", section="overview", address=page.address)
-    volume = chart(
-        days,
-        (
-            Series(page.say("messages"), "hollow", lambda day: day.messages),
-            Series(page.say("injections"), "solid", lambda day: day.injections),
-        ),
-    )
-    latency = chart(
-        days,
-        (
-            Series(page.say("median"), "solid", lambda day: day.took_ms_p50),
-            Series(page.say("95th percentile"), "hollow", lambda day: day.took_ms_p95),
-        ),
-    )
+    if _empty(stats) and not injections:
+        return page.render(
+            "begin.html",
+            section="overview",
+            address=page.address,
+            programs=", ".join(IMPORT_FORMATS.values()),
+        )
     medians = [day.took_ms_p50 for day in days if day.took_ms_p50 is not None]
     return page.render(
         "overview.html",
         section="overview",
         stats=stats,
-        given=given,
-        volume=volume,
-        latency=latency,
+        injections=injections,
+        volume=_week(
+            page,
+            days,
+            (page.say("messages"), page.say("injections")),
+            [(day.messages, day.injections) for day in days],
+            digits=0,
+        ),
+        latency=_week(
+            page,
+            days,
+            (page.say("median"), page.say("95th percentile")),
+            [(day.took_ms_p50, day.took_ms_p95) for day in days],
+            digits=1,
+        ),
         median=medians[-1] if medians else None,
         **await _lists(page),
     )
@@ -70,20 +65,26 @@ async def lists(page: ReadPage) -> Response:
     return page.part("overview/lists.html", **await _lists(page))
 
 
-@router.post("/overview/settle")
-async def settle(
-    page: WritePage,
-    id: Annotated[str, Form()],
-    other: Annotated[str, Form()],
-    keep: Annotated[str, Form()] = "",
-) -> Response:
-    """Settle a pair: keep one memory, or both."""
-    await page.hippo.settle(id, other, scope=page.scope, keep=keep or None)
-    if not keep:
-        return page.part(toast=Toast(page.say("Both are kept.")), changed="memory-changed")
-    replaced = other if keep == id else id
-    toast = Toast(page.say("The other one is history now."), f"/memory/{replaced}/restore")
-    return page.part(toast=toast, changed="memory-changed")
+def _week(
+    page: Visit,
+    days: Sequence[Day],
+    names: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    digits: int,
+) -> dict[str, Any]:
+    """The columns of a chart, and the rows of its table."""
+    rows = [
+        (
+            page.day(day.date),
+            ["–" if each is None else page.number(each, digits) for each in numbers],
+        )
+        for day, numbers in zip(days, values, strict=True)
+    ]
+    titles = [
+        " · ".join((day, *map(" ".join, zip(names, shown, strict=True)))) for day, shown in rows
+    ]
+    columns = drawing.columns(values, titles, stacked=False)
+    return {"names": names, "rows": rows, "columns": columns}
 
 
 async def _lists(page: Visit) -> dict[str, Any]:
@@ -101,12 +102,13 @@ async def _lists(page: Visit) -> dict[str, Any]:
     }
 
 
-async def _learnt(page: Visit, memory: Memory) -> Learnt:
+async def _learnt(page: Visit, memory: Memory) -> tuple[Memory, Memory | None]:
+    """A memory, and its previous text if it is a correction."""
     versions = (await page.hippo.history(memory.id, scope=page.scope)).versions
     before = [each for each in versions if each.superseded_by == memory.id]
-    return Learnt(memory, before[-1] if before else None)
+    return memory, before[-1] if before else None
 
 
 def _empty(stats: Stats) -> bool:
-    kept = sum(stats.memories.values()) + stats.superseded + stats.forgotten
-    return kept == 0 and stats.messages == 0
+    stored = sum(stats.memories.values()) + stats.superseded + stats.forgotten
+    return stored == 0 and stats.messages == 0

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from hippocampe.errors import InvalidInput
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.server.dashboard.why import reasons, stages
 from hippocampe.types import Scope
 
 router = page_router(prefix="/playground")
@@ -46,11 +45,9 @@ async def tried(
     return page.part(
         "playground/result.html",
         injection=injection,
-        given={each.recollection.id: each for each in considered},
+        considered={each.recollection.id: each for each in considered},
         left_out=left_out[:MOST_LEFT_OUT],
         total_left_out=len(left_out),
-        stages=stages(injection.trace.stages),
-        reasons=reasons,
         threshold=page.settings.auto_retrieve_min_score,
         moment=moment,
     )

@@ -1,27 +1,14 @@
 """The log of injections, with the reasons of each."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from hippocampe.server.dashboard import why as whys
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.types import Injection, Recollection, Retrieval, Retrieved
 
 router = page_router()
 PAGE_SIZE = 50
-MOST_REASONS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A candidate of the log with its content, if it still exists."""
-
-    logged: Retrieved
-    item: Recollection | None
-    reasons: list[whys.Reason]
 
 
 @router.get("/retrievals")
@@ -51,7 +38,6 @@ async def retrieval_page(page: ReadPage, id: str) -> Response:
         "retrievals/one.html",
         section="retrievals",
         logged=logged,
-        stages=whys.stages(logged.stages),
     )
 
 
@@ -60,25 +46,13 @@ async def why(page: ReadPage, id: str) -> Response:
     """The rebuilt text and candidates; this takes longer than the rest of the page."""
     logged = await page.hippo.retrieval(id, scope=page.scope)
     rebuilt = await page.hippo.replay(id, scope=page.scope)
-    shown = _shown(logged, rebuilt)
     return page.part(
         "retrievals/why.html",
         logged=logged,
         text=rebuilt.text,
         exact=rebuilt.tokens == logged.tokens_added,
-        given=[each for each in shown if each.logged.outcome == "injected"],
-        left_out=[each for each in shown if each.logged.outcome != "injected"],
+        items={each.recollection.id: each.recollection for each in rebuilt.trace.considered},
+        injected=[each for each in logged.items if each.outcome == "injected"],
+        left_out=[each for each in logged.items if each.outcome != "injected"],
         threshold=page.settings.auto_retrieve_min_score,
     )
-
-
-def _shown(logged: Retrieval, rebuilt: Injection) -> list[Shown]:
-    items = {each.recollection.id: each.recollection for each in rebuilt.trace.considered}
-    return [
-        Shown(
-            each,
-            items.get(each.id),
-            whys.reasons(items[each.id].why, MOST_REASONS) if each.id in items else [],
-        )
-        for each in logged.items
-    ]

@@ -82,9 +82,9 @@ async def decide(
         case "both":
             toast = Toast(page.say("Both memories stay."))
         case "same":
-            toast = Toast(page.say("The newer one is history now."), f"/reviews/{newer}/undo")
+            toast = Toast(page.say("The newer one is history now."), f"/memory/{newer}/restore")
         case "replace":
-            toast = Toast(page.say("The older one is history now."), f"/reviews/{older}/undo")
+            toast = Toast(page.say("The older one is history now."), f"/memory/{older}/restore")
     return page.part(toast=toast, changed="memory-changed")
 
 
@@ -98,13 +98,5 @@ async def merge(
     """Merge a pair into one memory, with a text that states the facts of both."""
     await page.hippo.edit(newer, scope=page.scope, content=content)
     await page.hippo.settle(newer, older, scope=page.scope, keep=newer)
-    toast = Toast(page.say("The pair is one memory now."), f"/reviews/{older}/undo")
-    return page.part(toast=toast, changed="memory-changed")
-
-
-@router.post("/reviews/{id}/undo")
-async def undo(page: WritePage, id: str) -> Response:
-    """Restore the memory of a decision; the pair is listed again."""
-    await page.hippo.restore(id, scope=page.scope)
-    toast = Toast(page.say("Both memories are current again, and the pair is listed."))
+    toast = Toast(page.say("The pair is one memory now."), f"/memory/{older}/restore")
     return page.part(toast=toast, changed="memory-changed")

@@ -52,8 +52,8 @@ def page_router(**options: Any) -> APIRouter:
 async def refused(request: Request, error: Exception) -> Response:
     """Errors of HTTP itself: a page for a browser's navigation, a problem for programs."""
     assert isinstance(error, HTTPException)
-    led = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-    if not led:
+    navigation = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if not navigation:
         return await problems.refused(request, error)
     shown = await _shown(request, problems.of_status(error.status_code, str(error.detail)))
     shown.headers.update(problems.headers_of(request, error) or {})

@@ -1,20 +1,27 @@
 """Search in memories, talk and notes; without words, the list of memories."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
+from fastapi import Depends
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from hippocampe.errors import InvalidInput
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
-from hippocampe.server.dashboard.why import Reason, reasons
-from hippocampe.server.dashboard.wording import marked
-from hippocampe.types import DEFAULT_IMPORTANCE, Mode, Order, Recollection, State
+from hippocampe.types import (
+    DEFAULT_IMPORTANCE,
+    MEMORY_COLLECTIONS,
+    RECALL_COLLECTIONS,
+    Mode,
+    Order,
+    State,
+)
 
 router = page_router()
 RESULTS = 20
@@ -26,32 +33,13 @@ SNIPPET = 280
 
 MOST_SUBJECTS = 500
 
-PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "all": (
-        marked("everything"),
-        ("memory", "self", "goal", "summary", "turn", "live", "note"),
-    ),
-    "memories": (marked("memories"), ("memory", "self", "goal", "summary")),
-    "talk": (marked("talk"), ("turn", "live")),
-    "notes": (marked("notes"), ("note",)),
-}
-MODES: Mapping[Mode, str] = {
-    "semantic": marked("Semantic"),
-    "text": marked("Text"),
-    "hybrid": marked("Hybrid"),
-}
-STATES: Mapping[State, str] = {
-    "current": marked("current"),
-    "superseded": marked("history"),
-    "forgotten": marked("forgotten"),
-    "all": marked("all states"),
-}
-ORDERS: Mapping[Order, str] = {
-    "newest": marked("newest first"),
-    "oldest": marked("oldest first"),
-    "importance": marked("most important first"),
-}
 Place = Literal["all", "memories", "talk", "notes"]
+COLLECTIONS: Mapping[Place, tuple[str, ...]] = {
+    "all": RECALL_COLLECTIONS,
+    "memories": MEMORY_COLLECTIONS,
+    "talk": ("turn", "live"),
+    "notes": ("note",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,67 +64,35 @@ class Asked:
         return self != Asked(q=self.q, mode=self.mode)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A displayed result."""
-
-    item: Recollection
-    snippet: Markup
-    reasons: Sequence[Reason]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The choices of the search form: values with their labels, to translate."""
-
-    users: Sequence[str]
-    subjects: Sequence[str]
-    types: Sequence[str]
-    modes: Mapping[Mode, str]
-    places: Mapping[str, tuple[str, tuple[str, ...]]]
-    states: Mapping[State, str]
-    orders: Mapping[Order, str]
-
-
-async def form(page: Visit) -> Form:
+async def form(page: Visit) -> dict[str, Sequence[str]]:
     """The choices of the search form, with the users and the subjects of the space."""
-    users = tuple(await page.hippo.users(scope=page.scope))
-    subjects = tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS]
-    types = tuple(DEFAULT_IMPORTANCE)
-    return Form(users, subjects, types, MODES, PLACES, STATES, ORDERS)
+    return {
+        "users": tuple(await page.hippo.users(scope=page.scope)),
+        "subjects": tuple(await page.hippo.subjects(scope=page.scope))[:MOST_SUBJECTS],
+        "types": tuple(DEFAULT_IMPORTANCE),
+        "modes": ("semantic", "text", "hybrid"),
+        "places": get_args(Place),
+        "states": get_args(State),
+        "orders": get_args(Order),
+    }
 
 
 @router.get("/memory/search")
 async def search(
-    page: ReadPage,
-    q: str = "",
-    mode: Mode = "hybrid",
-    place: Place = "all",
-    type: str = "",
-    subject: str = "",
-    user: str = "",
-    channel: str = "",
-    since: str = "",
-    until: str = "",
-    state: State = "current",
-    order: Order = "newest",
-    cursor: str | None = None,
+    page: ReadPage, asked: Annotated[Asked, Depends()], cursor: str | None = None
 ) -> Response:
     """The results of a search; without words, a page of the list of memories."""
-    asked = Asked(
-        q.strip(), mode, place, type, subject.strip(), user, channel.strip(), since, until,
-        state, order,
-    )  # fmt: skip
+    query, subject = asked.q.strip(), asked.subject.strip()
     limits: dict[str, Any] = {
         "scope": page.scope,
         "types": [asked.type] if asked.type else None,
-        "subjects": [asked.subject] if asked.subject else None,
+        "subjects": [subject] if subject else None,
         "user": asked.user or None,
-        "channel": asked.channel or None,
+        "channel": asked.channel.strip() or None,
         "since": _day(page, asked.since),
         "until": _day(page, asked.until, after=1),
     }
-    if not asked.q:
+    if not query:
         listed = await page.hippo.memories(
             **limits, state=asked.state, order=asked.order, cursor=cursor, limit=LISTED
         )
@@ -144,19 +100,19 @@ async def search(
             "memory/listed.html", asked=asked, listed=listed, more=_more(page, listed.next_cursor)
         )
     items = await page.hippo.recall(
-        asked.q,
+        query,
         **limits,
-        collections=PLACES[asked.place][1],
+        collections=COLLECTIONS[asked.place],
         mode=asked.mode,
         limit=RESULTS,
         explain=True,
     )
     items = [item for item in items if item.score >= LEAST_SCORE] or items[:3]
-    found = [Found(item, snippet(item.content, asked.q), reasons(item.why)) for item in items]
     return page.part(
         "memory/found.html",
         asked=asked,
-        found=found,
+        found=items,
+        snippet=snippet,
         threshold=page.settings.auto_retrieve_min_score,
     )
 
@@ -194,34 +150,14 @@ def snippet(content: str, query: str) -> Markup:
 
 def _with_marks(text: str, words: set[str]) -> Markup:
     shown = Markup()
-    for part in _parts(text):
+    for part in re.split(r"(\s+)", text):
         bare = part.casefold().strip(".,;:!?«»\"'()…")
         shown += Markup("<mark>{}</mark>").format(part) if bare in words else escape(part)
     return shown
 
 
-def _parts(text: str) -> list[str]:
-    """Words and the spaces between them."""
-    parts: list[str] = []
-    for char in text:
-        if parts and char.isspace() == parts[-1][-1].isspace():
-            parts[-1] += char
-        else:
-            parts.append(char)
-    return parts
-
-
 def asked_of(page: Visit) -> Asked:
     """Parse the query in the address of the page, unchecked: the search checks it."""
-    given = page.request.query_params
-    texts: dict[str, Any] = {
-        name: given.get(name, "")
-        for name in ("q", "type", "subject", "user", "channel", "since", "until")
-    }
-    mode = given.get("mode")
-    state = given.get("state")
-    return Asked(
-        **texts,
-        mode=cast("Mode", mode if mode in get_args(Mode) else "hybrid"),
-        state=cast("State", state if state in get_args(State) else "current"),
-    )
+    names = {each.name for each in fields(Asked)}
+    values: dict[str, Any] = dict(page.request.query_params)
+    return Asked(**{name: value for name, value in values.items() if name in names})

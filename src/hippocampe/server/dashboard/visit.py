@@ -6,21 +6,19 @@ in its place.
 """
 
 import json
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from typing import Annotated, Any, Literal, get_args
-from zoneinfo import ZoneInfo
 
 from fastapi import Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import InvalidInput
-from hippocampe.server.dashboard import formats
-from hippocampe.server.dashboard.decision_reasons import translated
+from hippocampe.language.lexicon import languages, load
+from hippocampe.presentation.reader import Reader
 from hippocampe.server.dashboard.rendering import template_named
-from hippocampe.server.dashboard.wording import LANGUAGES, Language, Wording
 from hippocampe.server.http.access import STALE_PAGE, allows, origin_of, scope_of, session_of
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions, new_id
 from hippocampe.types import ApiKey, Counts, Role, Scope, Settings
@@ -46,9 +44,9 @@ class Toast:
     undo: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One request for a page.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit(Reader):
+    """One request for a page, and its reader.
 
     Attributes:
         request: The request.
@@ -58,9 +56,7 @@ class Visit:
         spaces: The spaces that the reader may open.
         key: The key of the reader; None on loopback.
         session: The value of the cookie of the browser.
-        language: The language of the page.
         theme: The theme of the page.
-        now: The time of the request.
     """
 
     request: Request
@@ -70,11 +66,12 @@ class Visit:
     spaces: Mapping[str, Counts]
     key: ApiKey | None
     session: str
-    language: Language
     theme: Theme
-    now: datetime
 
-    # The reader
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """The languages of the pages, each with its own name."""
+        return {code: load(code, "language")["name"] for code in languages()}
 
     @property
     def token(self) -> str:
@@ -89,51 +86,6 @@ class Visit:
     def may(self, role: Role) -> bool:
         """Return whether the reader has a role, or a higher one."""
         return allows(self.key, role)
-
-    # Words and numbers
-
-    def say(self, text: str, **values: Any) -> str:
-        """Translate a text of the catalogue."""
-        return Wording(self.language).say(text, **values)
-
-    def reason(self, text: str) -> str:
-        """Translate the reason of a decision to the language of the reader."""
-        return translated(text, self.say)
-
-    def count(self, one: str, many: str, number: int, **values: Any) -> str:
-        """Translate the text for a number; `number` is its placeholder."""
-        shown = formats.number(number, self.language)
-        return Wording(self.language).count(one, many, number, shown=shown, **values)
-
-    def ago(self, at: datetime) -> str:
-        """A time relative to now: "3 days ago"."""
-        return formats.ago(at, now=self.now, zone=self.settings.timezone, language=self.language)
-
-    def exact(self, at: datetime) -> str:
-        """A time with its weekday, in the timezone of the space."""
-        return formats.exact(at, zone=self.settings.timezone, language=self.language)
-
-    def clock(self, at: datetime) -> str:
-        """The hour of a time; for another day, also its day."""
-        return formats.clock(at, now=self.now, zone=self.settings.timezone, language=self.language)
-
-    def here(self, at: datetime) -> datetime:
-        """A time in the timezone of the space."""
-        return at.astimezone(ZoneInfo(self.settings.timezone))
-
-    def number(self, value: float, digits: int = 0) -> str:
-        """A number in the format of the language."""
-        return formats.number(value, self.language, digits)
-
-    def dollars(self, value: float) -> str:
-        """An amount of US dollars in the format of the language."""
-        return formats.dollars(value, self.language)
-
-    def day(self, at: date, pattern: str = "EEE d MMM") -> str:
-        """A day in a pattern of Unicode."""
-        return formats.day(at, self.language, pattern)
-
-    # Answers
 
     def render(
         self, template: str, *, section: str | None = None, status: int = 200, **values: Any
@@ -189,19 +141,14 @@ class Visit:
         text = "" if template is None else template_named(template).render(context)
         response = HTMLResponse(text, status, headers)
         if session_of(self.request.headers) != self.session:
-            self.keep(response, COOKIE, self.session, seconds=None, secret=True)
+            self.set_cookie(response, COOKIE, self.session, secret=True)
         return response
 
-    def keep(
-        self,
-        response: Response,
-        name: str,
-        value: str,
-        *,
-        seconds: int | None = YEAR_SECONDS,
-        secret: bool = False,
+    def set_cookie(
+        self, response: Response, name: str, value: str, *, secret: bool = False
     ) -> None:
         """Set a cookie; a secret one is hidden from scripts, and ends with the browser."""
+        seconds = None if secret else YEAR_SECONDS
         secure = not self.request.app.state.loopback or self.address.startswith("https:")
         response.set_cookie(
             name, value, max_age=seconds, httponly=secret, samesite="strict", secure=secure
@@ -212,14 +159,13 @@ def _sessions(request: Request) -> Sessions:
     return request.app.state.sessions
 
 
-def _language(request: Request, settings: Settings | None) -> Language:
+def _language(request: Request, settings: Settings | None) -> str:
     """The language of the cookie, else of the browser, else of the space."""
     asked = [request.cookies.get(LANGUAGE_COOKIE, "")]
-    asked += [part.strip()[:2] for part in request.headers.get("accept-language", "").split(",")]
-    for each in asked:
-        if each.lower() in LANGUAGES:
-            return "fr" if each.lower() == "fr" else "en"
-    return settings.language if settings is not None else "en"
+    accepted = request.headers.get("accept-language", "").lower().split(",")
+    asked += [re.split("[-;]", each.strip())[0] for each in accepted]
+    default = "en" if settings is None else settings.language
+    return next((each for each in asked if each in languages()), default)
 
 
 def _theme(request: Request) -> Theme:
@@ -237,11 +183,12 @@ async def visitor(request: Request) -> Visit:
         request=request,
         hippo=hippo,
         scope=Scope(),
-        settings=Settings(timezone=hippo.sync.config.timezone),
+        settings=Settings(),
         spaces={},
         key=None,
         session=session_of(request.headers) or new_id(),
         language=_language(request, None),
+        timezone=hippo.sync.config.timezone,
         theme=_theme(request),
         now=await hippo.now(),
     )
@@ -254,11 +201,11 @@ async def check_token(request: Request, visit: Visit) -> None:
     """
     if request.method in SAFE_METHODS:
         return
-    given = request.headers.get(TOKEN_HEADER)
-    if given is None:
+    token = request.headers.get(TOKEN_HEADER)
+    if token is None:
         field = (await request.form()).get("token")
-        given = field if isinstance(field, str) else None
-    if not _sessions(request).genuine(visit.session, given):
+        token = field if isinstance(field, str) else None
+    if not _sessions(request).genuine(visit.session, token):
         raise HTTPException(403, STALE_PAGE)
 
 
@@ -287,6 +234,7 @@ def visiting(role: Role) -> Callable[..., Coroutine[Any, Any, Visit]]:
             spaces={scope.space: Counts()} if key is not None else await hippo.spaces(),
             key=key,
             language=_language(request, settings),
+            timezone=settings.timezone,
         )
         if not found.may(role):
             raise HTTPException(403, found.say("Your key may not do this."))

@@ -1,8 +1,7 @@
 """Authentication and authorisation; protection against CSRF and DNS rebinding on loopback."""
 
-import asyncio
 import ipaddress
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, unquote, urlsplit
@@ -13,7 +12,7 @@ from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
@@ -28,9 +27,6 @@ PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", LOGIN})
 PROXY = "/v1/"
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
 """Headers in which clients of the proxy send a key: OpenAI's, Anthropic's, Azure's."""
-BODY_SECONDS = 20.0
-"""Time limit for a request body, extended by one second per `SLOWEST` bytes received."""
-SLOWEST = 32 * 1024
 STATIC = "/static/"
 """Path of the package's files, which need no authentication either."""
 STALE_PAGE = "the request does not carry the token of its page: reload the page, and try again."
@@ -236,59 +232,6 @@ def _of_provider(path: str, secret: str | None) -> bool:
     return secret is not None and path.startswith(PROXY) and not secret.startswith(KEY_PREFIX)
 
 
-class BodyLimit:
-    """Refuses bodies as soon as they are too large or too slow.
-
-    Args:
-        app: The application behind it.
-        most: Largest body in bytes.
-        larger: Larger limits, by the prefix of a path.
-    """
-
-    def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
-        self._app = app
-        self._most = most
-        self._larger = larger
-
-    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
-        if connection["type"] != "http":
-            await self._app(connection, receive, send)
-            return
-        path: str = connection["path"]
-        larger = (most for start, most in self._larger.items() if path.startswith(start))
-        most = next(larger, self._most)
-        length = Headers(scope=connection).get("content-length", "")
-        if length.isdecimal() and int(length) > most:
-            problem = problems.of_status(413, _too_large(most))
-            await problems.response(problem)(connection, receive, send)
-            return
-        loop = asyncio.get_running_loop()
-        started, read, complete = loop.time(), 0, False
-
-        async def counted() -> Message:
-            nonlocal read, complete
-            if complete:
-                return await receive()
-            try:
-                async with asyncio.timeout_at(started + BODY_SECONDS + read / SLOWEST):
-                    message = await receive()
-            except TimeoutError as exc:
-                raise HTTPException(
-                    408, "the body came too slowly: send it again.", {"Connection": "close"}
-                ) from exc
-            read += len(message.get("body", b""))
-            complete = not message.get("more_body", False)
-            if read > most:
-                raise HTTPException(413, _too_large(most))
-            return message
-
-        await self._app(connection, counted, send)
-
-
-def _too_large(most: int) -> str:
-    return f"the body has more than {most:,} bytes: split what it holds."
-
-
 def _names_loopback(url: str) -> bool:
     try:
         host = urlsplit(url).hostname or ""
@@ -401,6 +344,6 @@ def _check_parameters(request: Request) -> None:
         )
 
 
-async def bound(request: Request) -> bool:
+async def has_key(request: Request) -> bool:
     """Return whether a request has a key, which restricts it to one space."""
     return request.state.key is not None

@@ -11,11 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.engine.replies import Replies
 from hippocampe.errors import HippocampeError
 from hippocampe.server.http import problems
 from hippocampe.server.http.access import scope_of
-from hippocampe.store.replies import Reply
 from hippocampe.types import ApiKey
 
 HEADER = "idempotency-key"
@@ -26,6 +24,10 @@ WITHOUT = re.compile(r"/api/(chat|erase|import|keys|verbs/.*)")
 DESCRIPTION = (
     "The idempotency key of the write: a retry with the same key within 24 hours is not executed again, "
     "and gets the first reply."
+)
+
+_OTHER_REQUEST = (
+    "this Idempotency-Key was used with another request: take a new one for each write."
 )
 
 
@@ -44,7 +46,7 @@ class Idempotency:
 
     def __init__(self, app: ASGIApp, hippo: AsyncHippocampe) -> None:
         self._app = app
-        self._replies: Replies = hippo.sync.replies
+        self._replies = hippo.sync.replies
         self._under_way: set[tuple[str, str]] = set()
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
@@ -82,10 +84,12 @@ class Idempotency:
         try:
             known = await asyncio.to_thread(self._replies.find, space, key)
             if known is not None:
-                return _again(known, request)
+                if known.request != request:
+                    raise HTTPException(422, _OTHER_REQUEST)
+                return _replayed(known.status, known.body)
             reply = _Reply()
             with self._replies.claiming(space, key, request) as claim:
-                await self._app(connection, _given(body, receive), reply.take)
+                await self._app(connection, _received(body, receive), reply.take)
             if claim.committed:
                 await asyncio.to_thread(self._replies.keep, claim, reply.status, reply.body)
             return reply.response()
@@ -145,20 +149,16 @@ def _digest(connection: Connection, body: bytes) -> str:
     return hashlib.sha256("\n".join(parts).encode() + b"\n" + body).hexdigest()
 
 
-def _again(known: Reply, request: str) -> Response:
-    if known.request != request:
-        raise HTTPException(
-            422,
-            "this Idempotency-Key was used with another request: take a new one for each write.",
-        )
-    if known.status is None:
+def _replayed(status: int | None, body: bytes | None) -> Response:
+    """A stored reply; its status is None if the server stopped before it was known."""
+    if status is None:
         raise HTTPException(
             409,
             "the server stopped during the first attempt of this write: check what is stored, and send the "
             "missing part with a new Idempotency-Key.",
         )
-    media_type = "application/json" if known.status < 400 else problems.MEDIA_TYPE
-    response = Response(known.body, known.status, media_type=media_type)
+    media_type = "application/json" if status < 400 else problems.MEDIA_TYPE
+    response = Response(body, status, media_type=media_type)
     MutableHeaders(raw=response.raw_headers)["Idempotent-Replayed"] = "true"
     return response
 
@@ -174,7 +174,7 @@ async def _whole(receive: Receive) -> bytes:
             return b"".join(pieces)
 
 
-def _given(body: bytes, receive: Receive) -> Receive:
+def _received(body: bytes, receive: Receive) -> Receive:
     """Receives a body that was read already, then later messages."""
     read = False
 

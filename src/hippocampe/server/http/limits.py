@@ -1,12 +1,14 @@
-"""Rate limits: requests per key, and wrong keys per address. In memory only."""
+"""Limits of requests: a rate per key, wrong keys per address, the size and speed of bodies. In memory only."""
 
+import asyncio
 import hashlib
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import ceil
 
+from fastapi import HTTPException
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
@@ -22,6 +24,9 @@ GUESSES = 10
 """Consecutive wrong keys that an address may try."""
 GUESSES_PER_SECOND = 0.2
 """Rate of further tries: 256 bits cannot be guessed anyway, but the log stays readable."""
+BODY_SECONDS = 20.0
+"""Time limit for a request body, extended by one second per `SLOWEST` bytes received."""
+SLOWEST = 32 * 1024
 
 
 class Buckets:
@@ -76,7 +81,7 @@ class KeyLimit:
     def __init__(self, app: ASGIApp, *, rate: float, burst: int) -> None:
         self._app = app
         self._buckets = Buckets(rate, burst)
-        self._told = (
+        self._refusal = (
             f"a key may send {rate:g} requests a second: send fewer, or raise request_rate."
         )
 
@@ -85,7 +90,7 @@ class KeyLimit:
         if connection["type"] == "http":
             ACTOR.set("local" if key is None else f"key {key.id}")
             if key is not None and (wait := self._buckets.take(key.id)):
-                await _too_many(self._told, wait)(connection, receive, send)
+                await _too_many(self._refusal, wait)(connection, receive, send)
                 return
         await self._app(connection, receive, send)
 
@@ -106,31 +111,84 @@ class GuessLimit:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
-        address, given = _address(connection), _credentials(connection)
+        address, credential = _address(connection), _credentials(connection)
         wait = self._guesses.wait(address)
-        if wait and given is not None and given not in self._right:
-            told = "too many wrong keys came from this address: check the key, then try again."
-            await _too_many(told, wait)(connection, receive, send)
+        if wait and credential is not None and credential not in self._right:
+            detail = "too many wrong keys came from this address: check the key, then try again."
+            await _too_many(detail, wait)(connection, receive, send)
             return
 
         async def seen(message: Message) -> None:
-            if message["type"] == "http.response.start" and given is not None:
+            if message["type"] == "http.response.start" and credential is not None:
                 # An upstream that refuses its own key says nothing about the key of this server.
                 passed_on = connection.get("state", {}).get("passed_on", False)
-                self._note(address, given, 200 if passed_on else message["status"])
+                self._note(address, credential, 200 if passed_on else message["status"])
             await send(message)
 
         await self._app(connection, receive, seen)
 
-    def _note(self, address: str, given: bytes, status: int) -> None:
+    def _note(self, address: str, credential: bytes, status: int) -> None:
         if status == 401:
             self._guesses.take(address)
-            self._right.pop(given, None)
+            self._right.pop(credential, None)
         elif status < 300:
-            self._right[given] = None
-            self._right.move_to_end(given)
+            self._right[credential] = None
+            self._right.move_to_end(credential)
             if len(self._right) > MAX_KNOWN:
                 self._right.popitem(last=False)
+
+
+class BodyLimit:
+    """Refuses bodies as soon as they are too large or too slow.
+
+    Args:
+        app: The application behind it.
+        most: Largest body in bytes.
+        larger: Larger limits, by the prefix of a path.
+    """
+
+    def __init__(self, app: ASGIApp, *, most: int, larger: Mapping[str, int]) -> None:
+        self._app = app
+        self._most = most
+        self._larger = larger
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        if connection["type"] != "http":
+            await self._app(connection, receive, send)
+            return
+        path: str = connection["path"]
+        larger = (most for start, most in self._larger.items() if path.startswith(start))
+        most = next(larger, self._most)
+        length = Headers(scope=connection).get("content-length", "")
+        if length.isdecimal() and int(length) > most:
+            problem = problems.of_status(413, _too_large(most))
+            await problems.response(problem)(connection, receive, send)
+            return
+        loop = asyncio.get_running_loop()
+        started, read, complete = loop.time(), 0, False
+
+        async def counted() -> Message:
+            nonlocal read, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(started + BODY_SECONDS + read / SLOWEST):
+                    message = await receive()
+            except TimeoutError as exc:
+                raise HTTPException(
+                    408, "the body came too slowly: send it again.", {"Connection": "close"}
+                ) from exc
+            read += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if read > most:
+                raise HTTPException(413, _too_large(most))
+            return message
+
+        await self._app(connection, counted, send)
+
+
+def _too_large(most: int) -> str:
+    return f"the body has more than {most:,} bytes: split what it holds."
 
 
 def _address(connection: Connection) -> str:
@@ -152,12 +210,12 @@ def _credentials(connection: Connection) -> bytes | None:
     """
     headers = Headers(scope=connection)
     keys = "\n".join(headers[name] for name in CREDENTIALS if name in headers)
-    given = keys or headers.get("cookie")
+    credential = keys or headers.get("cookie")
     form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
-    if given is None and not form:
+    if credential is None and not form:
         return None
-    return hashlib.sha256((given or "").encode("latin-1")).digest()
+    return hashlib.sha256((credential or "").encode("latin-1")).digest()
 
 
-def _too_many(told: str, wait: float):
-    return problems.response(problems.of_status(429, told), {"Retry-After": str(ceil(wait))})
+def _too_many(detail: str, wait: float):
+    return problems.response(problems.of_status(429, detail), {"Retry-After": str(ceil(wait))})

@@ -41,15 +41,15 @@ class JsonLines(WithoutMessages):
     """Formats a record as a JSON object: at, level, logger, message, and the values of a request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = {
+        entry = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            said["error"] = self.formatException(record.exc_info)
-        return json.dumps(said | getattr(record, FIELDS, {}))
+            entry["error"] = self.formatException(record.exc_info)
+        return json.dumps(entry | getattr(record, FIELDS, {}))
 
 
 def escaped(text: str) -> str:

@@ -37,8 +37,8 @@ class Observation:
         if connection["type"] != "http":
             await self._app(connection, receive, send)
             return
-        given = Headers(scope=connection).get(ID, "")
-        id = given if PLAIN.fullmatch(given) else uuid4().hex
+        sent = Headers(scope=connection).get(ID, "")
+        id = sent if PLAIN.fullmatch(sent) else uuid4().hex
         state = connection.setdefault("state", {})
         state["request_id"] = id
         started, status = time.perf_counter(), CLOSED

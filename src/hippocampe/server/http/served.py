@@ -6,7 +6,7 @@ from typing import Any
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.config import Config
 from hippocampe.hippocampe import Hippocampe
-from hippocampe.server.http.kept import Kept
+from hippocampe.server.http.count_cache import CountCache
 from hippocampe.server.http.metrics import Metrics
 from hippocampe.system.workers import Lane, Workers
 from hippocampe.types import Injection
@@ -38,14 +38,14 @@ class ServedMemory(AsyncHippocampe):
         super().__init__(hippo, workers=workers)
         self.metrics = Metrics(self)
         self._workers = workers
-        self._kept = Kept()
+        self._counts = CountCache()
 
     async def _awaited(self, verb: Verb, /, *arguments: Any, **named: Any) -> Any:
         if verb.lane == "count":
             return await self._counted(verb, *arguments, **named)
         done = await super()._awaited(verb, *arguments, **named)
         if verb.recounts:
-            self._kept.clear()
+            self._counts.clear()
         if isinstance(done, Injection) and verb.lane == "turn":
             self.metrics.turn(done)
         return done
@@ -62,7 +62,7 @@ class ServedMemory(AsyncHippocampe):
             started = time.thread_time()
             return call(*arguments, **named), time.thread_time() - started
 
-        return await self._kept.get(name, lambda: self._in_lane("count", timed))
+        return await self._counts.get(name, lambda: self._in_lane("count", timed))
 
     @property
     def config(self) -> Config:

@@ -69,8 +69,8 @@ class Sessions:
 
     def genuine(self, session: str, token: str | None) -> bool:
         """Return whether a CSRF token belongs to this cookie."""
-        given = (token or "").encode("utf-8", "replace")
-        return hmac.compare_digest(self.token(session).encode(), given)
+        sent = (token or "").encode("utf-8", "replace")
+        return hmac.compare_digest(self.token(session).encode(), sent)
 
 
 def new_id() -> str:

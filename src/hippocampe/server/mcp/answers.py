@@ -1,11 +1,12 @@
 """Answers of the tools: structured, and as text. Content is quoted: it cannot pose as anything else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from hippocampe.companion.memory_tools import stored_text
 from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
 from hippocampe.language.sanitize import quote, quote_label
@@ -90,20 +91,18 @@ class Writer:
             )
         return "\n".join([self._notice(), *map(self._line, items)])
 
-    def found(self, items: Sequence[Item]) -> tuple[str, Found]:
-        """The results of a search."""
-        return self.lines(items), Found(notice=self._notice(), items=list(items))
+    def answer(self, result: Any) -> tuple[str, BaseModel]:
+        """The result of a verb: what a search found, what was stored or what was forgotten."""
+        if isinstance(result, Remembered):
+            return self.stored(result)
+        if isinstance(result, Receipt):
+            return self.forgotten(result)
+        items = list(map(of_item, result))
+        return self.lines(items), Found(notice=self._notice(), items=items)
 
     def stored(self, stored: Remembered, may_settle: Sequence[Item] = ()) -> tuple[str, Stored]:
         """The result of `remember`."""
-        said: Mapping[Action, str] = {
-            "inserted": translate("Stored (id: {id}).", self.language),
-            "updated": translate(
-                "Stored (id: {id}). It replaces what was known before.", self.language
-            ),
-            "reinforced": translate("This was known already (id: {id}).", self.language),
-        }
-        text = said[stored.action].format(id=stored.memory.id)
+        text = stored_text(stored, self.language)
         if may_settle:
             notice = translate("It may settle these; delete those that it does:", self.language)
             text = "\n".join([text, notice, *map(self._line, may_settle)])
@@ -129,10 +128,10 @@ class Writer:
             for each in receipt.items
         ]
         if receipt.dry_run:
-            said = translate("This would be forgotten: {number}.", self.language)
+            text = translate("This would be forgotten: {number}.", self.language)
         else:
-            said = translate("Forgotten: {number}.", self.language)
-        text = said.format(number=len(receipt.ids))
+            text = translate("Forgotten: {number}.", self.language)
+        text = text.format(number=len(receipt.ids))
         if items:
             text = f"{text}\n{self.lines(items)}"
         answer = Forgotten(
@@ -153,8 +152,8 @@ class Writer:
         if item.at is not None:
             when = date_and_time(item.at, timezone=self._timezone, language=self.language)
             label = f"{label}, {when}"
-        said = f"{item.author}: {item.content}" if item.author else item.content
-        return f"- [{label}] (id: {item.id}) {said}"
+        content = f"{item.author}: {item.content}" if item.author else item.content
+        return f"- [{label}] (id: {item.id}) {content}"
 
 
 async def writer(caller: Caller) -> Writer:
@@ -177,35 +176,25 @@ def of_memory(memory: Memory, score: float | None = None) -> Item:
     )
 
 
-def of_recollection(found: Recollection) -> Item:
-    """A search result as an item."""
-    if found.memory is not None:
+def of_item(found: Memory | Recollection | Message) -> Item:
+    """A memory, a search result or a message as an item."""
+    if isinstance(found, Memory):
+        return of_memory(found)
+    if isinstance(found, Recollection) and found.memory is not None:
         return of_memory(found.memory, round(found.score, 3))
+    author = found.author
+    if isinstance(found, Message):
+        kind, score, author = "message", None, author or found.role
+    else:
+        kind, score = found.kind, round(found.score, 3)
     return Item(
         id=found.id,
-        kind=found.kind,
+        kind=kind,
         content=quote(found.content),
-        author=None if found.kind == "turn" else _label(found.author),
+        author=None if kind == "turn" else _label(author),
         channel=_label(found.channel),
         at=found.at,
-        score=round(found.score, 3),
-    )
-
-
-def of_item(found: Memory | Recollection) -> Item:
-    """A memory or a search result as an item."""
-    return of_recollection(found) if isinstance(found, Recollection) else of_memory(found)
-
-
-def of_message(message: Message) -> Item:
-    """A message as an item."""
-    return Item(
-        id=message.id,
-        kind="message",
-        content=quote(message.content),
-        author=_label(message.author or message.role),
-        channel=_label(message.channel),
-        at=message.at,
+        score=score,
     )
 
 

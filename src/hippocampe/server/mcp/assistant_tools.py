@@ -1,165 +1,116 @@
-"""The tools of an assistant that works for one person: search everything, index, forget."""
+"""The tools of an assistant that works for one person, each a verb: search everything, index, forget."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, get_type_hints
 
-from pydantic import Field
+from pydantic import BaseModel
 
-from hippocampe.server.mcp.answers import (
-    Forgotten,
-    Found,
-    Stored,
-    of_message,
-    of_recollection,
-    writer,
-)
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.api.arguments import Step, arguments_of
+from hippocampe.server.mcp.answers import Forgotten, Found, Stored, writer
 from hippocampe.server.mcp.caller import SOURCE, Caller
-from hippocampe.server.mcp.tool import (
-    Arguments,
-    Content,
-    MemoryTool,
-    Query,
-    Subjects,
-    TimeToLive,
-)
+from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
+from hippocampe.types import DEFAULT_IMPORTANCE, Receipt, Remembered
+from hippocampe.verbs import VERBS
 
-MIN_SCORE = 0.3
-MAX_RESULTS = 50
-Collection = Literal["memory", "self", "goal", "summary", "turn", "live", "note"]
-Type = Literal["identity", "goal", "decision", "todo", "preference", "fact", "event", "observation"]
+_RESULTS: Mapping[object, type[BaseModel]] = {Remembered: Stored, Receipt: Forgotten}
+_TYPE: Any = Literal[*DEFAULT_IMPORTANCE]
+_LIMIT = {"ge": 1, "le": 50, "description": "At most this many, 1 to 50."}
 
 
-class Search(Arguments):
-    query: Query
-    limit: int = Field(default=5, ge=1, le=MAX_RESULTS, description="At most this many.")
-    min_score: float = Field(
-        default=MIN_SCORE, ge=0, le=1, description="Leave out results less likely to be relevant."
+def _tool(
+    name: str, verb: Step, title: str, description: str, **arguments: Mapping[str, Any]
+) -> MemoryTool[Arguments]:
+    """Make a tool of a verb.
+
+    Args:
+        name: The name of the tool.
+        verb: The verb.
+        title: Its name for people.
+        description: Its effect and when to call it, for the model.
+        arguments: The arguments that a model may set, and what differs from their declaration.
+    """
+    declared = VERBS[verb.__name__]
+    fields = arguments_of(verb, **arguments)
+    effect = "deletes" if declared.operation == "delete_memory" else "adds"
+
+    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
+        scope = caller.scope if declared.writes else caller.everywhere
+        source = {"source": SOURCE} if "source" in fields else {}
+        call = getattr(caller.memory, declared.name)
+        result = await call(**arguments.arguments(), **source, scope=scope)
+        return (await writer(caller)).answer(result)
+
+    return MemoryTool(
+        name,
+        title,
+        description,
+        effect if declared.writes else "reads",
+        arguments_model(name, {each: fields[each] for each in arguments}),
+        _RESULTS.get(get_type_hints(verb)["return"], Found),
+        run,
     )
-    collections: list[Collection] = Field(
-        default=["memory", "summary", "turn", "live", "note"],
-        min_length=1,
-        max_length=7,
-        description="Where to search. memory: facts; summary: of past talk; turn: past exchanges; live: "
-        "overheard since the last digest; note: the person's notes; self and goal: statements about you.",
-    )
-
-
-class NewText(Arguments):
-    content: Content = Field(
-        description="One statement, clear on its own: whole sentences, with names and dates."
-    )
-    type: Type | None = Field(
-        default=None, description="What it is; it sets the importance. Default: fact."
-    )
-    subjects: Subjects = Field(default=[])
-    ttl: TimeToLive | None = None
-
-
-class Topic(Arguments):
-    topic: str = Field(
-        min_length=1, max_length=4_000, description="What to forget, as narrow as meant."
-    )
-    dry_run: bool = Field(default=False, description="Only list what would be forgotten.")
-
-
-class TextSearch(Arguments):
-    query: str = Field(
-        min_length=1,
-        max_length=4_000,
-        description='Words that must all occur; "quoted words" match as a phrase, word* as a prefix.',
-    )
-    limit: int = Field(default=20, ge=1, le=MAX_RESULTS, description="At most this many.")
-    channel: str | None = Field(
-        default=None, max_length=200, description="Only messages of this conversation."
-    )
-    since: str | None = Field(
-        default=None, max_length=40, description="Earliest time, ISO 8601 with an offset."
-    )
-    until: str | None = Field(
-        default=None, max_length=40, description="Before this time, ISO 8601 with an offset."
-    )
-
-
-async def _search(caller: Caller, given: Search) -> tuple[str, Found]:
-    found = await caller.memory.recall(
-        given.query,
-        scope=caller.everywhere,
-        limit=given.limit,
-        collections=given.collections,
-        min_score=given.min_score,
-    )
-    return (await writer(caller)).found(list(map(of_recollection, found)))
-
-
-async def _index(caller: Caller, given: NewText) -> tuple[str, Stored]:
-    lasts: dict[str, Any] = {"ttl": given.ttl} if given.ttl else {}
-    stored = await caller.memory.remember(
-        given.content,
-        scope=caller.scope,
-        type=given.type,
-        subjects=given.subjects,
-        source=SOURCE,
-        **lasts,
-    )
-    return (await writer(caller)).stored(stored)
-
-
-async def _forget(caller: Caller, given: Topic) -> tuple[str, Forgotten]:
-    receipt = await caller.memory.forget(given.topic, scope=caller.scope, dry_run=given.dry_run)
-    return (await writer(caller)).forgotten(receipt)
-
-
-async def _search_text(caller: Caller, given: TextSearch) -> tuple[str, Found]:
-    found = await caller.memory.search_text(
-        given.query,
-        scope=caller.everywhere,
-        channel=given.channel,
-        since=given.since,
-        until=given.until,
-        limit=given.limit,
-    )
-    return (await writer(caller)).found(list(map(of_message, found)))
 
 
 TOOLS = (
-    MemoryTool(
+    _tool(
         "memory__search",
+        Hippocampe.recall,
         "Search the memory",
         "Search facts, past conversations and notes together, by meaning and words, best first. Call it "
         "when someone refers to something said or done before, when you lack context on a theme that "
         "was talked about, or when you are not sure: ask the memory before you ask the person.",
-        "reads",
-        Search,
-        Found,
-        _search,
+        query={},
+        limit={**_LIMIT, "default": 5},
+        min_score={"type": float, "ge": 0, "le": 1, "default": 0.3},
+        collections={
+            "type": list[Literal["memory", "self", "goal", "summary", "turn", "live", "note"]],
+            "default": ["memory", "summary", "turn", "live", "note"],
+            "min_length": 1,
+            "max_length": 7,
+            "description": "Where to search. memory: facts; summary: of past talk; turn: past exchanges; live: "
+            "overheard since the last digest; note: the person's notes; self and goal: statements about you.",
+        },
     ),
-    MemoryTool(
+    _tool(
         "memory__index",
+        Hippocampe.remember,
         "Index a text",
         "Store one statement worth finding again later. A statement that contradicts an older one "
         "replaces it, and one that is known already is not stored twice. Never for passwords or keys.",
-        "adds",
-        NewText,
-        Stored,
-        _index,
+        content={
+            "description": "One statement, clear on its own: whole sentences, with names and dates."
+        },
+        type={
+            "type": _TYPE | None,
+            "description": "What it is; it sets the importance. Default: fact.",
+        },
+        subjects={"description": "A few keywords: people, places, themes."},
+        ttl={
+            "description": "How long it holds, for what passes: 12h, 7d, 2w. Leave it out for what lasts."
+        },
     ),
-    MemoryTool(
+    _tool(
         "memory__forget",
+        Hippocampe.forget,
         "Forget a topic",
         "Hide everything about a topic from all searches: facts, past conversations, messages. Call it only "
         "when the person asks to forget something; with a wide topic, first with dry_run.",
-        "deletes",
-        Topic,
-        Forgotten,
-        _forget,
+        topic={},
+        dry_run={},
     ),
-    MemoryTool(
+    _tool(
         "memory__search_text",
+        Hippocampe.search_text,
         "Search messages by words",
         "Find messages of past conversations that contain all the given words, newest first: names, "
         "numbers, exact wordings. memory__search finds by meaning instead.",
-        "reads",
-        TextSearch,
-        Found,
-        _search_text,
+        query={
+            "description": 'Words that must all occur; "quoted words" match as a phrase, word* as a prefix.'
+        },
+        limit=_LIMIT,
+        channel={"description": "Only messages of this conversation."},
+        since={"description": "Earliest time, ISO 8601 with an offset."},
+        until={"description": "Before this time, ISO 8601 with an offset."},
     ),
 )

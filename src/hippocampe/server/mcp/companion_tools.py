@@ -1,9 +1,9 @@
 """The tools of a companion for MCP clients: their names, and their use where no prompt explains it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel
 
 from hippocampe.companion.memory_tools import (
     COMPANION_TOOLS,
@@ -13,18 +13,11 @@ from hippocampe.companion.memory_tools import (
     StoreOutcome,
     wordings,
 )
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.api.arguments import Fields, arguments_of
 from hippocampe.server.mcp.answers import Deleted, Found, Stored, of_item, writer
 from hippocampe.server.mcp.caller import Caller
-from hippocampe.server.mcp.tool import (
-    Arguments,
-    Content,
-    Id,
-    MemoryTool,
-    Query,
-    Reason,
-    Subjects,
-    TimeToLive,
-)
+from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
 from hippocampe.types import CATEGORIES
 
 TITLES = {
@@ -55,52 +48,53 @@ USES = {
 }
 """The use of a tool, after its description: the prompt of a companion explains it, a client of MCP has none."""
 
-_FORMS: Mapping[str, Any] = {
-    "query": Query,
-    "id": Id,
-    "reason": Reason,
-    "content": Content,
-    "subjects": Subjects,
-    "ttl": TimeToLive,
-    "replaces": Annotated[list[Id], Field(max_length=32)],
-    "limit": Annotated[int, Field(ge=1, le=MAX_RECENT)],
+_ARGUMENTS = {
+    **arguments_of(Hippocampe.recall),
+    **arguments_of(Hippocampe.remember),
+    **arguments_of(Hippocampe.delete),
+    "limit": (int, {"ge": 1, "le": MAX_RECENT}),
 }
+"""The arguments of the verbs that the tools call, by name."""
 _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "deletes": Deleted}
 
 
 def _tool(tool: CompanionTool) -> MemoryTool[Arguments]:
     wording = wordings("en")[tool.name]
 
-    async def run(caller: Caller, given: Arguments) -> tuple[str, BaseModel]:
-        outcome = await tool.run(caller.access, **dict(given))
+    async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
+        outcome = await tool.run(caller.access, **dict(arguments))
         answers = await writer(caller)
         if isinstance(outcome, StoreOutcome):
             return answers.stored(outcome.stored, list(map(of_item, outcome.may_settle)))
         if isinstance(outcome, DeleteOutcome):
             return answers.deleted(outcome.memory)
-        return answers.found(list(map(of_item, outcome.items)))
+        return answers.answer(outcome.items)
 
     return MemoryTool(
         tool.name,
         TITLES[tool.name],
         " ".join(filter(None, (wording["description"], USES.get(tool.name)))),
         tool.effect,
-        _arguments(tool, wording),
+        arguments_model(tool.name, _arguments(tool, wording)),
         _RESULTS[tool.effect],
         run,
     )
 
 
-def _arguments(tool: CompanionTool, wording: Mapping[str, str]) -> type[Arguments]:
-    """The form of the arguments, within limits and with a description of each."""
-    forms: dict[str, Any] = {**_FORMS, "category": Literal[*sorted(CATEGORIES[tool.collection])]}
-    fields: dict[str, Any] = {}
-    for name, each in tool.parameters.items():
-        described: dict[str, Any] = {"description": wording[name]} if name in wording else {}
-        form = forms[name] | None if each.default is None else forms[name]
-        default = ... if each.default is each.empty else each.default
-        fields[name] = (form, Field(default, **described))
-    return create_model(tool.name, __base__=Arguments, **fields)
+def _arguments(tool: CompanionTool, wording: Mapping[str, str]) -> Fields:
+    """The arguments of a tool: those of its verb, with its own defaults and wording."""
+    fields: Fields = {}
+    for name, parameter in tool.parameters.items():
+        kind, field = _ARGUMENTS[name]
+        if name == "category":
+            kind = cast("Any", Literal[*sorted(CATEGORIES[tool.collection])])
+        field = {each: value for each, value in field.items() if not each.startswith("default")}
+        if parameter.default is not parameter.empty:
+            field["default"] = parameter.default
+        if name in wording:
+            field["description"] = wording[name]
+        fields[name] = (kind | None if parameter.default is None else kind, field)
+    return fields
 
 
 TOOLS = tuple(map(_tool, COMPANION_TOOLS))

@@ -58,17 +58,19 @@ class McpEndpoint:
         if self._running is not None:
             await self._running
 
-    def _caller(self, key: ApiKey | None, given: QueryParams) -> Caller:
-        unknown = given.keys() - set(PARAMETERS)
+    def _caller(self, key: ApiKey | None, parameters: QueryParams) -> Caller:
+        unknown = parameters.keys() - set(PARAMETERS)
         if unknown:
             raise HTTPException(
                 422,
                 f"{len(unknown)} query parameters are unknown: choose from {', '.join(PARAMETERS)}.",
             )
-        tools = given.get("tools", "all")
+        tools = parameters.get("tools", "all")
         if tools not in SETS:
             raise HTTPException(422, f"tools cannot be used: choose from {', '.join(SETS)}.")
-        scope = scope_of(key, "read", given.get("space"), given.get("user"), given.get("channel"))
+        scope = scope_of(
+            key, "read", parameters.get("space"), parameters.get("user"), parameters.get("channel")
+        )
         role = "write" if key is None else key.role
         return Caller(self._hippo, scope, cast("ToolSet", tools), role)
 

@@ -173,13 +173,13 @@ async def _resource(caller: Caller, uri: str) -> mcp.TextResourceContents:
         raise NotFound("there is no such resource: list the resources and their templates.")
     memory = await caller.memory.get(id, scope=caller.scope)
     item: Item = of_memory(memory)
-    told = item.model_dump(mode="json") | {
+    described = item.model_dump(mode="json") | {
         "current": memory.current,
         "importance": memory.importance,
         "created_at": memory.created_at.isoformat(),
         "updated_at": memory.updated_at.isoformat(),
     }
-    text = json.dumps(told, ensure_ascii=False, indent=2)
+    text = json.dumps(described, ensure_ascii=False, indent=2)
     return mcp.TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
 
@@ -191,5 +191,5 @@ async def _remember(caller: Caller, about: str | None) -> str:
         else ("search_memories", "store_memory")
     )
     language = (await caller.memory.settings(scope=caller.scope)).language
-    text = prompt("hippocampe.server.mcp", REMEMBER, language).format(search=search, store=store)
+    text = prompt(f"mcp/{REMEMBER}", language).format(search=search, store=store)
     return f"{text}\n\n{about}" if about else text

@@ -2,47 +2,33 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from hippocampe.companion.memory_tools import Effect, schema_of
 from hippocampe.errors import HippocampeError
-from hippocampe.server.api.body import Body
+from hippocampe.server.api.arguments import Body, Fields
 from hippocampe.server.http.problems import faults
 from hippocampe.server.mcp.caller import Caller
-from hippocampe.types import MAX_CONTENT_CHARACTERS, MAX_LABEL_CHARACTERS
 
 A = TypeVar("A", bound="Arguments")
 
 
-Query = Annotated[
-    str,
-    Field(min_length=1, max_length=4_000, description="A question, or a few words."),
-]
-Id = Annotated[
-    str, Field(min_length=1, max_length=200, description="The id, exactly as a search gave it.")
-]
-Reason = Annotated[
-    str, Field(min_length=1, max_length=1_000, description="Why; it is kept in the history.")
-]
-Content = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
-Subjects = Annotated[
-    list[Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]],
-    Field(max_length=32, description="A few keywords: people, places, themes."),
-]
-TimeToLive = Annotated[
-    str,
-    Field(
-        max_length=20,
-        description="How long it holds, for what passes: 12h, 7d, 2w. Leave it out for what lasts.",
-    ),
-]
-
-
 class Arguments(Body):
     """The arguments of a tool; unknown ones are refused."""
+
+
+def arguments_model(name: str, fields: Fields) -> type[Arguments]:
+    """Make the form of the arguments of a tool. A text that a model has to give is not empty."""
+    made: dict[str, Any] = {}
+    for each, (kind, field) in fields.items():
+        text = get_origin(kind) is Annotated and get_args(kind)[0] is str
+        if text and "default" not in field:
+            field["min_length"] = 1
+        made[each] = (kind, Field(**field))
+    return create_model(name, __base__=Arguments, **made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +72,10 @@ class MemoryTool(Generic[A]):
             ),
         )
 
-    async def call(self, caller: Caller, given: dict[str, Any]) -> CallToolResult:
-        """Execute it. What cannot be done is told to the model, which can do better."""
+    async def call(self, caller: Caller, arguments: dict[str, Any]) -> CallToolResult:
+        """Execute it. The model gets the reason of a failure as the result, so that it can correct the call."""
         try:
-            text, result = await self.run(caller, self.arguments.model_validate(given))
+            text, result = await self.run(caller, self.arguments.model_validate(arguments))
         except ValidationError as exc:
             return refused(_unusable(self.name, exc))
         except HippocampeError as exc:

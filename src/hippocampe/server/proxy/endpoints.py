@@ -6,6 +6,7 @@ requests below `/v1` are forwarded unchanged, in both directions.
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -20,10 +21,10 @@ from starlette.types import Send
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.server.http.access import PROXY, scope_in_headers
-from hippocampe.server.http.door import Door
+from hippocampe.server.http.dependencies import Hippo
 from hippocampe.server.proxy.protocols import PROTOCOLS, Protocol, parsed
 from hippocampe.server.proxy.providers import DESCRIBED, provider_of
-from hippocampe.server.proxy.remembered_chat import PATIENCE_SECONDS, RememberedChat
+from hippocampe.server.proxy.remembered_chat import MEMORY_SECONDS, RememberedChat
 from hippocampe.server.proxy.upstream import Upstream, passed_on
 
 log = logging.getLogger("hippocampe")
@@ -39,6 +40,10 @@ MAX_READ_BYTES = 16 * 2**20
 MAX_PASSED_BYTES = 2**30
 """Largest request of any kind. It is streamed, so its length costs no memory; providers take 512 MB."""
 
+OBJECT = re.compile(r"[a-z_]+/.*\d")
+"""Path of one object at a provider: its collection, then its id, which has a digit and cannot be guessed. All other
+paths may be lists."""
+
 
 @asynccontextmanager
 async def _closing(app: FastAPI) -> AsyncGenerator[None]:
@@ -53,7 +58,7 @@ router = APIRouter(prefix=PROXY.rstrip("/"), tags=["proxy"], lifespan=_closing, 
 def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Response]]:
     """The endpoint of a supported protocol, with memory."""
 
-    async def endpoint(request: Request, hippo: Door) -> Response:
+    async def endpoint(request: Request, hippo: Hippo) -> Response:
         body = _Body(request)
         try:
             read = await body.read(MAX_READ_BYTES)
@@ -96,7 +101,7 @@ async def _remembered(
         found.read(whole)
         storing = asyncio.ensure_future(chat.ended(found))
         # The next request finds this exchange, unless storing takes long.
-        await asyncio.wait({storing}, timeout=PATIENCE_SECONDS)
+        await asyncio.wait({storing}, timeout=MEMORY_SECONDS)
         response.background = BackgroundTask(asyncio.wait, {storing})
     return response
 
@@ -106,7 +111,7 @@ async def _passed(request: Request, path: str) -> Response:
     lists_models = request.method in ("GET", "HEAD") and path.split("/")[0] == "models"
     scope_in_headers(request, "read" if lists_models else "write")
     bound = request.state.key is not None and _upstream(request).key is not None
-    if bound and request.method in ("GET", "HEAD") and not lists_models and not _has_id(path):
+    if bound and request.method in ("GET", "HEAD") and not lists_models and not OBJECT.match(path):
         raise HTTPException(
             403,
             "this lists what all spaces have at the provider: send a key of the provider of your own beside "
@@ -124,11 +129,6 @@ async def _untouched(request: Request, body: "_Body") -> Response:
     answer = await _while_connected(request, body, sending)
     request.state.passed_on = True
     return _Through(answer)
-
-
-def _has_id(path: str) -> bool:
-    """Return whether a path names one object by an id of the provider, which cannot be guessed; not a list."""
-    return any(character.isdecimal() for character in path)
 
 
 _HEADERS = (

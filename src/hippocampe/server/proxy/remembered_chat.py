@@ -18,7 +18,7 @@ log = logging.getLogger("hippocampe")
 
 FRESH = timedelta(minutes=15)
 """A message repeated within this time is a retry, and gets the same injection."""
-PATIENCE_SECONDS = 2.0
+MEMORY_SECONDS = 2.0
 """Time limit for memory in a chat, on top of the deadline of its injection."""
 MAX_THREADS = 10_000
 MAX_THREAD_CHARACTERS = 32 * 2**20
@@ -32,19 +32,19 @@ class Thread:
     Attributes:
         channel: The channel of its first request.
         answers: Its number of answers: the same words after another answer are not a retry.
-        said: The user's message while the model calls tools to answer it; else empty.
+        message: The user's message while the model calls tools to answer it; else empty.
         results: Results of tools since.
     """
 
     channel: str | None
     answers: int
-    said: str = ""
+    message: str = ""
     results: tuple[str, ...] = ()
 
     @property
     def characters(self) -> int:
         """Its size in characters."""
-        return len(self.said) + sum(map(len, self.results))
+        return len(self.message) + sum(map(len, self.results))
 
 
 class Threads:
@@ -101,7 +101,7 @@ class RememberedChat:
         self._threads = threads
         self._url = url
         self._talk = talk = protocol.conversation(asked)
-        self._said = ""
+        self._message = ""
         self._results: tuple[str, ...] = ()
         self._answers = 0
         if talk is not None:
@@ -110,9 +110,9 @@ class RememberedChat:
             if scope.channel is None:
                 channel = f"chat-{talk.opening[:12]}" if thread is None else thread.channel
                 scope = Scope(scope.space, scope.user, channel)
-            self._said, self._results = talk.said, talk.results
+            self._message, self._results = talk.message, talk.results
             if thread is not None and not talk.names:
-                self._said, self._results = thread.said, (*thread.results, *talk.results)
+                self._message, self._results = thread.message, (*thread.results, *talk.results)
         self._scope = scope
         self._added = 0
 
@@ -120,31 +120,30 @@ class RememberedChat:
         """The request with an injection before the user's message; unchanged without one.
 
         Injections into earlier messages of the conversation are repeated there: the client does not have them,
-        and they
-        are not selected again while the model sees them.
+        and they are not selected again while the model sees them.
 
         Raises:
             BudgetSpent: The daily budget of the space is spent.
         """
         talk = self._talk
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS) as deadline:
+            async with asyncio.timeout(MEMORY_SECONDS) as deadline:
                 await self._hippo.check_budget(scope=self._scope)
                 if talk is None or not talk.names:
                     return body
                 settings = await self._hippo.settings(scope=self._scope)
                 deadline.reschedule((deadline.when() or 0) + settings.hook_timeout_ms / 1000)
                 await self._remind(talk)
-            kept = dict(self._hippo.sync.channels.channel(self._scope).reminders)
+            reminders = dict(self._hippo.sync.channels.channel(self._scope).reminders)
         except BudgetSpent:
             raise
         except (HippocampeError, TimeoutError) as exc:
             log.warning("a chat was forwarded without memory: %s", type(exc).__name__)
             return body
         used = {
-            position: kept[name]
+            position: reminders[name]
             for position in talk.names
-            if (name := self._name(talk, position)) in kept and kept[name].text
+            if (name := self._name(talk, position)) in reminders and reminders[name].text
         }
         if not used:
             return body
@@ -163,23 +162,25 @@ class RememberedChat:
         known = channel.reminders.get(name)
         if known is not None and (talk.continued or now - known.at < FRESH):
             return
-        injection = await self._hippo.before_turn(self._said, scope=self._scope, fresh=talk.begins)
+        injection = await self._hippo.before_turn(
+            self._message, scope=self._scope, fresh=talk.begins
+        )
         channel = self._hippo.sync.channels.channel(self._scope)
         channel.remind(name, injection.text, injection.tokens, now)
 
     async def ended(self, answer: Answer) -> None:
         """Store the exchange, unless the model calls tools first, and the cost of the answer."""
         text = answer.text.strip()
-        goes_on = answer.calls and bool(self._said)
+        goes_on = answer.calls and bool(self._message)
         if answer.id is not None:
             thread = Thread(self._scope.channel, self._answers + 1)
             if goes_on:
-                thread = replace(thread, said=self._said, results=self._results)
+                thread = replace(thread, message=self._message, results=self._results)
             self._threads.keep(self._scope, answer.id, thread)
         try:
-            if self._said and text and not goes_on:
+            if self._message and text and not goes_on:
                 await self._hippo.after_turn(
-                    self._said, text, scope=self._scope, tool_results=self._results
+                    self._message, text, scope=self._scope, tool_results=self._results
                 )
         except HippocampeError as exc:
             log.warning("a chat could not be stored: %s", type(exc).__name__)
@@ -193,8 +194,8 @@ class RememberedChat:
         if asked is None or answered is None:
             # A stream reports usage only at the client's request.
             messages = self._talk.messages if self._talk is not None else ()
-            said = "\n".join(each.text for each in messages)
-            asked = await asyncio.to_thread(_tokens, said) + self._added
+            text = "\n".join(each.text for each in messages)
+            asked = await asyncio.to_thread(_tokens, text) + self._added
             answered = await asyncio.to_thread(_tokens, answer.text)
         model = answer.model or str(self._asked.get("model"))
         price = await asyncio.to_thread(price_of, model, asked, answered, url=self._url)

@@ -1,5 +1,5 @@
 // A control that destroys asks first: data-confirm is the question, which names the thing; data-detail says
-// what will happen; data-yes is the word of the button; data-word has to be typed, if it is given.
+// what will happen; data-yes is the word of the button; data-word has to be typed, if present.
 const dialog = document.getElementById("confirm");
 const yes = document.getElementById("confirm-yes");
 const word = document.getElementById("confirm-word");

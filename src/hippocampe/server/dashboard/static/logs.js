@@ -8,7 +8,7 @@ const filter = document.getElementById("log-filter");
 const pause = document.getElementById("log-pause");
 const MOST = 1000;
 const RANKS = { debug: 0, info: 1, warning: 2, error: 3 };
-let kept = [];
+let buffer = [];
 let paused = false;
 let waiting = 0;
 
@@ -22,7 +22,7 @@ function wanted(line) {
 function row(line) {
   const made = document.createElement("li");
   made.className = line.level;
-  for (const [name, value] of [["at", line.at], ["level", line.level], ["said", line.text]]) {
+  for (const [name, value] of [["at", line.at], ["level", line.level], ["text", line.text]]) {
     const part = document.createElement("span");
     part.className = name;
     part.textContent = value;
@@ -37,21 +37,21 @@ function atEnd() {
 }
 
 function showAll() {
-  rows.replaceChildren(...kept.filter(wanted).map(row));
-  lines.hidden = !kept.length;
-  document.getElementById("log-empty").hidden = kept.length > 0;
+  rows.replaceChildren(...buffer.filter(wanted).map(row));
+  lines.hidden = !buffer.length;
+  document.getElementById("log-empty").hidden = buffer.length > 0;
   lines.scrollTop = lines.scrollHeight;
 }
 
 function add(line) {
-  kept.push(line);
-  if (kept.length > MOST) kept = kept.slice(-MOST);
+  buffer.push(line);
+  if (buffer.length > MOST) buffer = buffer.slice(-MOST);
   if (paused) {
     waiting += 1;
     say("paused", ` +${waiting}`);
     return;
   }
-  if (kept.length === 1) return showAll();
+  if (buffer.length === 1) return showAll();
   if (!wanted(line)) return;
   const follow = atEnd();
   rows.append(row(line));
@@ -81,7 +81,7 @@ if (head) {
     if (!paused) showAll();
   });
   document.getElementById("log-copy").addEventListener("click", async () => {
-    await navigator.clipboard.writeText(kept.filter(wanted).map(text).join("\n"));
+    await navigator.clipboard.writeText(buffer.filter(wanted).map(text).join("\n"));
     const { toast } = await import("./toast.js");
     toast(document.body.dataset.copied);
   });

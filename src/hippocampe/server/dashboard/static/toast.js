@@ -15,9 +15,9 @@ function button(label, press) {
 export function toast(text, { undo = null, kind = "" } = {}) {
   const box = document.createElement("div");
   box.className = `toast ${kind}`;
-  const said = document.createElement("span");
-  said.textContent = text;
-  box.append(said);
+  const message = document.createElement("span");
+  message.textContent = text;
+  box.append(message);
   if (undo) {
     box.append(button(words.undo, () => {
       box.remove();

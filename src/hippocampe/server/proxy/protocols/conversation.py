@@ -32,7 +32,7 @@ class Conversation:
     Attributes:
         messages: In order.
         names: Ids of the user's messages, by position; each covers the message and the answer before it.
-        said: The text of the last message of the user; empty if none is in the request.
+        message: The text of the last message of the user; empty if none is in the request.
         opening: Identifies the conversation by its first message, or by the history that it continues.
         begins: Whether the model has not answered yet.
         continued: Whether the model has answered the last message of the user already, with calls of tools.
@@ -42,7 +42,7 @@ class Conversation:
 
     messages: tuple[Message, ...]
     names: Mapping[int, str]
-    said: str
+    message: str
     opening: str
     begins: bool
     continued: bool

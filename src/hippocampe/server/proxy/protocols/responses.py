@@ -48,9 +48,9 @@ class Responses(Protocol):
         return b"event: error\ndata: " + json.dumps(event).encode() + b"\n\n"
 
     def _items(self, request: Json) -> list[Json] | None:
-        given = request.get("input")
+        input = request.get("input")
         return (
-            [{"role": "user", "content": given}] if isinstance(given, str) else all_objects(given)
+            [{"role": "user", "content": input}] if isinstance(input, str) else all_objects(input)
         )
 
     def _with_items(self, request: Json, items: list[Json]) -> Json:
@@ -99,8 +99,8 @@ class _Answer(Answer):
 
 def _conversation_id(found: Json) -> str | None:
     """The id of the conversation of a request or an answer, if it has one."""
-    kept = found.get("conversation")
-    return as_text(kept) or as_text(as_object(kept).get("id"))
+    conversation = found.get("conversation")
+    return as_text(conversation) or as_text(as_object(conversation).get("id"))
 
 
 def _awaits_client(output: list[Json]) -> bool:

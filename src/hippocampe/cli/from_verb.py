@@ -1,0 +1,401 @@
+"""Commands made from the declaration of a verb: its signature, and the section `Args:` of its docstring.
+
+A keyword argument is an option of the same name, any other argument is positional. Deliberate differences of a
+command stand beside it, as an `Override`.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property, wraps
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import typer
+from typer.core import TyperCommand
+
+from hippocampe import types
+from hippocampe.cli import terminal
+from hippocampe.cli.call import OF_A_SPACE, Call, epilog_of, with_options
+from hippocampe.types import UNSET, Unset
+from hippocampe.verbs import documentation
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from hippocampe.hippocampe import Hippocampe
+
+CATEGORIES = sorted({name for names in types.CATEGORIES.values() for name in names})
+_CONSTANT = re.compile(r"`(hippocampe\.\w+)\.([A-Z_]+)`")
+"""A constant in a docstring, whose values an argument takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Deliberate differences of an option from the argument of the verb.
+
+    Attributes:
+        flags: Its flags; default: the name of the argument, none of a positional argument.
+        text: Its help; default: the text of the argument in the docstring of the verb.
+        default: Its value if it is left out.
+        metavar: The name of its value in the help.
+        values: Values that shells complete, which the help lists.
+        parse: Makes the argument of the text of the command line.
+    """
+
+    flags: tuple[str, ...] = ()
+    text: str = ""
+    default: Any = UNSET
+    metavar: str | None = None
+    values: Iterable[str] = ()
+    parse: Callable[[Any], Any] | None = None
+
+
+Overrides = Mapping[str, Override | None]
+"""Overrides by argument; None for an argument that the command does not take."""
+
+
+def flag(*flags: str, text: str = "") -> Override:
+    """An option with other flags."""
+    return Override(flags, text)
+
+
+def text(help: str, *, metavar: str | None = None, default: Any = UNSET) -> Override:
+    """An option with another help."""
+    return Override(text=help, metavar=metavar, default=default)
+
+
+COMMON: Mapping[str, Override] = {
+    "id": text("The id of a memory, as recall prints it.", metavar="ID"),
+    "types": Override(("--type",), values=types.DEFAULT_IMPORTANCE),
+    "collection": Override(values=types.MEMORY_COLLECTIONS),
+    "collections": Override(("--collection",), values=types.RECALL_COLLECTIONS),
+    "category": Override(values=CATEGORIES),
+    "subjects": flag("--subject"),
+    "states": flag("--state"),
+    "user": flag("--of-user"),
+    "channel": flag("--of-channel"),
+    "limit": flag("--limit", "-n", text="Maximum number of results."),
+    "since": text("Earliest time, inclusive."),
+    "channel_only": text("Only the channel of --channel."),
+    "dry_run": text("List the items; change nothing."),
+    "overwrite": flag("--force"),
+    "reason": text("Why; stays in the history."),
+    "job": Override(values=types.JOBS),
+}
+"""Overrides of arguments that mean the same in every verb."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A verb that a command has executed.
+
+    Attributes:
+        call: The invocation of the command.
+        hippo: The memory, still open.
+        arguments: The arguments of the verb that were typed.
+        result: What it returned.
+        took_ms: How long it took.
+    """
+
+    call: Call
+    hippo: "Hippocampe"
+    arguments: Mapping[str, Any]
+    result: Any
+    took_ms: float
+
+    @property
+    def timezone(self) -> str:
+        return self.call.config.timezone
+
+
+def add(
+    app: typer.Typer,
+    name: str,
+    help: str,
+    show: "Callable[[Done], RenderableType]",
+    *,
+    verb: str = "",
+    as_json: Callable[[Done], object] = lambda done: done.result,
+    **more: Any,
+) -> None:
+    """Add a command that executes a verb and shows its result.
+
+    Args:
+        app: The group of the command.
+        name: Its name.
+        help: What it does, for people.
+        show: Renders the result.
+        verb: The verb, if it has another name.
+        as_json: The answer with `--json`.
+        more: As for `of_verb`.
+    """
+    verb = verb or name.replace("-", "_")
+
+    def step(call: Call, **arguments: Any) -> None:
+        with call.of_verb(verb) as hippo:
+            done = execute(call, hippo, verb, arguments)
+            call.answer(as_json(done), lambda: show(done))
+
+    step.__doc__ = help
+    of_verb(app, name, verb=verb, **more)(step)
+
+
+def execute(call: Call, hippo: "Hippocampe", verb: str, arguments: Mapping[str, Any]) -> Done:
+    """Execute a verb in the scope of a call, with progress bars if it reports progress."""
+    takes = _signature(verb)
+    named = dict(arguments)
+    if "scope" in takes:
+        named["scope"] = call.scope
+    with terminal.progress() as progress:
+        if "progress" in takes:
+            named["progress"] = progress
+        started = perf_counter()
+        result = getattr(hippo, verb)(**named)
+        return Done(call, hippo, arguments, result, (perf_counter() - started) * 1000)
+
+
+def of_verb(
+    app: typer.Typer,
+    name: str,
+    *,
+    verb: str = "",
+    panel: str | None = None,
+    shared: Sequence[str] = OF_A_SPACE,
+    overrides: Overrides | None = None,
+    examples: Sequence[str] = (),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a command with the options of a verb, beside its own.
+
+    The function is called with a `Call`, its own options, and the arguments of the verb that were typed, by name.
+
+    Args:
+        app: The group of the command.
+        name: Its name.
+        verb: The verb, if it has another name.
+        panel: Its section in `--help`.
+        shared: Options of all commands that it takes.
+        overrides: Deliberate differences of its options, by argument.
+        examples: Command lines without the program's name, shown at the end of `--help`.
+    """
+    verb = verb or name.replace("-", "_")
+
+    def register(step: Callable[..., None]) -> Callable[..., None]:
+        @wraps(step)
+        def make() -> Callable[..., None]:
+            parts = _parts(verb, overrides or {})
+
+            @wraps(step)
+            def run(call: Call, **typed: Any) -> None:
+                arguments = {
+                    each.argument: each.read(call, typed.pop(n)) for n, each in parts.items()
+                }
+                step(call, **typed, **{n: v for n, v in arguments.items() if v is not UNSET})
+
+            passed = {"call", *(each.argument for each in parts.values())}
+            own = [
+                each
+                for each in inspect.signature(step).parameters.values()
+                if each.name not in passed and each.kind is not each.VAR_KEYWORD
+            ]
+            return with_options(run, [*(each.parameter for each in parts.values()), *own], shared)
+
+        vars(make)["__signature__"] = inspect.Signature()
+        make.__annotations__ = {}
+        app.command(name, cls=_VerbCommand, rich_help_panel=panel, epilog=epilog_of(examples))(make)
+        return step
+
+    return register
+
+
+class _VerbCommand(TyperCommand):
+    """A command whose options are made when it is used, because reading a verb loads the whole library.
+
+    Its function makes the function with the options.
+    """
+
+    @cached_property
+    def _made(self) -> TyperCommand:
+        app = typer.Typer(add_completion=False)
+        make = cast("Callable[[], Callable[..., None]]", self.callback)
+        app.command()(make())
+        return cast("TyperCommand", typer.main.get_command(app))
+
+    @property
+    def params(self) -> list[Any]:
+        return self._made.params
+
+    @params.setter
+    def params(self, params: list[Any]) -> None:  # pyright: ignore
+        """There are none yet."""
+
+    def invoke(self, ctx: Any) -> Any:
+        return self._made.invoke(ctx)
+
+
+class _Part(NamedTuple):
+    """A parameter of a command, and how it becomes an argument of the verb; `UNSET` leaves that out."""
+
+    argument: str
+    parameter: inspect.Parameter
+    read: Callable[[Call, Any], Any]
+
+
+def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
+    """The parts of a command, by name of their parameter."""
+    from hippocampe.hippocampe import Hippocampe
+
+    step = getattr(Hippocampe, verb)
+    texts, hints = documentation(step).arguments, get_type_hints(step)
+    # Verbs that describe no argument of their own take those of a statement.
+    statement = documentation(Hippocampe.remember).arguments
+    parts: dict[str, _Part] = {}
+    for name, parameter in _signature(verb).items():
+        own, common = overrides.get(name, Override()), COMMON.get(name, Override())
+        if name not in ("self", "scope", "progress") and own is not None:
+            override = replace(
+                own,
+                flags=own.flags or common.flags,
+                text=own.text or texts.get(name) or common.text or statement.get(name, ""),
+                metavar=own.metavar or common.metavar,
+                values=own.values or common.values,
+            )
+            part = _part(parameter, hints[name], override)
+            parts[part.parameter.name] = part
+    return parts
+
+
+def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
+    kind, parse, metavar, choices = _reading(hint)
+    named = None if override.values else _CONSTANT.search(override.text)
+    constant = getattr(import_module(named[1]), named[2]) if named else ()
+    values = [*(override.values or constant or choices)]
+    positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and not override.flags
+    default = parameter.default if override.default is UNSET else override.default
+    notes = ["ISO 8601"] if parse == Call.moment else []
+    notes += ["repeatable"] if kind == list[str] and not positional else []
+    info: dict[str, Any] = {
+        "help": _help(override.text, values, notes=notes),
+        "metavar": override.metavar or metavar,
+        "autocompletion": (lambda: values) if values else None,
+    }
+    if isinstance(default, tuple):
+        info["show_default"] = ", ".join(cast("tuple[str, ...]", default)) or False
+    if isinstance(default, tuple | Unset):
+        default = None
+    flags = override.flags or (f"--{parameter.name.replace('_', '-')}",)
+    typed = typer.Argument(**info) if positional else typer.Option(*flags, **info)
+    made = inspect.Parameter(
+        flags[0].removeprefix("--").replace("-", "_"),
+        parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind | None if default is None else kind, typed],
+    )
+
+    def read(call: Call, typed: Any) -> Any:
+        if typed is None or typed == []:
+            return override.default
+        if override.parse is not None:
+            return override.parse(typed)
+        return typed if parse is None else parse(call, typed)
+
+    return _Part(parameter.name, made, read)
+
+
+def _signature(verb: str) -> Mapping[str, inspect.Parameter]:
+    from hippocampe.hippocampe import Hippocampe
+
+    return inspect.signature(getattr(Hippocampe, verb)).parameters
+
+
+def _help(text: str, values: Sequence[str], *, notes: Sequence[str]) -> str | None:
+    """The help of an option: constants of the library by their values, and no marks of code.
+
+    Args:
+        text: The text of the argument.
+        values: The values that it takes, if they are few; listed unless the text does.
+        notes: Added to the first sentence.
+    """
+    help = _CONSTANT.sub(lambda found: ", ".join(values), text).replace("`", "").removesuffix(".")
+    first, stop, rest = help.partition(". ")
+    parts = [first, *(each for each in notes if each not in first)]
+    help = "; ".join(part for part in parts if part) + stop + rest
+    if not all(each in help for each in values):
+        help = ": ".join(part for part in (help, ", ".join(values)) if part)
+    if help and text and not text.startswith("`"):
+        help = help[0].upper() + help[1:]
+    return f"{help}." if help else None
+
+
+Reading = tuple[Any, Callable[[Call, Any], Any] | None, str | None, Sequence[str]]
+"""The type of an option, how its text is read, the name of its value, and its values if they are few."""
+
+
+def _reading(hint: Any) -> Reading:
+    """Choose the option for an argument of a type."""
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = {get_origin(each) or each: each for each in members}
+    if datetime in kinds:
+        return str, Call.moment, "TIME", ()
+    if timedelta in kinds:
+        return str, lambda call, typed: None if typed == "never" else typed, None, ()
+    if Sequence in kinds:
+        (inner,) = get_args(kinds[Sequence])
+        return list[str], None, None, get_args(inner) if get_origin(inner) is Literal else ()
+    if Mapping in kinds:
+        return list[str], lambda call, typed: read_metadata(typed), "KEY=VALUE", ()
+    if Literal in kinds:
+        return str, None, None, get_args(kinds[Literal])
+    return Path if PathLike in kinds else members[0], None, None, ()
+
+
+def read_metadata(typed: Sequence[str]) -> dict[str, Any]:
+    """Parse `KEY=VALUE` pairs and JSON objects into one mapping."""
+    pairs: dict[str, Any] = {}
+    for each in typed:
+        name, sign, value = each.partition("=")
+        if each.startswith("{"):
+            pairs |= _object(each)
+        elif sign:
+            pairs[name] = _value(value)
+        else:
+            raise typer.BadParameter(f"--metadata takes KEY=VALUE, not {each!r}.")
+    return pairs
+
+
+def _object(typed: str) -> dict[str, Any]:
+    try:
+        return json.loads(typed)
+    except ValueError as exc:
+        raise typer.BadParameter(f"--metadata is not a JSON object: {exc}.") from exc
+
+
+def _value(typed: str) -> Any:
+    try:
+        return json.loads(typed, parse_constant=_refuse)
+    except ValueError:
+        return typed
+
+
+def _refuse(constant: str) -> NoReturn:
+    """Take NaN and Infinity as text."""
+    raise ValueError(constant)

@@ -1,0 +1,192 @@
+"""Client of a memory: sends each verb to the process that owns the memory."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast, overload
+from uuid import uuid4
+
+from hippocampe import __version__
+from hippocampe.client import transfer
+from hippocampe.client.caller import Caller
+from hippocampe.client.connection import Connection
+from hippocampe.client.local import LocalConnection
+from hippocampe.client.reaching import Unreached
+from hippocampe.client.wire import decode, encode, type_of
+from hippocampe.config import Config
+from hippocampe.errors import InvalidInput, NotFound, ServerUnavailable
+from hippocampe.language.fence import fenced
+from hippocampe.types import Considered, Injection, Scope, Unset
+from hippocampe.verbs import SENT, Verb
+
+RECONNECT_SECONDS = 30.0
+PAUSE_SECONDS = 0.1
+
+
+class RemoteHippocampe:
+    """The verbs of `Hippocampe`, with the same arguments, results and errors, executed by a server.
+
+    A call whose connection broke is retried, which stores nothing twice.
+
+    Args:
+        connected: Connects to the server, or to the process that owns a folder of this machine; called again
+            when the connection to the latter is lost, to find its successor.
+        config: The configuration of this process.
+
+    Raises:
+        ServerUnavailable: The server cannot be reached, or has another version.
+    """
+
+    owns = False
+    read_only = False
+
+    def __init__(self, connected: Callable[[], Caller[Any]], config: Config) -> None:
+        self._connect = connected
+        self.config = config
+        self._connection = connected()
+        try:
+            self._space, self._results = self._greeted()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def address(self) -> str:
+        """The base URL of the server."""
+        return self._connection.address
+
+    def _greeted(self) -> tuple[str | None, Mapping[str, Any]]:
+        """The space that the key opens, None if it opens all; and the types of the results of verbs.
+
+        The types are those of the annotations of the steps, which this process does not load.
+        """
+        greeting = self._connection.greet()
+        if greeting["version"] != __version__:
+            raise ServerUnavailable(
+                f"the server has version {greeting['version']} and this program {__version__}: install the "
+                "same version on both sides."
+            )
+        return greeting["space"], greeting["results"]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in SENT:
+            raise AttributeError(f"{type(self).__name__} has no verb {name!r}")
+        return partial(self._send, SENT[name])
+
+    def _send(self, verb: Verb, /, *arguments: Any, progress: Any = None, **named: Any) -> Any:
+        if verb.file and arguments:
+            named, arguments = {verb.file: arguments[0], **named}, arguments[1:]
+        connection = self._connection
+        if verb.name in transfer.VERBS and isinstance(connection, Connection):
+            return transfer.VERBS[verb.name](connection, self._space, progress=progress, **named)
+        if verb.idempotent_by and named.get(verb.idempotent_by) is None:
+            named[verb.idempotent_by] = uuid4().hex
+        sent, prepared = _sendable(arguments), self._prepared(verb, named)
+        ends = time.monotonic() + RECONNECT_SECONDS
+        while True:
+            try:
+                result = connection.call(verb.name, sent, prepared, progress=progress)
+                return self._received(decode(type_of(self._results[verb.name]), result), named)
+            except Unreached as exc:
+                if isinstance(connection, Connection) or time.monotonic() > ends:
+                    raise ServerUnavailable(
+                        f"the server cannot be reached ({exc}): check that it runs and that its "
+                        "address is right."
+                    ) from exc
+            time.sleep(PAUSE_SECONDS)
+            connection = self._reconnected()
+
+    def _received(self, result: Any, named: Mapping[str, Any]) -> Any:
+        """Fence the text of an injection, even from a hostile server, and let its candidates follow when used."""
+        if not isinstance(result, Injection):
+            return result
+        trace = result.trace
+        if cast("object", trace.considered) is None:
+            late = _LateConsidered(partial(self._considered, result.id, named["scope"]))
+            trace = replace(trace, considered=late)
+        return replace(result, text=fenced(result.text), trace=trace)
+
+    def _considered(self, id: str, scope: Scope) -> Sequence[Considered]:
+        """The candidates of an injection, from its owner, or rebuilt from the retrieval log."""
+        with suppress(Unreached), closing(LocalConnection(Path(self.address))) as owner:
+            if (retained := owner.call("considered", [id])) is not None:
+                return decode(tuple[Considered, ...], retained)
+        try:
+            return self._send(SENT["replay"], id, scope=scope).trace.considered
+        except NotFound:
+            return ()
+
+    def _reconnected(self) -> Caller[Any]:
+        before, self._connection = self._connection, self._connect()
+        before.close()
+        return self._connection
+
+    def _prepared(self, verb: Verb, named: dict[str, Any]) -> dict[str, Any]:
+        scope = named.get("scope")
+        if isinstance(scope, Scope) and self._space is not None and scope.space == Scope().space:
+            # A key opens one space: it is the default.
+            named = {**named, "scope": replace(scope, space=self._space)}
+        path = named.get(verb.file) if verb.file else None
+        if verb.file and isinstance(path, str | os.PathLike):
+            # The server may have another working directory.
+            named = {**named, verb.file: str(Path(os.fspath(path)).absolute())}
+        return {
+            name: _sendable(value) for name, value in named.items() if not isinstance(value, Unset)
+        }
+
+    def leave(self) -> bool:
+        """Ask the owner to release the folder; only a process that was started automatically does.
+
+        Returns:
+            Whether it does; a server at an address never does.
+        """
+        connection = self._connection
+        return isinstance(connection, LocalConnection) and connection.call("leave")
+
+    def close(self) -> None:
+        """Close the connection; the server goes on."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _LateConsidered(Sequence[Considered]):
+    """The candidates of an injection of another process, fetched at the first access: few callers need them."""
+
+    def __init__(self, fetch: Callable[[], Sequence[Considered]]) -> None:
+        self._fetch = fetch
+
+    @cached_property
+    def _all(self) -> Sequence[Considered]:
+        return self._fetch()
+
+    @overload
+    def __getitem__(self, index: int) -> Considered: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
+    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+def _sendable(value: Any) -> Any:
+    try:
+        return encode(value)
+    except TypeError as exc:
+        raise InvalidInput(f"an argument cannot be sent to the server: {exc}.") from exc

@@ -1,0 +1,45 @@
+"""The corpus: the stored texts, with the index and the caches that find them."""
+
+from dataclasses import dataclass
+
+from hippocampe.config import Config
+from hippocampe.engine.caches import AliasCache
+from hippocampe.engine.outages import Outages
+from hippocampe.engine.settings import SpaceSettings
+from hippocampe.engine.vocabulary import Vocabulary
+from hippocampe.protocols import Index
+from hippocampe.store.store import Store
+
+
+class Retired(Exception):
+    """Another corpus took over during a call (embedder change): retry with the new one."""
+
+
+@dataclass(slots=True)
+class Corpus:
+    """The part of an open memory that reads: the store, the index over it, and what relates a text to both.
+
+    Attributes:
+        outages: The parts that are down; readers go on without them.
+        retired: True if another corpus has taken over, because the embedder was changed.
+    """
+
+    config: Config
+    store: Store
+    index: Index
+    vocabulary: Vocabulary
+    settings: SpaceSettings
+    aliases: AliasCache
+    outages: Outages
+    retired: bool = False
+
+    @classmethod
+    def of(cls, config: Config, store: Store, index: Index, vocabulary: Vocabulary) -> "Corpus":
+        """A corpus with empty caches."""
+        settings, aliases = SpaceSettings(store, config), AliasCache(store)
+        return cls(config, store, index, vocabulary, settings, aliases, Outages())
+
+    def check_serving(self) -> None:
+        """Raise `Retired` if another corpus has taken over."""
+        if self.retired:
+            raise Retired

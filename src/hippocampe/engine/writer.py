@@ -1,0 +1,71 @@
+"""The writer: makes every change to the store, and keeps the index in step with it.
+
+A unit of work is one store transaction that also writes outbox rows. The index is updated right after the
+commit, before the next writer of this process starts, so readers see their own writes and the index applies
+changes in the order of the store. If the index fails, the outbox rows stay and are replayed later.
+"""
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.index_state import GraphBuilder, IndexPosition, PendingRows
+from hippocampe.engine.unit_of_work import WAITING, UnitOfWork
+from hippocampe.errors import IndexUnavailable, StoreFull
+from hippocampe.store import meta
+
+
+@dataclass(slots=True)
+class Writer:
+    """The part of an open memory that writes: the corpus, and how far its index is behind the store."""
+
+    corpus: Corpus
+    position: IndexPosition = field(default_factory=IndexPosition)
+    pending: PendingRows = field(default_factory=PendingRows)
+    builder: GraphBuilder = field(default_factory=GraphBuilder)
+
+    @contextmanager
+    def change(self, *, from_reserve: bool = False) -> Generator[UnitOfWork]:
+        """Run one unit of work; its changes reach the index before the next writer starts.
+
+        Args:
+            from_reserve: Whether it may use the reserve of the disk; see `Store.write`.
+        """
+        corpus = self.corpus
+        store, vocabulary = corpus.store, corpus.vocabulary
+        with store.exclusive():
+            corpus.check_serving()
+            with ExitStack() as committing:
+                with store.write(from_reserve=from_reserve) as connection:
+                    change = UnitOfWork(connection, vocabulary)
+                    yield change
+                    position = change.finish()
+                    if change.later:
+                        # If this process dies before it indexes them, the next open indexes them.
+                        meta.put(connection, WAITING, "1")
+                    committing.enter_context(vocabulary.counting)
+                vocabulary.take(change.learnt)
+                for space, words, by in change.counted:
+                    vocabulary.count(space, words, by)
+            self.pending.rows.update(change.later)
+            if change.may_touch_memories():
+                store.memory_changes += 1
+            if position:
+                self._apply(change, position)
+
+    def _apply(self, change: UnitOfWork, position: int) -> None:
+        try:
+            for kind in sorted(change.kinds()):
+                points = [point for (of, _), point in change.points.items() if of == kind]
+                removed = [id for of, id in change.removed if of == kind]
+                self.corpus.index.apply(kind, points, removed)
+        except (IndexUnavailable, StoreFull) as exc:
+            self.corpus.outages.failed("indexing", exc)
+            self.position.behind = True
+        except BaseException:
+            # Ctrl-C: the index may have applied a part of it.
+            self.position.behind = True
+            raise
+        if not self.position.behind:
+            self.position.applied = max(self.position.applied, position)

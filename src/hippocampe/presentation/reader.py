@@ -1,0 +1,168 @@
+"""Format values for a reader: one language, one timezone, one current time.
+
+Names of values, such as `below_threshold` of an outcome, are entries of the catalogues with the kind of the value
+as context. The English catalogue has a text only for a value whose name is not its own label.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from gettext import c2py
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from hippocampe.language.humanize import clock_label, date_and_time, relative_time
+from hippocampe.language.i18n import catalogue, translate
+from hippocampe.presentation import decisions
+from hippocampe.presentation.reasons import Reason, strongest
+from hippocampe.types import Memory, Signal, State
+
+_FOUR_DECIMALS_BELOW = 0.1
+"""Dollars below which an amount has up to four decimals: calls of small models cost less than a cent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """The person for whom values are formatted.
+
+    Attributes:
+        language: Code of a language with a catalogue.
+        timezone: IANA name; days begin there.
+        now: The current time.
+    """
+
+    language: str
+    timezone: str
+    now: datetime
+
+    def say(self, text: str, **values: Any) -> str:
+        """Translate a text and fill its placeholders, escaped for HTML if a value is markup."""
+        return _filled(translate(text, self.language), values)
+
+    def label(self, kind: str, value: str) -> str:
+        """The name of a value of a kind; a value that the catalogue does not list is its own name.
+
+        Args:
+            kind: Context of the entry: `"outcome"`.
+            value: The value: `"below_threshold"`.
+        """
+        return _label(kind, value, self.language)
+
+    def count(self, one: str, many: str, number: int) -> str:
+        """Translate the text for a number, which replaces the placeholder `number`."""
+        return self._numbered(self._forms(one) or (one, many), number)
+
+    def amount(self, number: int, noun: str) -> str:
+        """A number with its noun: `1 memory`, `1,200 memories`; a noun that no catalogue lists is invariable."""
+        return self._numbered(self._forms(noun, "count") or (f"{{number}} {noun}",), number)
+
+    def _forms(self, text: str, context: str | None = None) -> Sequence[str]:
+        """The plural forms of a text; none if one of them is not translated."""
+        entry = catalogue(self.language).get(text, context)
+        forms = () if entry is None else [str(each) for each in entry.string or ()]
+        return forms if all(forms) else ()
+
+    def _numbered(self, forms: Sequence[str], number: int) -> str:
+        form = c2py(catalogue(self.language).plural_expr)(number)
+        return forms[min(form, len(forms) - 1)].format(number=self.number(number))
+
+    def counted(self, counts: Mapping[str, int]) -> str:
+        """Several counts by noun: `3 memories, 1 turn`. Zeros are dropped."""
+        shown = [self.amount(number, noun) for noun, number in counts.items() if number]
+        return ", ".join(shown) or self.say("nothing")
+
+    def reasons(self, signals: Iterable[Signal], most: int | None = None) -> list[Reason]:
+        """The strongest reasons of a score, strongest first."""
+        return [
+            Reason(name, self.label("reason", name), amount)
+            for name, amount in strongest(signals)[:most]
+        ]
+
+    def decision_reason(self, stored: str) -> str:
+        """The reason of a decision on two statements, stored in English."""
+        found = decisions.parse(stored)
+        if found is None:
+            return stored
+        form, values = found
+        for name in ("outcome", "relation"):
+            if name in values:
+                values[name] = self.label(f"decided {name}", values[name])
+        if "reason" in values:
+            values["reason"] = self.decision_reason(values["reason"])
+        return self.label(decisions.FORM, form).format(**values)
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with `digits` decimals: `1,204` or `1 204`."""
+        return _number(value, self.language, digits)
+
+    def milliseconds(self, value: float) -> str:
+        """A duration: `12 ms`; one under 10 ms has a decimal."""
+        return f"{self.number(value, 0 if value >= 10 else 1)} ms"
+
+    def dollars(self, value: float) -> str:
+        """An amount of US dollars: `$0.25`, `0,25 $US`; small amounts have up to four decimals."""
+        from babel import Locale
+        from babel.numbers import format_currency
+
+        pattern = Locale(self.language).currency_formats["standard"].pattern
+        if 0 < value < _FOUR_DECIMALS_BELOW:
+            pattern = pattern.replace("0.00", "0.00##")
+        return format_currency(value, "USD", pattern, locale=self.language, currency_digits=False)
+
+    def ago(self, at: datetime) -> str:
+        """A time relative to now: `3 days ago`, `il y a 3 jours`."""
+        return relative_time(at, now=self.now, timezone=self.timezone, language=self.language)
+
+    def exact(self, at: datetime) -> str:
+        """A time with its weekday: `Sat Jan 17, 2026, 22:19`."""
+        return date_and_time(at, timezone=self.timezone, language=self.language)
+
+    def clock(self, at: datetime) -> str:
+        """A short time: its hour, after its day and month: `17/01 10:23`."""
+        return clock_label(at, self.timezone, self.language, now=self.now)
+
+    def here(self, at: datetime) -> datetime:
+        """A time in the timezone of the reader."""
+        return at.astimezone(ZoneInfo(self.timezone))
+
+    def day(self, at: date, pattern: str = "EEE d MMM") -> str:
+        """A day by a pattern of Unicode: `EEE` is `Sat`, `d MMM` is `17 Jan`."""
+        return _day(at, self.language, pattern)
+
+
+def state_of(memory: Memory) -> State:
+    """The state of a memory."""
+    if memory.forgotten_at is not None:
+        return "forgotten"
+    return "current" if memory.current else "superseded"
+
+
+def _label(kind: str, value: str, language: str) -> str:
+    entry = catalogue(language).get(value, kind)
+    return value if entry is None else str(entry.string) or value.replace("_", " ")
+
+
+def _filled(text: str, values: Mapping[str, Any]) -> str:
+    if not values:
+        return text
+    for each in values.values():
+        if hasattr(each, "__html__"):
+            # The class of markup escapes what is filled into its text.
+            return each.__class__(text).format(**values)
+    return text.format(**values)
+
+
+@lru_cache(maxsize=4_096)
+def _number(value: float, language: str, digits: int) -> str:
+    from babel.numbers import format_decimal
+
+    pattern = "#,##0" + ("." + "0" * digits if digits else "")
+    return format_decimal(value, pattern, locale=language)
+
+
+@lru_cache(maxsize=1_024)
+def _day(at: date, language: str, pattern: str) -> str:
+    from babel.dates import format_date
+
+    return format_date(at, pattern, locale=language)

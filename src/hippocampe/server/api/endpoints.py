@@ -1,0 +1,276 @@
+"""The endpoints that pass a request on to a verb: method, path and verb of each, in one table.
+
+Arguments, limits, defaults, descriptions, role and result are those of the verb. A body has the arguments that the
+path lacks. In a query, a list is a parameter that is repeated, in the singular, and `of_user` and `of_channel` are
+filters: `user` and `channel` belong to the scope.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from inspect import Parameter, Signature
+from types import NoneType
+from typing import Annotated, Any, get_type_hints
+
+from fastapi import APIRouter, Query
+
+from hippocampe.hippocampe import Hippocampe
+from hippocampe.server.api.arguments import MessageText, Step, arguments_of, body_of
+from hippocampe.server.http.dependencies import SCOPES, Hippo
+from hippocampe.types import Association, Memory, Message, Remembered, Scope
+from hippocampe.verbs import VERBS, documentation
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """Memories near one, itself first, and the associations between them."""
+
+    memories: tuple[Memory, ...]
+    associations: tuple[Association, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """The id of a stored exchange."""
+
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The stored message; null if the room is not observed or the companion is addressed."""
+
+    message: Message | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A named value; `id` is that of the memory."""
+
+    key: str
+    value: str
+    id: str
+    updated_at: datetime
+
+
+def _neighbourhood(found: tuple[tuple[Memory, ...], tuple[Association, ...]]) -> Neighbourhood:
+    return Neighbourhood(*found)
+
+
+def _fact(memory: Memory) -> Fact:
+    return Fact(memory.key or "", memory.content, memory.id, memory.updated_at)
+
+
+def _facts(found: Mapping[str, Memory]) -> list[Fact]:
+    return list(map(_fact, found.values()))
+
+
+def _written(stored: Remembered) -> Fact:
+    return _fact(stored.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint that passes a request on to a verb.
+
+    Attributes:
+        request: Its method and path.
+        verb: The verb.
+        name: Its name in the OpenAPI document; default: that of the verb.
+        status: The status of success.
+        answer: Makes the answer of the result of the verb, if it is another one.
+        example: Values of an example of the body, by argument.
+        fixed: Arguments that the request does not choose.
+        differing: By argument, the keywords of its `Field` that differ from the declaration of the verb.
+    """
+
+    request: str
+    verb: Step
+    name: str = ""
+    status: int = 200
+    answer: Callable[[Any], Any] | None = None
+    example: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    fixed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    differing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+
+QUERY_NAMES = {
+    "types": "type",
+    "subjects": "subject",
+    "states": "state",
+    "user": "of_user",
+    "channel": "of_channel",
+}
+"""The parameters of queries that are not named as the argument."""
+NOT_IN_QUERIES = ("metadata",)
+"""Objects."""
+_REASON = {"reason": {"default": "deleted over HTTP"}}
+_ID = "0198a000-0000-7000-8000-000000000000"
+ENDPOINTS: Mapping[str, tuple[Endpoint, ...]] = {
+    "memories": (
+        Endpoint("GET /api/memories", Hippocampe.memories, "list_memories"),
+        Endpoint("GET /api/memories/{id}", Hippocampe.get, "get_memory"),
+        Endpoint(
+            "PATCH /api/memories/{id}", Hippocampe.edit, "edit_memory", example={"importance": 0.9}
+        ),
+        Endpoint(
+            "DELETE /api/memories/{id}", Hippocampe.delete, "delete_memory", differing=_REASON
+        ),
+        Endpoint("GET /api/memories/{id}/history", Hippocampe.history, "memory_history"),
+        Endpoint("POST /api/memories/{id}/restore", Hippocampe.restore, "restore_memory"),
+        Endpoint("POST /api/recall", Hippocampe.recall, example={"query": "Que boit Paul ?"}),
+        Endpoint("POST /api/forget", Hippocampe.forget, example={"topic": "le voilier d'Owen"}),
+        Endpoint("POST /api/erase", Hippocampe.erase, example={"subject": "owen"}),
+    ),
+    "relations": (
+        Endpoint("GET /api/memories/{id}/neighbours", Hippocampe.neighbours, answer=_neighbourhood),
+        Endpoint(
+            "POST /api/memories/{source_id}/associations",
+            Hippocampe.associate,
+            status=201,
+            example={"target_id": _ID, "kind": "related_to"},
+        ),
+        Endpoint("GET /api/reviews", Hippocampe.reviews, "list_reviews"),
+        Endpoint(
+            "POST /api/reviews/settle",
+            Hippocampe.settle,
+            "settle_review",
+            status=204,
+            example={"id": _ID, "other_id": f"{_ID[:-1]}1"},
+        ),
+    ),
+    "turns": (
+        Endpoint(
+            "POST /api/after_turn",
+            Hippocampe.after_turn,
+            status=201,
+            answer=StoredTurn,
+            example={"user_message": "Je me suis mis au thé vert.", "reply": "Bonne idée !"},
+            differing={"reply": {"default": None}},
+        ),
+        Endpoint(
+            "POST /api/live",
+            Hippocampe.observe,
+            answer=Observed,
+            example={"content": "On se voit à 18 h au port."},
+            differing={"content": {"type": MessageText}},
+        ),
+        Endpoint("POST /admin/digest", Hippocampe.digest),
+    ),
+    "talk": (
+        Endpoint("GET /api/users", Hippocampe.users, "list_users"),
+        Endpoint("GET /api/subjects", Hippocampe.subjects, "list_subjects"),
+        Endpoint("POST /admin/compact", Hippocampe.compact),
+    ),
+    "page of memory": (
+        Endpoint("GET /api/memory/facts", Hippocampe.facts, "list_facts", answer=_facts),
+        Endpoint(
+            "POST /api/memory/facts",
+            Hippocampe.set_fact,
+            status=201,
+            answer=_written,
+            example={"key": "boisson", "value": "le thé vert"},
+        ),
+        Endpoint(
+            "DELETE /api/memory/facts/{key:path}",
+            Hippocampe.delete_fact,
+            answer=_fact,
+            differing=_REASON,
+        ),
+        Endpoint("GET /api/memory/settings", Hippocampe.settings, "get_settings"),
+        Endpoint(
+            "PATCH /api/memory/settings",
+            Hippocampe.update_settings,
+            "change_settings",
+            example={"recent_hours": 12, "language": None},
+        ),
+        Endpoint("GET /api/memory/retrievals", Hippocampe.retrievals),
+    ),
+    "background": (
+        Endpoint("GET /api/jobs", Hippocampe.jobs, "list_jobs"),
+        Endpoint("POST /api/jobs/run", Hippocampe.run_jobs),
+        Endpoint("POST /api/jobs/{id}/retry", Hippocampe.retry_job),
+        Endpoint("GET /api/usage", Hippocampe.usage, "list_usage"),
+        Endpoint("GET /api/notes", Hippocampe.notes, "list_notes", fixed={"refresh": False}),
+        Endpoint(
+            "POST /api/notes/refresh", Hippocampe.notes, "refresh_notes", fixed={"refresh": True}
+        ),
+    ),
+    "keys": (
+        Endpoint(
+            "POST /api/keys",
+            Hippocampe.create_key,
+            status=201,
+            example={"role": "write", "label": "phone"},
+        ),
+    ),
+    "operation": (Endpoint("GET /api/audit", Hippocampe.audit),),
+}
+"""The endpoints by their tag in the OpenAPI document. `hippocampe.server.api` has those that do more."""
+
+
+def routes() -> APIRouter:
+    """Make the routes of all endpoints."""
+    router = APIRouter()
+    for tag, endpoints in ENDPOINTS.items():
+        for endpoint in endpoints:
+            _add(router, tag, endpoint)
+    return router
+
+
+def _add(router: APIRouter, tag: str, endpoint: Endpoint) -> None:
+    method, _, path = endpoint.request.partition(" ")
+    name, answer = endpoint.verb.__name__, endpoint.answer
+    verb = VERBS[name]
+
+    async def call(hippo: Hippo, scope: Scope, **values: Any) -> Any:
+        body = values.pop("body", None)
+        arguments = values if body is None else values | body.arguments()
+        result = await getattr(hippo, name)(**arguments, **endpoint.fixed, scope=scope)
+        return result if answer is None else answer(result)
+
+    role = "write" if endpoint.fixed.get(verb.writes_with or "") else verb.role
+    parameters = [_parameter("hippo", Hippo), _parameter("scope", SCOPES[role])]
+    vars(call)["__signature__"] = Signature([*parameters, *_parameters(method, path, endpoint)])
+    router.add_api_route(
+        path,
+        call,
+        methods=[method],
+        name=endpoint.name or name,
+        description=documentation(endpoint.verb).text,
+        response_model=_result(answer or endpoint.verb),
+        status_code=endpoint.status,
+        tags=[tag],
+    )
+
+
+def _parameters(method: str, path: str, endpoint: Endpoint) -> list[Parameter]:
+    """The parameters of an endpoint: what its path names, and the rest in a query or a body."""
+    verb, differing = endpoint.verb, endpoint.differing
+    found = arguments_of(verb, *endpoint.fixed, **differing)
+    named = [name for name in found if f"{{{name}" in path]
+    parameters = [_parameter(name, str) for name in named]
+    without = (*endpoint.fixed, *named)
+    if method not in ("POST", "PATCH"):
+        others = (name for name in found if name not in (*named, *NOT_IN_QUERIES))
+        return [*parameters, *(_query(name, *found[name]) for name in others)]
+    if len(found) > len(named):
+        body = body_of(verb, *without, example=endpoint.example, **differing)
+        parameters.append(_parameter("body", body))
+    return parameters
+
+
+def _parameter(name: str, kind: Any, default: Any = Parameter.empty) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _query(name: str, kind: Any, keywords: Mapping[str, Any]) -> Parameter:
+    default = keywords.get("default", Parameter.empty)
+    query = Query(alias=QUERY_NAMES.get(name), description=keywords.get("description"))
+    return _parameter(name, Annotated[kind, query], default)
+
+
+def _result(maker: Step) -> Any:
+    """The type of what a verb, a function or a class makes; None for nothing."""
+    found = maker if isinstance(maker, type) else get_type_hints(maker)["return"]
+    return None if found is NoneType else found

@@ -1,0 +1,196 @@
+"""Rows of messages. Each function takes a connection."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    bindparam,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from hippocampe.errors import InvalidInput
+from hippocampe.store import sqlite
+from hippocampe.store.schema import message, turn
+from hippocampe.types import Message
+
+_MESSAGE = [
+    column for column in message.c if column.name not in ("number", "turn_id", "created_at")
+]
+
+
+def of_row(row: Row[Any]) -> Message:
+    """Convert a row that has at least the columns of a message."""
+    values = {column.name: getattr(row, column.name) for column in _MESSAGE}
+    values["channel"] = values["channel"] or None
+    return Message(**values)
+
+
+def known_external_ids(
+    connection: Connection, space: str, ids: Collection[tuple[str, str]]
+) -> set[tuple[str, str]]:
+    """The (channel, external id) pairs that a space already has."""
+    query = select(message.c.space, message.c.channel, message.c.external_id).where(
+        message.c.external_id.in_(bindparam("ids", expanding=True))
+    )
+    rows = connection.execute(query, {"ids": [id for _, id in ids]})
+    known = {(row.channel, row.external_id) for row in rows if row.space == space}
+    return known & set(ids)
+
+
+def turn_of_external_id(
+    connection: Connection, space: str, channel: str, external_id: str
+) -> str | None:
+    """The turn of the message with this external id; None if no message has it.
+
+    Raises:
+        InvalidInput: The message belongs to no turn.
+    """
+    query = select(message.c.turn_id).where(
+        message.c.space == space,
+        message.c.channel == channel,
+        message.c.external_id == external_id,
+    )
+    found = connection.execute(query).one_or_none()
+    if found is not None and found.turn_id is None:
+        raise InvalidInput(
+            "external_id belongs to a message of the channel that is in no exchange: use another id."
+        )
+    return None if found is None else found.turn_id
+
+
+def add(
+    connection: Connection,
+    items: Sequence[Message],
+    created_at: datetime,
+    turns: Sequence[str | None],
+) -> None:
+    """Insert messages, each with the id of the turn it belongs to."""
+    rows = [
+        {
+            "id": item.id,
+            "space": item.space,
+            "channel": item.channel or "",
+            "author": item.author,
+            "role": item.role,
+            "content": item.content,
+            "at": item.at,
+            "created_at": created_at,
+            "external_id": item.external_id,
+            "reply_to": item.reply_to,
+            "turn_id": turn_id,
+            "live": item.live,
+            "working": item.working,
+        }
+        for item, turn_id in zip(items, turns, strict=True)
+    ]
+    if rows:
+        connection.execute(insert(message), rows)
+
+
+def within(
+    table: Table,
+    space: str | None,
+    *,
+    author: str | None = None,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> list[ColumnElement[bool]]:
+    """Conditions on turns or messages by space, author, channel and time; `until` is exclusive."""
+    conditions: list[ColumnElement[bool]] = []
+    if space is not None:
+        conditions.append(table.c.space == space)
+    if author is not None:
+        conditions.append(table.c.author == author)
+    if channel is not None:
+        conditions.append(table.c.channel == channel)
+    if since is not None:
+        conditions.append(table.c.at >= since)
+    if until is not None:
+        conditions.append(table.c.at < until)
+    return conditions
+
+
+def latest_live(
+    connection: Connection,
+    space: str,
+    *,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> list[Message]:
+    """The latest live messages of a space, newest first."""
+    conditions = within(message, space, channel=channel, since=since, until=until)
+    return find(connection, *conditions, message.c.live.is_(True), newest_first=True, limit=limit)
+
+
+def find(
+    connection: Connection,
+    *conditions: ColumnElement[bool],
+    newest_first: bool = False,
+    limit: int | None = None,
+) -> list[Message]:
+    """Messages that meet all conditions, oldest first by default."""
+    order = (message.c.at, message.c.number)
+    if newest_first:
+        order = tuple(column.desc() for column in order)
+    query = select(*_MESSAGE).where(*conditions).order_by(*order).limit(limit)
+    return [of_row(row) for row in connection.execute(query)]
+
+
+def search_text(
+    connection: Connection,
+    space: str,
+    query: str,
+    *,
+    author: str | None,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> list[Message]:
+    """Messages that match a full-text query, newest first, without those of forgotten turns."""
+    condition, parameters = sqlite.full_text_matches(query)
+    if not parameters["full_text"]:
+        return []
+    shown = or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None))
+    conditions = within(message, space, author=author, channel=channel, since=since, until=until)
+    statement = (
+        select(*_MESSAGE)
+        .select_from(message.outerjoin(turn, turn.c.id == message.c.turn_id))
+        .where(*conditions, text(condition), shown)
+    )
+    statement = statement.order_by(message.c.at.desc(), message.c.number.desc()).limit(limit)
+    return [of_row(row) for row in connection.execute(statement, parameters)]
+
+
+def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:
+    """Set or clear the live flag of messages."""
+    query = update(message).where(message.c.id.in_(bindparam("ids", expanding=True)))
+    connection.execute(query.values(live=live), {"ids": list(ids)})
+
+
+def set_turns(connection: Connection, turns: Mapping[str, str]) -> None:
+    """Set the turn of messages, by message id."""
+    query = update(message).where(message.c.id == bindparam("message"))
+    rows = [{"message": id, "turn": turn_id} for id, turn_id in turns.items()]
+    if rows:
+        connection.execute(query.values(turn_id=bindparam("turn")), rows)
+
+
+def live(connection: Connection, space: str, ids: Collection[str] | None = None) -> list[Message]:
+    """The live messages of a space, oldest first: all, or those of some ids."""
+    conditions = [message.c.space == space, message.c.live.is_(True)]
+    if ids is not None:
+        conditions.append(message.c.id.in_(list(ids)))
+    return find(connection, *conditions)

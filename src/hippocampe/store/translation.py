@@ -1,0 +1,64 @@
+"""Translate the errors of the database."""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from hippocampe.errors import (
+    InvalidInput,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from hippocampe.system import free_space
+
+_FULL = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
+"""Names of SQLite's errors of a full disk."""
+
+
+@contextmanager
+def translated() -> Generator[None]:
+    """Raise errors of the database as `StoreError`."""
+    try:
+        yield
+    except PoolTimeout as exc:
+        raise StoreBusy(
+            "no database connection became free in time: too many calls at once."
+        ) from exc
+    except DBAPIError as exc:
+        raise _translate(exc.orig) from exc
+    except sqlite3.Error as exc:
+        # The online backup bypasses SQLAlchemy.
+        raise _translate(exc) from exc
+    except UnicodeEncodeError as exc:
+        raise InvalidInput(
+            "a given text contains a lone surrogate, which cannot be stored: decode it with "
+            'errors="replace" first.'
+        ) from exc
+    except OSError as exc:
+        raise free_space.refusal(exc, "the data folder cannot be used") from exc
+
+
+def _translate(error: BaseException | None) -> StoreError:
+    reason = str(error)
+    if "locked" in reason or "busy" in reason:
+        return StoreBusy(
+            "another process has locked the database; nothing was changed. Close that process, or let it finish, and "
+            "try again."
+        )
+    if getattr(error, "sqlite_errorname", "") in _FULL:
+        return StoreFull("the disk is full; the write was not made. Free some space and try again.")
+    if "readonly" in reason or "read-only" in reason or "unable to open" in reason:
+        return StoreReadOnly(
+            f"the database cannot be written ({reason}). Check the owner and the permissions of the data folder."
+        )
+    if "malformed" in reason or "not a database" in reason or "corrupt" in reason:
+        return StoreCorrupt(
+            f"the database is damaged ({reason}). Nothing was overwritten. Restore a copy from the folder's backups."
+        )
+    return StoreError(f"the database refused the operation: {reason}")

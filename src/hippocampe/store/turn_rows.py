@@ -1,0 +1,260 @@
+"""Rows of turns. Each function takes a connection.
+
+The turns of a channel form a chain ordered by time, linked by `previous_id` and `next_id`, so that
+one query returns the neighbours of a hundred candidates.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
+
+from hippocampe.store.driver import read_by_ids
+from hippocampe.store.message_rows import within
+from hippocampe.store.schema import instant, message, microseconds, turn
+
+# By id alone: given a space too, SQLite would read all rows of the space.
+_TURNS = select(turn).where(turn.c.id.in_(bindparam("ids", expanding=True)))
+_NAMES = [column.name for column in turn.c]
+SESSION_GAP = timedelta(hours=1)
+"""Silence that ends a session of a channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The unit of recall of talk. `channel` is empty when none was given."""
+
+    id: str
+    space: str
+    channel: str
+    author: str | None
+    content: str
+    at: datetime
+    previous_id: str | None = None
+    next_id: str | None = None
+    session: str = ""
+    forgotten_at: datetime | None = None
+    forgotten_reason: str | None = None
+
+
+def of_row(row: Row[Any]) -> Turn:
+    """Convert a row that has at least the columns of a turn."""
+    return Turn(**{column.name: getattr(row, column.name) for column in turn.c})
+
+
+def add(connection: Connection, items: Iterable[Turn]) -> None:
+    """Insert turns into the chains of their channels, after turns of the same or an earlier time."""
+    channels: dict[tuple[str, str], list[Turn]] = {}
+    for item in items:
+        channels.setdefault((item.space, item.channel), []).append(item)
+    for chain in channels.values():
+        chain.sort(key=lambda item: item.at)
+        _link(connection, chain)
+
+
+def _link(connection: Connection, chain: list[Turn]) -> None:
+    """Insert the sorted turns of one channel, as runs between existing turns."""
+    position = 0
+    while position < len(chain):
+        before = _last_at_or_before(connection, chain[position])
+        after = _first_after(connection, chain[position]) if before is None else before.next_id
+        after_at = _at(connection, after) if after else None
+        end = position + 1
+        while end < len(chain) and (after_at is None or chain[end].at < after_at):
+            end += 1
+        run = chain[position:end]
+        ids = [before.id if before else None, *(item.id for item in run), after]
+        last = before
+        linked: list[Turn] = []
+        for number, item in enumerate(run):
+            same = last is not None and item.at - last.at < SESSION_GAP
+            last = replace(
+                item,
+                previous_id=ids[number],
+                next_id=ids[number + 2],
+                session=last.session if same and last else item.id,
+            )
+            linked.append(last)
+        connection.execute(insert(turn), [_row(item) for item in linked])
+        if before:
+            connection.execute(update(turn).where(turn.c.id == before.id).values(next_id=run[0].id))
+        if after:
+            connection.execute(
+                update(turn).where(turn.c.id == after).values(previous_id=run[-1].id)
+            )
+        position = end
+
+
+def _row(item: Turn) -> dict[str, Any]:
+    return {column.name: getattr(item, column.name) for column in turn.c}
+
+
+def _last_at_or_before(connection: Connection, item: Turn) -> Turn | None:
+    query = select(turn).where(
+        turn.c.space == item.space, turn.c.channel == item.channel, turn.c.at <= item.at
+    )
+    latest = connection.execute(query.order_by(turn.c.at.desc()).limit(1)).first()
+    if latest is None:
+        return None
+    # Of several turns of the same instant, the last of the chain has a later successor.
+    tied = connection.execute(query.where(turn.c.at == latest.at)).all()
+    ids = {row.id for row in tied}
+    return next(Turn(*row) for row in tied if row.next_id not in ids)
+
+
+def _first_after(connection: Connection, item: Turn) -> str | None:
+    query = select(turn.c.id).where(
+        turn.c.space == item.space,
+        turn.c.channel == item.channel,
+        turn.c.at > item.at,
+        turn.c.previous_id.is_(None),
+    )
+    return connection.execute(query).scalar()
+
+
+def _at(connection: Connection, id: str) -> datetime:
+    return connection.execute(select(turn.c.at).where(turn.c.id == id)).scalar_one()
+
+
+def get(connection: Connection, space: str, ids: Collection[str]) -> dict[str, Turn]:
+    """Turns of a space by id, the forgotten ones too."""
+    if not ids:
+        return {}
+    rows = [row for row in read_by_ids(connection, _TURNS, list(ids)) if row[1] == space]
+    return {row[0]: _of_driver(row) for row in rows}
+
+
+def _of_driver(row: Sequence[Any]) -> Turn:
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
+    forgotten_at = values["forgotten_at"]
+    values["at"] = instant(values["at"])
+    values["forgotten_at"] = None if forgotten_at is None else instant(forgotten_at)
+    return Turn(**values)
+
+
+def latest(
+    connection: Connection,
+    space: str,
+    *,
+    channel: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> list[Turn]:
+    """The latest turns of a space that are not forgotten, newest first."""
+    conditions = within(turn, space, channel=channel, since=since, until=until)
+    query = select(turn).where(*conditions, turn.c.forgotten_at.is_(None))
+    rows = connection.execute(query.order_by(turn.c.at.desc(), turn.c.id.desc()).limit(limit))
+    return [Turn(*row) for row in rows]
+
+
+def set_forgotten(
+    connection: Connection,
+    space: str,
+    ids: Collection[str],
+    at: datetime | None,
+    reason: str | None,
+) -> None:
+    """Hide turns from recall, or show them again if `at` is None; messages stay."""
+    query = update(turn).where(
+        turn.c.space == space, turn.c.id.in_(bindparam("ids", expanding=True))
+    )
+    connection.execute(query.values(forgotten_at=at, forgotten_reason=reason), {"ids": list(ids)})
+
+
+def remove(connection: Connection, items: Collection[Turn]) -> None:
+    """Delete turns and their messages, and link the turns around them."""
+    for item in items:
+        row = connection.execute(select(turn).where(turn.c.id == item.id)).one()
+        connection.execute(
+            update(turn).where(turn.c.id == row.previous_id).values(next_id=row.next_id)
+        )
+        connection.execute(
+            update(turn).where(turn.c.id == row.next_id).values(previous_id=row.previous_id)
+        )
+        connection.execute(delete(message).where(message.c.turn_id == item.id))
+        connection.execute(delete(turn).where(turn.c.id == item.id))
+
+
+_EXTERNAL = (
+    select(message.c.turn_id, message.c.external_id)
+    .where(
+        message.c.turn_id.in_(bindparam("ids", expanding=True)),
+        message.c.external_id.is_not(None),
+    )
+    .order_by(message.c.at, message.c.number)
+)
+_BESIDE = select(turn.c.id, turn.c.previous_id, turn.c.next_id).where(
+    turn.c.id.in_(bindparam("ids", expanding=True))
+)
+_SPOKEN = select(
+    turn.c.id, type_coerce(turn.c.at, BigInteger), turn.c.author, turn.c.channel
+).where(turn.c.id.in_(bindparam("ids", expanding=True)), turn.c.forgotten_at.is_(None))
+
+
+def beside(
+    connection: Connection,
+    ids: Sequence[str],
+    *,
+    reach: int = 1,
+    author: str | None = None,
+    channel: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[str]:
+    """The neighbours of turns that pass the filters and are not forgotten, grouped by turn.
+
+    Args:
+        ids: The turns.
+        reach: Largest distance of a neighbour, in turns.
+        author: Only turns of this author.
+        channel: Only turns of this channel.
+        since: Earliest time, inclusive.
+        until: Latest time, exclusive.
+    """
+    before: dict[str, str | None] = {}
+    after: dict[str, str | None] = {}
+    asked = list(ids)
+    for _ in range(reach):
+        for id, previous, following in read_by_ids(connection, _BESIDE, asked):
+            before[id], after[id] = previous, following
+        ends = {end for id in asked for end in (before.get(id), after.get(id))}
+        asked = [end for end in ends if end is not None and end not in before]
+    wanted: dict[str, None] = {}
+    for id in ids:
+        for side in (before, after):
+            end: str | None = id
+            for _ in range(reach):
+                end = side.get(end) if end is not None else None
+                if end is not None:
+                    wanted[end] = None
+    first, last = since and microseconds(since), until and microseconds(until)
+    shown = {
+        id
+        for id, at, by, there in read_by_ids(connection, _SPOKEN, list(wanted))
+        if (first is None or at >= first)
+        and (last is None or at < last)
+        and author in (None, by)
+        and channel in (None, there)
+    }
+    return [id for id in wanted if id in shown]
+
+
+def external_ids(connection: Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The external ids of the messages of each turn, oldest first."""
+    found: dict[str, tuple[str, ...]] = {}
+    for turn_id, external_id in read_by_ids(connection, _EXTERNAL, list(turn_ids)):
+        found[turn_id] = (*found.get(turn_id, ()), external_id)
+    return found

@@ -1,0 +1,164 @@
+"""A process that has imported Hippocampe, and forks one that runs Python's arguments for each request.
+
+Used by `children`. Its arguments are the socket that it listens on, one that ends it when it is closed, and the
+path of the first.
+"""
+
+import array
+import fcntl
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import sys
+import tempfile
+import termios
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import hashed
+import hippocampe
+import once
+from hippocampe import Config, Hippocampe, Scope
+
+USED = (
+    *("anyio._backends._asyncio", "genai_prices.data", "numpy.random", "numpy.ma"),
+    *("pydantic_ai.models.openai", "pydantic_ai.providers.openai"),
+    *("openai.resources.chat.completions", "openai.lib.streaming.chat"),
+)
+"""Modules of other packages that ours import late."""
+
+
+def warm_up() -> None:
+    """Import everything, and use a memory once, so that what it compiles and loads is there after a fork."""
+    once.install()
+    hashed.install(setattr)
+    ours = pkgutil.walk_packages(hippocampe.__path__, "hippocampe.")
+    for name in (*(each.name for each in ours if "__main__" not in each.name), *USED):
+        # Of an extra that is not installed.
+        with suppress(ImportError):
+            importlib.import_module(name)
+    for embedder in ("local", "hashed:64"):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Config(folder, embedder=embedder, background=False, share=False)
+            with Hippocampe.open(config) as memory:
+                memory.remember("Nina a un piano", scope=Scope())
+                memory.after_turn("Qui joue ?", "Nina.", scope=Scope())
+                memory.recall("Qui a un piano ?", scope=Scope())
+                memory.before_turn("Qui a un piano ?", scope=Scope())
+    assert threading.active_count() == 1
+
+
+def serve(listener: socket.socket, ending: socket.socket) -> dict[str, Any] | None:
+    """Fork for each request; return it in the forked process, and None in this one at the end."""
+    while True:
+        ready, _, _ = select.select([listener, ending], [], [])
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                """Those that ended are forgotten."""
+        if ending in ready:
+            return None
+        connection, _ = listener.accept()
+        request, streams = receive(connection)
+        if os.fork() == 0:
+            listener.close()
+            ending.close()
+            fork(connection)
+            for standard, each in enumerate(streams):
+                os.dup2(each, standard)
+                os.close(each)
+            return request
+        connection.close()
+        for each in streams:
+            os.close(each)
+
+
+def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """A request, and the standard streams of the process."""
+    size, [(_, _, sent)], _, _ = connection.recvmsg(4, socket.CMSG_SPACE(12))
+    streams = array.array("i")
+    streams.frombytes(sent)
+    body = b""
+    while len(body) < int.from_bytes(size):
+        body += connection.recv(65_536)
+    return json.loads(body), list(streams)
+
+
+def fork(connection: socket.socket) -> None:
+    """Fork; the parent reports the process and its status, and ends."""
+    if (pid := os.fork()) == 0:
+        connection.close()
+        return
+    connection.sendall(pid.to_bytes(4))
+    _, status = os.waitpid(pid, 0)
+    try:
+        connection.sendall(status.to_bytes(4))
+    finally:
+        os._exit(0)
+
+
+def become(request: dict[str, Any]) -> None:
+    """Make this process what a new interpreter would be."""
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    time.tzset()
+    os.chdir(request["folder"])
+    # Ignored in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if request["session"]:
+        os.setsid()
+        if os.isatty(0):
+            fcntl.ioctl(0, termios.TIOCSCTTY)
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
+    errors = errors or "strict"
+    sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb"), encoding, errors)
+    sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb"), encoding, errors, line_buffering=os.isatty(1))
+    sys.stderr = io.TextIOWrapper(
+        os.fdopen(2, "wb"), encoding, "backslashreplace", line_buffering=True
+    )
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+
+
+def main() -> None:
+    listener, ending = (socket.socket(fileno=int(each)) for each in sys.argv[1:3])
+    address = Path(sys.argv[3])
+    warm_up()
+    # The collector would write to the pages that forks share.
+    gc.collect()
+    gc.freeze()
+    request = serve(listener, ending)
+    if request is None:
+        listener.close()
+        ending.close()
+        address.unlink()
+        address.parent.rmdir()
+        return
+    become(request)
+    kind, *arguments = request["arguments"]
+    if kind == "-c":
+        code, *arguments = arguments
+        sys.argv = ["-c", *arguments]
+        sys.path.insert(0, "")
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    elif kind == "-m":
+        sys.argv = arguments
+        sys.path.insert(0, request["folder"])
+        # It warns of a module that is there already.
+        sys.modules.pop(arguments[0], None)
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [kind, *arguments]
+        sys.path.insert(0, os.fspath(Path(kind).parent))
+        runpy.run_path(kind, run_name="__main__")
+
+
+main()

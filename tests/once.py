@@ -1,0 +1,75 @@
+"""Work that every test would repeat with the same result, done once per process instead.
+
+A program opens a folder, and builds its command line, once. A process of tests does both for each test.
+"""
+
+import importlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import typer.main
+import typer.testing
+from sqlalchemy import Connection, Engine
+
+from hippocampe.store import migrate, sqlite
+
+_make_engine = sqlite.make_engine
+_create_tables = migrate.create
+
+
+def install() -> None:
+    """Share compiled statements, the SQL of the tables, the commands and the trusted certificates."""
+    sqlite.make_engine = _engine
+    migrate.create = _tables
+    testing: Any = typer.testing
+    typer.main.get_command = testing._get_command = cache(typer.main.get_command)
+    for name in ("httpx", "httpx2"):
+        transports: Any = importlib.import_module(f"{name}._transports.default")
+        transports.create_ssl_context = cache(transports.create_ssl_context)
+
+
+_first: list[Any] = []
+"""The engine whose dialect and compiled statements all others use; both are safe for threads."""
+
+
+def _engine(path: Path, **options: Any) -> Engine:
+    engine: Any = _make_engine(path, **options)
+    if not _first:
+        _first.append(engine)
+    engine.dialect = engine.pool._dialect = _first[0].dialect
+    engine._compiled_cache = _first[0]._compiled_cache
+    return engine
+
+
+_statements: list[str] = []
+"""The SQL that creates the tables, as SQLite has kept it."""
+
+
+def _tables(connection: Connection) -> None:
+    """Create the tables from the schema the first time, then from their SQL."""
+    if not _statements:
+        _create_tables(connection)
+        kept = connection.exec_driver_sql(
+            "SELECT sql FROM sqlite_master WHERE sql NOTNULL AND name != 'sqlite_sequence'"
+            " AND (type != 'table' OR name NOT LIKE 'message_fts_%') ORDER BY rowid"
+        )
+        _statements.extend(kept.scalars())
+        versions = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars()
+        _statements.extend(f"INSERT INTO alembic_version VALUES ('{each}')" for each in versions)
+        return
+    for statement in _statements:
+        connection.exec_driver_sql(statement)
+
+
+def share_routes() -> None:
+    """Share the endpoints of all applications in this process: FastAPI builds them at the first request."""
+    from fastapi import APIRouter
+
+    include, made = APIRouter.include_router, dict[int, Any]()
+
+    def include_once(self: APIRouter, router: APIRouter, **options: Any) -> None:
+        include(self, router, **options)
+        self.routes[-1] = made.setdefault(id(router), self.routes[-1])
+
+    APIRouter.include_router = include_once

@@ -1,0 +1,137 @@
+"""The catalogues: each language has every text of the source and a label for every value, and no more."""
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from babel.messages.catalog import Message
+from babel.messages.extract import extract_from_dir
+
+import hippocampe
+from hippocampe.language.i18n import catalogue, translate
+from hippocampe.language.lexicon import languages, relation_schema
+from hippocampe.presentation.reasons import OBJECTIONS, REASONS
+from hippocampe.presentation.stages import STAGES
+from hippocampe.server.dashboard.rendering import SECTIONS
+from hippocampe.server.dashboard.search import Place
+from hippocampe.server.dashboard.visit import THEMES
+from hippocampe.types import (
+    ASSOCIATIONS,
+    CATEGORIES,
+    DEFAULT_IMPORTANCE,
+    JOBS,
+    RECALL_COLLECTIONS,
+    JobState,
+    Mode,
+    Order,
+    Outcome,
+    Role,
+    Route,
+    State,
+)
+
+SOURCE = Path(hippocampe.__file__).parent
+PAGES = SOURCE / "server/dashboard"
+LABELS: dict[str, set[str]] = {
+    "association": set(ASSOCIATIONS),
+    "association reversed": set(ASSOCIATIONS),
+    "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
+    "job": set(JOBS),
+    "job state": set(get_args(JobState)),
+    "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
+    "mode": set(get_args(Mode)),
+    "order": set(get_args(Order)),
+    "outcome": set(get_args(Outcome)),
+    "place": set(get_args(Place)),
+    "reason": {*REASONS, *OBJECTIONS.values()},
+    "role": set(get_args(Role)),
+    "route": {*get_args(Route), "companion"},
+    "section": set(SECTIONS),
+    "stage": set(STAGES),
+    "state": {*get_args(State), "expired", "former"},
+    "theme": set(THEMES),
+}
+"""The values of each kind; kinds without a list of their values are not here."""
+OPEN = {"count", "decided outcome", "decided relation", "decision", "purpose", "skipped"}
+
+
+def extracted(folder: Path, keywords: dict[str, Any], files: str, method: str) -> set[Any]:
+    found = extract_from_dir(folder, keywords=keywords, method_map=[(files, method)])
+    return {message for _, _, message, _, _ in found} - {""}
+
+
+def in_source() -> set[Any]:
+    plural: dict[str, Any] = {"count": (1, 2)}
+    return (
+        extracted(SOURCE, {"translate": None, "say": None}, "**.py", "python")
+        | extracted(PAGES, plural, "**.py", "python")
+        | extracted(PAGES, {"_": None} | plural, "templates/**.html", "jinja2.ext:babel_extract")
+    )
+
+
+def entries(language: str) -> list[Message]:
+    return [entry for entry in catalogue(language) if entry.id]
+
+
+def forms(entry: Message) -> list[tuple[str, str]]:
+    """The texts of an entry with their translations: one, or one per plural form."""
+    ids, texts = entry.id, entry.string
+    if isinstance(ids, str):
+        return [(ids, str(texts))]
+    return list(zip(ids, texts, strict=True))
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_text_of_the_source_is_there_and_no_more(language: str) -> None:
+    ids = {entry.id for entry in entries(language) if entry.context is None}
+    assert ids == in_source()
+    for entry in entries(language):
+        assert not entry.fuzzy
+        for text, translation in forms(entry):
+            assert translation or language == "en", f"{text!r} is not translated"
+            if translation and entry.context != "count":
+                assert sorted(re.findall(r"{\w*}", text)) == sorted(
+                    re.findall(r"{\w*}", translation)
+                )
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_value_has_a_label(language: str) -> None:
+    found: dict[str, set[str]] = {}
+    for entry in entries(language):
+        if entry.context is not None and entry.context not in OPEN:
+            found.setdefault(entry.context, set()).add(str(entry.id))
+    assert found == LABELS
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_relation_of_a_decision_has_a_name(language: str) -> None:
+    schema = relation_schema()
+    names = {
+        entry.get("name", key.replace("_", " "))
+        for table in ("relations", "attributes")
+        for key, entry in schema[table].items()
+    }
+    known = {entry.id for entry in entries(language) if entry.context == "decided relation"}
+    assert names <= known
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_counted_noun_of_the_source_has_plural_forms(language: str) -> None:
+    known = {entry.id[0] for entry in entries(language) if entry.context == "count"}
+    calls = re.compile(r"""\b(?:count|amount)\([^"'\n]*, ["']([a-z ]+)["']\)""")
+    for path in (*SOURCE.rglob("cli/**/*.py"), *PAGES.rglob("*.html"), *PAGES.rglob("*.py")):
+        assert set(calls.findall(path.read_text("utf-8"))) <= known, path
+
+
+def test_every_text_to_translate_is_written_out() -> None:
+    calls = re.compile(r"\btranslate\(\s*(?!\")(?!text: str)(\S+)")
+    for path in SOURCE.rglob("*.py"):
+        code = re.sub(r"\.translate\(", "", path.read_text("utf-8"))
+        # The reader translates for its callers, whose texts are extracted by its name.
+        assert path.name == "reader.py" or not calls.search(code), path.name
+
+
+def test_a_text_without_translation_is_itself() -> None:
+    assert translate("no such text", "fr") == "no such text"
