@@ -113,6 +113,17 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch.setattr)
 
 
+@pytest.fixture(scope="module")
+def shared_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hippocampe]:
+    """One memory for the refusals of a module, which change nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        install(patch.setattr)
+        folder = tmp_path_factory.mktemp("refused") / "data"
+        config = Config(folder, embedder="hashed:32", background=False)
+        with Hippocampe.open(config, clock=FakeClock()) as opened:
+            yield opened
+
+
 @pytest.fixture
 def scope() -> Scope:
     return Scope(user="dev", channel="lobby")

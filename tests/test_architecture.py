@@ -43,7 +43,7 @@ ALLOWED: dict[str, str] = {
     " curation",
     "folder": "errors types config protocols system language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types verbs config actor validation client embed engine updates notes ingest"
+    "hippocampe": "errors types verbs config actor validation client engine updates notes ingest"
     " retrieval injection curation extraction folder",
     "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation model hippocampe aio",

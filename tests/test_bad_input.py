@@ -1,14 +1,12 @@
 """What cannot be used is refused with what, why and what to do, and changes nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from conftest import FakeClock
-from hashed import install
-from hippocampe import Config, Hippocampe, Scope
+from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound
 
 SURROGATE = "a\ud800b"
@@ -153,16 +151,10 @@ REFUSED: dict[str, tuple[Act, str]] = {
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hippocampe]:
-    """One memory for all refusals, which change nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        install(patch.setattr)
-        folder = tmp_path_factory.mktemp("refused") / "data"
-        config = Config(folder, embedder="hashed:32", background=False)
-        with Hippocampe.open(config, clock=FakeClock()) as opened:
-            opened.remember("Camille élève des abeilles", scope=HERE)
-            opened.after_turn("Des abeilles ?", "Oui.", scope=HERE)
-            yield opened
+def shared(shared_memory: Hippocampe) -> Hippocampe:
+    shared_memory.remember("Camille élève des abeilles", scope=HERE)
+    shared_memory.after_turn("Des abeilles ?", "Oui.", scope=HERE)
+    return shared_memory
 
 
 def held(hippo: Hippocampe) -> object:

@@ -7,9 +7,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from conftest import FakeClock
-from hashed import install
-from hippocampe import Config, Hippocampe, Scope, validation
+from hippocampe import Hippocampe, Scope, validation
 from hippocampe.errors import InvalidInput, shown
 from hippocampe.injection.burst import join
 from hippocampe.injection.channel_history import Channel
@@ -89,15 +87,9 @@ def test_the_walk_sees_every_argument() -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hippocampe]:
-    """One memory for all refusals, which change nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        install(patch.setattr)
-        folder = tmp_path_factory.mktemp("refused") / "data"
-        config = Config(folder, embedder="hashed:32", background=False)
-        with Hippocampe.open(config, clock=FakeClock()) as opened:
-            opened.remember("Owen a un voilier", scope=HERE)
-            yield opened
+def shared(shared_memory: Hippocampe) -> Hippocampe:
+    shared_memory.remember("Owen a un voilier", scope=HERE)
+    return shared_memory
 
 
 @pytest.mark.parametrize("verb", sorted({verb for verb, _, _ in CASES}))

@@ -20,7 +20,6 @@ from hippocampe.config import Config
 from hippocampe.curation import associate as associations
 from hippocampe.curation import erase, revise
 from hippocampe.curation import forget as forget_step
-from hippocampe.embed import tokens
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import (
@@ -56,11 +55,9 @@ from hippocampe.types import (
     JobRun,
     Note,
     Progress,
-    Recollection,
     Reindexed,
     Remembered,
     Scope,
-    Settings,
 )
 from hippocampe.validation import (
     MAX_TOKEN_CHARACTERS,
@@ -86,24 +83,7 @@ IMPORT_FORMATS = importer.FORMATS
 """The formats of `import_from` by name, with the program that writes each."""
 check_setting = settings_step.check
 check_data = opening.check_data
-
-
-def quote(items: Sequence[Recollection], settings: Settings, now: datetime) -> render.Rendered:
-    """Quote items as an injection does, within its budget: for a host that adds items of its own to a turn.
-
-    Args:
-        items: Most useful first.
-        settings: Those of the space.
-        now: The reference of relative times; aware.
-    """
-    return render.render(
-        items,
-        language=settings.language,
-        now=now,
-        timezone=settings.timezone,
-        budget=settings.injection_token_budget,
-        count=tokens.count,
-    )
+render_for = render.render_for
 
 
 def count_notes(config: Config) -> int | None:

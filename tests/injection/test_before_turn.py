@@ -929,7 +929,7 @@ class TestFaults:
     ) -> None:
         hippo.remember("on garde le vieux four", scope=LOBBY, type="decision")
         with monkeypatch.context() as broken:
-            broken.setattr(turn_step, "render", None)
+            broken.setattr(turn_step, "render_for", None)
             for _ in range(2):
                 turn = hippo.before_turn("le four ?", scope=PHONE)
                 assert (turn.text, turn.trace.skipped) == ("", "failed")

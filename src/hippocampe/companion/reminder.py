@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from hippocampe.companion.turn import Turn
-from hippocampe.hippocampe import quote
+from hippocampe.hippocampe import render_for
 from hippocampe.language.text import words
 from hippocampe.types import Injection, Recollection
 
@@ -42,7 +42,7 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
         turn.reminder, turn.injected = injection.text, injection.items
         turn.injected_tokens = injection.tokens
         return
-    rendered = quote(items, turn.settings, await turn.hippo.now())
+    rendered = render_for(turn.settings, items, await turn.hippo.now())
     turn.reminder, turn.injected = rendered.text, rendered.shown
     turn.injected_tokens = rendered.tokens
 

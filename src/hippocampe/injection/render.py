@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
+from hippocampe.embed import tokens
 from hippocampe.language import lexicon
 from hippocampe.language.detect import Language
 from hippocampe.language.fence import BULLET, CLOSING, OPENING, fence
@@ -26,7 +27,7 @@ from hippocampe.language.i18n import translate
 from hippocampe.language.person import is_first_person
 from hippocampe.language.sanitize import quote, quote_label
 from hippocampe.language.text import words
-from hippocampe.types import Memory, Recollection
+from hippocampe.types import Memory, Recollection, Settings
 
 Count = Callable[[str], int]
 
@@ -67,6 +68,27 @@ class _Line:
     item: Recollection
     text: str
     tokens: int
+
+
+def render_for(
+    settings: Settings, items: Sequence[Recollection], now: datetime, *, budget: int | None = None
+) -> Rendered:
+    """Quote items by the settings of a space; see `render`.
+
+    Args:
+        settings: Those of the space.
+        items: Recollections, most useful first.
+        now: The reference of relative times; aware.
+        budget: Maximum tokens of the text; default: that of the settings.
+    """
+    return render(
+        items,
+        language=settings.language,
+        now=now,
+        timezone=settings.timezone,
+        budget=settings.injection_token_budget if budget is None else budget,
+        count=tokens.count,
+    )
 
 
 def render(

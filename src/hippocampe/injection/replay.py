@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hippocampe.embed import tokens
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.injection.preview import past
-from hippocampe.injection.render import render
+from hippocampe.injection.render import render_for
 from hippocampe.injection.turn import search_request
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.retrieval import log, recall, results
@@ -34,13 +33,11 @@ def replay(corpus: Corpus, state: TurnState, id: str, *, scope: Scope) -> Inject
         items = _items(then.store, entry)
         reasons = _reasons(then, entry, there)
         settings = then.settings.of(there.space)
-    rendered = render(
+    rendered = render_for(
+        settings,
         [items[each.id] for each in entry.items if each.outcome == "injected" and each.id in items],
-        language=settings.language,
-        now=entry.created_at,
-        timezone=settings.timezone,
+        entry.created_at,
         budget=max(settings.injection_token_budget, entry.tokens_added),
-        count=tokens.count,
     )
     considered = tuple(
         Considered(replace(items[each.id], why=reasons.get(each.id, ())), each.path, each.outcome)

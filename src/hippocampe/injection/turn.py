@@ -12,7 +12,6 @@ from functools import partial
 
 from uuid6 import uuid7
 
-from hippocampe.embed import tokens
 from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
@@ -22,7 +21,7 @@ from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
 from hippocampe.injection.open_questions import OpenQuestion
-from hippocampe.injection.render import Rendered, render
+from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.temporal.window import TimeWindow, parse_window
@@ -178,14 +177,7 @@ class Turn:
             try:
                 selected = select(candidates, channel, self.settings)
                 self.stopwatch.end("choose")
-                rendered = render(
-                    [each.item for each in selected],
-                    language=self.settings.language,
-                    now=self.now,
-                    timezone=self.settings.timezone,
-                    budget=self.settings.injection_token_budget,
-                    count=tokens.count,
-                )
+                rendered = render_for(self.settings, [each.item for each in selected], self.now)
             except BaseException:
                 channel.give_up()
                 raise
