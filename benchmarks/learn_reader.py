@@ -43,7 +43,6 @@ from reader_data import (
     candidates,
     held_out,
     more_pairs,
-    nearest,
     pairs,
     worlds,
 )
@@ -133,15 +132,10 @@ def asked(
 def related(found: Sequence[Pair], known: Sequence[World], pieces: Pieces) -> list[Related]:
     """The pairs to learn from, and those made of them."""
     embedder = open_embedder("local")
-    near: dict[str, list[list[int]]] = {}
-    for world in known:
-        if any(each.at for each in world.texts.values()):
-            continue
-        vectors = np.array(embedder.embed([each.content for each in world.texts.values()]))
-        near[world.name] = nearest(vectors, 3)
+    made = more_pairs(found, known, lambda texts: np.array(embedder.embed(list(texts))))
     return [
         Related(pieces(each.old), pieces(each.new), each.label, each.weight)
-        for each in (*found, *more_pairs(found, known, near))
+        for each in (*found, *made)
     ]
 
 

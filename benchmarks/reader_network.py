@@ -39,7 +39,7 @@ HEAD_RATE: Final = 10.0
 WARM: Final = 0.06
 """Share of the run in which the rate rises."""
 QUESTIONS: Final = 4
-PAIRS: Final = 16
+PAIRS: Final = 20
 """Questions and pairs of a step."""
 READ: Final = 7
 """Texts read with a question."""
