@@ -21,6 +21,8 @@ import numpy as np
 import ask
 import common
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.retrieval import recall
+from hippocampe.retrieval.request import RecallRequest
 from hippocampe.updates.learnt import OUTCOMES
 
 LANGUAGES: Final = ("fr", "en")
@@ -199,7 +201,7 @@ def _asked(folder: Path) -> World:
 
 
 def candidates(world: World) -> list[list[tuple[str, float]]]:
-    """Ids and scores that `recall` returns for each question, best first."""
+    """Ids and scores of the results of each question before any is read, best first."""
     users = _user_names(world)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -211,9 +213,8 @@ def candidates(world: World) -> list[list[tuple[str, float]]]:
             for question in world.questions:
                 clock.now = question.at
                 scope = Scope(user=users.get(question.user, question.user), channel="salon")
-                results = hippo.recall(
-                    question.content, scope=scope, limit=CANDIDATES, collections=ask.COLLECTIONS
-                )
+                request = RecallRequest(scope, CANDIDATES, ask.COLLECTIONS)
+                results = recall.search(hippo._context.corpus, question.content, request)
                 existing = set(world.known_at(question))
                 named = (
                     (id, each.score)

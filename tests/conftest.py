@@ -137,13 +137,6 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests do not depend on whether the extra `reader` is installed."""
-    for module in ("curation.local_settlement", "updates.judgement"):
-        monkeypatch.setattr(f"hippocampe.{module}.installed", lambda: None)
-
-
-@pytest.fixture(autouse=True)
 def patient_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a turn takes longer than its default deadline. Tests of deadlines set their own."""
     defaults = settings.defaults
