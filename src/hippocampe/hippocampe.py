@@ -18,7 +18,7 @@ from hippocampe.client.joining import own_or_join
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
-from hippocampe.curation import erase, revise
+from hippocampe.curation import erase, requested, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
@@ -367,6 +367,9 @@ class Verbs:
         loses nothing: the next open indexes pending turns. The turn is not injected into its own
         channel again. Injected text is removed from the messages before storing.
 
+        "Forget that I play the tuba" hides what was said and remembered of it, as `forget` does, and this exchange
+        too. If much would go, nothing is hidden until the user says yes.
+
         Args:
             user_message: What the user of the scope wrote.
             reply: What the assistant answered, if anything.
@@ -382,8 +385,9 @@ class Verbs:
         """
         turn_id = self._execute(
             "after_turn",
-            lambda context: conversation.after_turn(
+            lambda context: requested.after_turn(
                 context,
+                self._turns,
                 user_message,
                 reply,
                 scope=scope,
@@ -427,7 +431,7 @@ class Verbs:
 
     # Forgetting
 
-    forget = bound(itself, forget_step.forget)
+    forget = provided(itself, lambda memory: memory._turns, forget_step.forget)
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     expire = bound(writer_of, forget_step.expire)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -36,6 +37,7 @@ class _Question:
 
     message: str
     scope: Scope
+    at: datetime | None = None
     stored: bool = False
 
 
@@ -147,7 +149,7 @@ class AsyncCompanion:
         message, scope = question.message, question.scope
         await self.hippo.check_budget(scope=scope)
         settings = await self.hippo.settings(scope=scope)
-        now = await self.hippo.now()
+        now = question.at = await self.hippo.now()
         exchanges = await self._sessions.exchanges(session, scope, settings, now)
         turn = Turn(self.hippo, scope, settings)
         await remind(
@@ -182,9 +184,16 @@ class AsyncCompanion:
         # Mark it before writing: the writing thread goes on when this task is cancelled.
         question.stored = True
         await self.hippo.after_turn(
-            question.message, outcome.message, scope=turn.scope, tool_results=turn.results
+            question.message,
+            outcome.message,
+            scope=turn.scope,
+            # Identifies the exchange of the session in the store.
+            at=question.at,
+            tool_results=turn.results,
         )
         substantial = not is_small_talk(question.message, names=turn.settings.companion_names)
+        if turn.injection is not None and turn.injection.forgetting is not None:
+            substantial = False
         for noticed in outcome.noticed if substantial else ():
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
         usage = await record_run(

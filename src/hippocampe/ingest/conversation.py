@@ -1,7 +1,7 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -154,6 +154,8 @@ def after_turn(
     at: datetime | str | None,
     tool_results: Sequence[str] = (),
     external_id: str | None = None,
+    extracted: bool = True,
+    forgotten: str | None = None,
 ) -> str:
     """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
@@ -168,6 +170,8 @@ def after_turn(
         tool_results: Results of the assistant's tools. Full-text search finds them; the turn that recall
             finds does not contain them.
         external_id: Its id in the host; it is stored once in the channel.
+        extracted: Whether a language model may extract statements from it.
+        forgotten: Why the turn is hidden from the beginning; None if it is not.
 
     Returns:
         The id of the turn.
@@ -211,6 +215,8 @@ def after_turn(
         if content.strip() and not is_injection(content)
     ]
     turn = make_turn(spoken).turn
+    if forgotten is not None:
+        turn = replace(turn, forgotten_at=corpus.store.now(), forgotten_reason=forgotten)
     messages = [*spoken, *returned]
     recent = corpus.settings.of(scope.space).recent_messages
     with context.writer.change() as change:
@@ -224,8 +230,9 @@ def after_turn(
         turn_rows.add(change.connection, [turn])
         ids = [turn.id] * len(messages)
         message_rows.add(change.connection, messages, corpus.store.now(), ids)
-        change.index_later("turn", turn.id, scope.space)
-        if context.language_model is not None:
+        if forgotten is None:
+            change.index_later("turn", turn.id, scope.space)
+        if context.language_model is not None and extracted and forgotten is None:
             job_runs.add(
                 change.connection,
                 "extract",
