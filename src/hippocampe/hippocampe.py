@@ -360,6 +360,7 @@ class Verbs:
         at: When = None,
         tool_results: Sequence[str] = (),
         external_id: str | None = None,
+        expression: str | None = None,
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
@@ -379,6 +380,7 @@ class Verbs:
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
             external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
+            expression: The face of the assistant in its reply, such as `happy`: `messages` return it.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
@@ -395,6 +397,7 @@ class Verbs:
                 at=at,
                 tool_results=tool_results,
                 external_id=external_id,
+                expression=expression,
             ),
             {"scope": scope},
         )

@@ -252,7 +252,8 @@ class Message:
     """One utterance.
 
     `live` messages were overheard since the last digest. `working` messages form the history that the
-    companion restores after a restart; compaction removes the oldest from it.
+    companion restores after a restart; compaction removes the oldest from it. `expression` is the face of the
+    companion in its answer.
     """
 
     id: str
@@ -266,6 +267,7 @@ class Message:
     reply_to: str | None = None
     live: bool = False
     working: bool = False
+    expression: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

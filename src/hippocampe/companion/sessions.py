@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.expressions import listed
 from hippocampe.types import Message, Scope, Settings
 from hippocampe.validation import MAX_LIMIT
 
-DEFAULT_EXPRESSION = "neutral"
 MAX_SESSIONS = 1_000
 """Sessions kept in RAM; others are restored from the store."""
 
@@ -108,7 +108,9 @@ class Sessions:
                 if found and question.at - found[-1].at >= timeout:
                     found.clear()
                 found.append(
-                    Exchange(question.at, question.content, DEFAULT_EXPRESSION, message.content)
+                    Exchange(
+                        question.at, question.content, listed(message.expression), message.content
+                    )
                 )
                 question = None
         return found

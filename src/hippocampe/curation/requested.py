@@ -31,6 +31,7 @@ def after_turn(
     at: datetime | str | None,
     tool_results: Sequence[str] = (),
     external_id: str | None = None,
+    expression: str | None = None,
 ) -> str:
     """Store an exchange; if its message asks to forget something, hide it, and the exchange too.
 
@@ -39,33 +40,36 @@ def after_turn(
     `conversation.after_turn`.
     """
     asked = _plan(context, user_message, scope)
-    common = {"scope": scope, "assistant": assistant, "at": at}
-    if asked is None or asked.waits:
-        return conversation.after_turn(
-            context,
-            user_message,
-            reply,
-            **common,
-            tool_results=tool_results,
-            external_id=external_id,
-            extracted=asked is None,
-        )
-    reason = f"forgotten: {asked.topic or 'what was just said'}"
+    reason = None
+    if asked is not None and not asked.waits:
+        reason = f"forgotten: {asked.topic or 'what was just said'}"
     turn_id = conversation.after_turn(
         context,
         user_message,
         reply,
-        **common,
+        scope=scope,
+        assistant=assistant,
+        at=at,
         tool_results=tool_results,
         external_id=external_id,
+        expression=expression,
+        extracted=asked is None,
         forgotten=reason,
     )
+    if asked is None or reason is None:
+        return turn_id
     hide_all(context.writer, turns, asked.items, scope, reason)
     rest = _rest(context, user_message, scope)
     if not rest:
         return turn_id
     return conversation.after_turn(
-        context, rest, None, **common, external_id=external_id and external_id + REST
+        context,
+        rest,
+        None,
+        scope=scope,
+        assistant=assistant,
+        at=at,
+        external_id=external_id and external_id + REST,
     )
 
 

@@ -47,6 +47,7 @@ from hippocampe.validation import (
 )
 
 MAX_QUERY_CHARACTERS = 4_000
+MAX_EXPRESSION_CHARACTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ def make_message(
     reply_to: str | None = None,
     live: bool = False,
     working: bool = False,
+    expression: str | None = None,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
 
@@ -79,6 +81,8 @@ def make_message(
     Raises:
         InvalidInput: The content or a label cannot be stored.
     """
+    if expression is not None:
+        expression = clean_text(expression, what="expression", limit=MAX_EXPRESSION_CHARACTERS)
     for name, value in (("author", author), ("external_id", external_id), ("reply_to", reply_to)):
         if value is not None:
             clean_text(value, what=name, limit=MAX_LABEL_CHARACTERS)
@@ -101,6 +105,7 @@ def make_message(
         reply_to=reply_to,
         live=live,
         working=working,
+        expression=expression,
     )
 
 
@@ -154,6 +159,7 @@ def after_turn(
     at: datetime | str | None,
     tool_results: Sequence[str] = (),
     external_id: str | None = None,
+    expression: str | None = None,
     extracted: bool = True,
     forgotten: str | None = None,
 ) -> str:
@@ -170,6 +176,7 @@ def after_turn(
         tool_results: Results of the assistant's tools. Full-text search finds them; the turn that recall
             finds does not contain them.
         external_id: Its id in the host; it is stored once in the channel.
+        expression: The face of the assistant in its reply.
         extracted: Whether a language model may extract statements from it.
         forgotten: Why the turn is hidden from the beginning; None if it is not.
 
@@ -198,6 +205,7 @@ def after_turn(
             # Only one message has it, since it is unique in a channel.
             external_id=external_id if number == 0 else None,
             working=True,
+            expression=expression if role == "assistant" else None,
         )
         for number, (content, author, role) in enumerate(utterances)
     ]

@@ -163,14 +163,14 @@ _API_KEY = re.compile(
     r"|tvly-[\w-]{20,}|pcsk_[\w]{40,}|lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}|AQ\.Ab8[\w-]{30,}"
     # Code and clouds: GitLab, Docker, DigitalOcean, Databricks, Vault, Terraform, Grafana, Sentry, Supabase,
     # Netlify, Atlassian, Postman, New Relic, PlanetScale, Heroku, Fly, Doppler.
-    r"|gl(?:ptt|dt|rt|cbt)-[\w-]{20,}|dckr_(?:pat|oat)_[\w-]{20,}|do[or]_v1_[0-9a-f]{64}|dapi[0-9a-f]{32}"
-    r"|hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|gl(?:sa|c)_[A-Za-z0-9_+/=]{32,}"
+    r"|gl[a-z]{2,4}-[\w-]{20,}|dckr_(?:pat|oat)_[\w-]{20,}|d[o][or]_v1_[0-9a-f]{64}|dapi[0-9a-f]{32}"
+    r"|hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|gl(?:sa)?c?_[A-Za-z0-9_+/=]{32,}"
     r"|sntry[su]_[\w+/=-]{40,}|sb(?:p|_secret)_[\w-]{30,}|nf[pcoub]_[A-Za-z0-9]{36,}|ATATT3[\w=-]{50,}"
     r"|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|NRAK-[A-Z0-9]{27}|pscale_(?:tkn|pw|oauth)_[\w-]{32,}|HRKU-[\w-]{30,}"
-    r"|f[mo][12]_[\w+/=-]{40,}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{40,}"
+    r"|f[mo][12]_[\w+/=-]{40,}|dp\.[a-z]{2}\.[A-Za-z0-9.]{40,}"
     # Business and messages: Stripe, Shopify, Square, Linear, Notion, Airtable, Figma, PostHog, Resend, Twilio,
     # Mailgun, Mailchimp, Discord, Telegram.
-    r"|whsec_[A-Za-z0-9+/=]{24,}|shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[\w-]{22,}"
+    r"|whsec_[A-Za-z0-9+/=]{24,}|shp[a-z]{2}_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[\w-]{22,}"
     r"|lin_(?:api|oauth)_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"
     r"|fig[dor]_[\w-]{40,}|ph[cx]_[A-Za-z0-9]{32,}|re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}|SK[0-9a-f]{32}"
     r"|key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}|\d{8,10}:AA[\w-]{32,}"
@@ -349,19 +349,20 @@ _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bo
     ("password", _PASSWORD_BESIDE, _is_beside),
 )
 
-_NAMES: Final[Mapping[SecretKind, re.Pattern[str]]] = {
+_ROLES: Final[Mapping[SecretKind, str]] = {
+    "password": "passwords",
+    "API key": "keys",
+    "private key": "private_keys",
+    "token": "tokens",
+    "card number": "cards",
+    "card code": "card_codes",
+    "IBAN": "accounts",
+    "social security number": "social_security",
+    "recovery phrase": "phrases",
+}
+_NAMES: Final[dict[SecretKind, re.Pattern[str]]] = {
     kind: re.compile(rf"(?<![\w-]){_any(role)}(?![\w-])", re.IGNORECASE)
-    for kind, role in (
-        ("password", "passwords"),
-        ("API key", "keys"),
-        ("private key", "private_keys"),
-        ("token", "tokens"),
-        ("card number", "cards"),
-        ("card code", "card_codes"),
-        ("IBAN", "accounts"),
-        ("social security number", "social_security"),
-        ("recovery phrase", "phrases"),
-    )
+    for kind, role in _ROLES.items()
 }
 
 

@@ -89,6 +89,7 @@ def add(
             "turn_id": turn_id,
             "live": item.live,
             "working": item.working,
+            "expression": item.expression,
         }
         for item, turn_id in zip(items, turns, strict=True)
     ]
