@@ -29,6 +29,7 @@ KEYS = [
 # Kind, text, the part that is secret.
 SECRETS = [
     ("password", "mon mot de passe est Soleil42!", "Soleil42!"),
+    ("password", "le code du wifi est password: Tr0ub4dor&3x", "Tr0ub4dor&3x"),
     ("password", "Mon mot de passe est soleil.", "soleil"),
     ("password", "mon mot de passe c'est lapin-bleu", "lapin-bleu"),
     ("password", "le mot de passe du wifi : Ordizan#2020", "Ordizan#2020"),

@@ -82,7 +82,7 @@ class Noticed:
 
 @dataclass
 class OwnStatement:
-    """What the companion learns about itself or wants, in a systematic answer."""
+    """A statement of the companion about itself or a goal, in a systematic answer."""
 
     category: Annotated[str, Field(json_schema_extra={"enum": OWN_CATEGORIES})]
     content: str

@@ -86,7 +86,7 @@ def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
 
 
 def _rest(context: Context, message: str, scope: Scope) -> str:
-    """What a message says beside its request; empty for small talk."""
+    """The rest of a message with a request; empty for small talk."""
     request = read_request(message)
     rest = "" if request is None else request.rest
     names = context.corpus.settings.of(scope.space).companion_names

@@ -144,7 +144,7 @@ class _Forms:
         return _topic(topic, sure=remembered is not None, end=end)
 
     def _without_politeness(self, named: str) -> str:
-        """What is named, without what follows out of politeness."""
+        """The named thing, without the politeness after it."""
         shorter = self._after.sub("", named).strip()
         return shorter.strip(" ,;.!?…")
 

@@ -53,6 +53,7 @@ _QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
 # A "password manager" is no password.
 _PASSWORDS = rf"(?<![\w-]){_any('passwords')}(?![\w-]|\s+{_any('of_passwords')}\b)"
+_NAME = re.compile(_any("passwords"), re.IGNORECASE)
 _ABOUT_PASSWORDS = re.compile(rf"{_any('for_passwords')}\s*$", re.IGNORECASE)
 _PASSWORD = re.compile(rf"{_PASSWORDS}{_BETWEEN}(?P<copula>{_COPULA}){_VALUE}", re.IGNORECASE)
 _PIN = re.compile(
@@ -104,7 +105,8 @@ _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
 
 def _is_password(match: re.Match[str]) -> bool:
     value = match["quoted"] or match["bare"].rstrip(".,;:!?)")
-    if value.startswith("[secret:") or _is_about_passwords(match):
+    # "the wifi code is password: …": the value comes after the second name.
+    if value.startswith("[secret:") or _NAME.fullmatch(value) or _is_about_passwords(match):
         return False
     if match["quoted"] or re.search(r"[\d_@#$%&*+=!?-]|[a-z][A-Z]", value):
         return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value

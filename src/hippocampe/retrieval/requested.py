@@ -1,4 +1,4 @@
-"""Plan what a request to forget in a message hides. Nothing is changed."""
+"""Read a request to forget in a message, and find what it hides. Nothing is changed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -39,11 +39,11 @@ def read(corpus: Corpus, message: str, scope: Scope) -> Asked | None:
 
 
 def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
-    """What a request to forget hides; None if it must have meant something else."""
+    """The items that a request to forget hides; None if it must have meant something else."""
     request, before = asked.request, asked.confirmed
     items = _items(corpus, request, scope)
     if not items and (before is not None or not request.sure):
-        # "Forget the dinner", of which nothing is known; "yes" to another question.
+        # Nothing is known of "forget the dinner"; or "yes" answers another question.
         return None
     if before is not None:
         confirmed = _of_turn(before, "said")
@@ -85,7 +85,7 @@ def _last_turn(corpus: Corpus, scope: Scope) -> Turn | None:
 
 
 def _said_in(corpus: Corpus, turn: Turn) -> str:
-    """What the user said in a turn."""
+    """The words of the user in a turn."""
     with corpus.store.read() as connection:
         spoken = message_rows.find(connection, schema.message.c.turn_id == turn.id)
     return next((each.content for each in spoken if each.role == "user"), "")
