@@ -660,6 +660,7 @@ class Hippocampe(Verbs, Here):
             opened = opening.open_folder(config, clock, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
+                memory._turns.on_forget.append(opened.host.drop_candidates)
                 opened.host.serve(memory, partial(acting, "local"))
             return memory
 

@@ -21,7 +21,10 @@ def listed(answer: object) -> Expression:
     """
     meanings = _meanings()
     said = words(answer) if isinstance(answer, str) else ()
-    return next((meanings[word] for word in said if word in meanings), DEFAULT_EXPRESSION)
+    for word in said:
+        if word in meanings:
+            return meanings[word]
+    return DEFAULT_EXPRESSION
 
 
 @cache
