@@ -315,6 +315,7 @@ CASES: dict[str, tuple[Arguments, ...]] = {
             at=SINCE,
             tool_results=["train à 9 h"],
             external_id="t-1",
+            expression="happy",
         ),
     ),
     "messages": (

@@ -221,7 +221,7 @@ def _weigh_nearest(
     unmerged = [
         (cosine, row)
         for row, (_, cosine, rule) in enumerate(compared)
-        if cosine is not None and rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
+        if cosine is not None and not rule.is_final
     ]
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
