@@ -38,7 +38,7 @@ def twins_of(change: UnitOfWork, replaced: Sequence[Memory], content: str) -> li
 
 
 def _say_the_same(old: Reading, other: Reading, new: Reading) -> bool:
-    """Return whether two statements in two languages have the same values, one of which the new one drops."""
+    """Return whether two statements in two languages have the same values, and the new one drops one of them."""
     values = _values(old)
     return (
         old.language != other.language and values == _values(other) and not values <= _values(new)
