@@ -85,6 +85,7 @@ PURE = {"language", "presentation", "updates"}
 IMPURE = {
     "hippocampe.updates.nomination": "reads the store and the index",
     "hippocampe.updates.judgement": "reads the store",
+    "hippocampe.updates.twins": "reads the store",
     "hippocampe.updates.cross_encoder.base": "maps a file of weights",
     "hippocampe.updates.cross_encoder.encoder": "computes with them",
     "hippocampe.updates.cross_encoder.judge": "computes with them",

@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "auto_retrieve_min_score": 0.4,
     "recent_hours": 12,
     "channel_scope": True,
+    "shared_memories": True,
     "semantic_threshold": 0.9,
     "max_semantic_buffer": 50,
     "max_injection_count": 10,

@@ -37,6 +37,7 @@ _ENDS = (
     .order_by(association.c.created_at)
 )
 
+_LISTED = _TOUCHING.where(association.c.review.is_(True))
 _INSIDE = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
 ).where(association.c.source_id.in_(_IDS))
@@ -114,9 +115,11 @@ def _edge(row: Row[Any]) -> Association:
     return Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
 
 
-def touching(connection: Connection, space: str, ids: Collection[str]) -> list[Association]:
-    """The edges that touch any of these memories, oldest first."""
-    rows = read_by_ids(connection, _TOUCHING, list(ids))
+def touching(
+    connection: Connection, space: str, ids: Collection[str], *, listed: bool = False
+) -> list[Association]:
+    """The edges that touch any of these memories, or those of them listed for review, oldest first."""
+    rows = read_by_ids(connection, _LISTED if listed else _TOUCHING, list(ids))
     return [
         Association(source, target, kind, reason, instant(at))
         for of, source, target, kind, reason, at in rows
@@ -148,6 +151,12 @@ def is_for_a_person(edge: Association) -> bool:
     settlement was undone."""
     beginnings = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
     return (edge.reason or "").startswith(beginnings)
+
+
+def unread(reason: str | None) -> str | None:
+    """The reason of a pair without what was left of it, for a pair that no reader and no model has read yet."""
+    left = (reason or "").startswith((LEFT_BY_MODEL, LEFT_BY_READER))
+    return (reason or "").partition(": ")[2] if left else reason
 
 
 def between(connection: Connection, space: str, id: str, other_id: str) -> list[Association]:

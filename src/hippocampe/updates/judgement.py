@@ -19,6 +19,7 @@ from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
 from hippocampe.updates.learnt import Floats, Model, model_for
 from hippocampe.updates.nomination import nominate, same_voice
+from hippocampe.updates.twins import twins_of
 from hippocampe.updates.weighing import Side, Weighed, apart, lost_words, weigh
 
 MAX_RELATED = 8
@@ -176,6 +177,7 @@ def _judge_by_rule(
     if updated:
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
+        replaced += tuple(twins_of(change, replaced, memory.content))
         former = _former(corpus.vocabulary, memory, replaced, prepared)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
     related = _related(compared, corpus.vocabulary.embedder.dedup_threshold)
