@@ -103,7 +103,8 @@ def prepare(root: Path) -> dict[str, str]:
         remember("passing", "Le four est en panne", ttl="1h")
         clock.advance(hours=2)
         remember("boat", "Owen a un voilier rouge", subjects=["owen"], metadata=CRM)
-        remember("port", "Le port de Sète a un phare", subjects=["owen"], metadata=CRM)
+        port = "Le port de Sète a un phare"
+        remember("port", port, subjects=["owen"], metadata=CRM, occurred_at=SINCE)
         remember("lyon", "Nina habite à Lyon")
         remember("paris", "Nina cherche un appartement à Paris")
         remember("goal", "je veux lire les images", collection="goal", category="understanding")
