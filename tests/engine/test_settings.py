@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 
-from conftest import FakeClock, Opener
+from conftest import DEFAULTS, FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context
@@ -65,8 +65,9 @@ KEPT: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def patient_turns() -> None:
+def default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the default deadline of a turn is tested too."""
+    monkeypatch.setattr(settings_step, "defaults", DEFAULTS)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from children import child
-from conftest import FakeClock, Opener
+from conftest import DEFAULTS, FakeClock, Opener
 from hashed import HashedEmbedder
 from hippocampe import Config, Hippocampe, Scope, with_injection
 from hippocampe.aio import AsyncHippocampe
@@ -715,8 +715,9 @@ def anew(hippo: Hippocampe) -> Injection:
 
 class TestFaults:
     @pytest.fixture(autouse=True)
-    def patient_turns(self) -> None:
+    def default_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Here deadlines are as short as they are by default."""
+        monkeypatch.setattr("hippocampe.engine.settings.defaults", DEFAULTS)
 
     def test_an_index_that_is_down(
         self,

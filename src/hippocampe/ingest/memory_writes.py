@@ -89,7 +89,7 @@ def _hand_over_reviews(
     others = memories.get(connection, by.space, reasons.keys() - known)
     same = equality_digest(by.content)
     edges = [
-        (Association(by.id, id, "related_to", associations.unread(reasons[id]), at), True)
+        (Association(by.id, id, "related_to", associations.without_model(reasons[id]), at), True)
         for id, other in others.items()
         if other.current and equality_digest(other.content) != same
     ]

@@ -153,9 +153,9 @@ def is_for_a_person(edge: Association) -> bool:
     return (edge.reason or "").startswith(beginnings)
 
 
-def unread(reason: str | None) -> str | None:
-    """The reason of a pair without what was left of it, for a pair that no reader and no model has read yet."""
-    left = (reason or "").startswith((LEFT_BY_MODEL, LEFT_BY_READER))
+def without_model(reason: str | None) -> str | None:
+    """The reason of a pair as before a model left it to a person."""
+    left = (reason or "").startswith(LEFT_BY_MODEL)
     return (reason or "").partition(": ")[2] if left else reason
 
 

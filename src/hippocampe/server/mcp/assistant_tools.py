@@ -48,6 +48,7 @@ def _tool(
         arguments_model(name, {each: fields[each] for each in arguments}),
         _RESULTS.get(get_type_hints(verb)["return"], Found),
         run,
+        declared.name,
     )
 
 
