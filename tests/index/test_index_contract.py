@@ -73,6 +73,39 @@ def test_what_was_flushed_or_closed_is_there_again(tmp_path: Path) -> None:
         assert index.count("memory") == 9
 
 
+def test_fields_are_indexed_once_a_kind_has_many_points(tmp_path: Path) -> None:
+    few = numbered(range(shards.INDEXED_POINTS - 1))
+    owned = [replace(each, user="nina" if number % 2 else "dev") for number, each in enumerate(few)]
+    by_nina = replace(HERE, user="nina")
+
+    def fields(index: EdgeIndex) -> set[str]:
+        serving = index._shards["memory"].serving
+        assert serving is not None
+        return set(serving.info().payload_schema)
+
+    with closing(open_index(tmp_path)) as index:
+        index.apply("memory", owned)
+        assert fields(index) == set()
+        before = index.nearest("memory", unit(1.0), limit=99, where=by_nina)
+        assert len(before) == len(owned) // 2
+        index.apply("memory", numbered(range(100, 102)))
+        assert {"space", "user", "expires_at"} < fields(index)
+        assert index.nearest("memory", unit(1.0), limit=99, where=by_nina) == before
+    with closing(open_index(tmp_path)) as index:
+        index.apply("memory", [replace(point(200), user="nina")])
+        assert len(index.matching("memory", "phrase", limit=99, where=by_nina)) == len(before) + 1
+
+
+def test_a_generation_of_few_points_may_grow(tmp_path: Path) -> None:
+    with closing(open_index(tmp_path)) as index:
+        build(index.start_generation("memory"), numbered(range(3)))
+        index.adopt_generation("memory")
+        index.apply("memory", numbered(range(3, shards.INDEXED_POINTS + 1)))
+    with closing(open_index(tmp_path)) as index:
+        assert list(index.damaged_files(stop=lambda: False)) == []
+        assert index.count("memory") == shards.INDEXED_POINTS + 1
+
+
 def test_kinds_never_used_leave_no_file(tmp_path: Path) -> None:
     with closing(open_index(tmp_path)) as index:
         index.apply("turn", [point(1)])
