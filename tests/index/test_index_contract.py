@@ -49,17 +49,29 @@ class TestEdgeContract(IndexContract):
     """The contract on a new shard."""
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EdgeIndex, set[str]]]:
+    """One index for tests in a row, and the names of its generations with a graph."""
+    with closing(open_index(tmp_path_factory.mktemp("shared") / "index")) as opened:
+        yield opened, set()
+
+
 class TestEdgeGraphContract(IndexContract):
     """The contract on a shard that was built with a graph, and writes on top of it."""
 
     @pytest.fixture
-    def index(self, tmp_path: Path) -> Iterator[EdgeIndex]:
-        with closing(open_index(tmp_path / "index")) as opened:
+    def index(self, shared: tuple[EdgeIndex, set[str]]) -> EdgeIndex:
+        index, graphed = shared
+        if index._manifest.generations.get("memory") not in graphed:
             others = [replace(one, space="others") for one in numbered(range(40_000, 40_300))]
-            build(opened.start_generation("memory"), others, graph=True)
-            opened.adopt_generation("memory")
-            opened.apply("memory", [], [one.id for one in others])
-            yield opened
+            target = index.start_generation("memory")
+            build(target, others, graph=True)
+            index.adopt_generation("memory")
+            graphed.add(target.name)
+        for kind in KINDS:
+            index.abandon_generation(kind)
+            index.apply(kind, [], list(index.ids(kind)))
+        return index
 
 
 def test_what_was_flushed_or_closed_is_there_again(tmp_path: Path) -> None:
