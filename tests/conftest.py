@@ -140,17 +140,15 @@ def scope() -> Scope:
 
 @pytest.fixture(autouse=True, scope="session")
 def defaults_of_tests() -> Iterator[None]:
-    """Do without the extra `reader`, even if it is installed, and give turns more time than their default deadline.
+    """Give turns more time than their default deadline: on a busy machine they need it.
 
-    On a busy machine they need it. Tests of deadlines and of the reader set their own.
+    Tests of deadlines set their own.
     """
 
     def patient(config: Config) -> Settings:
         return replace(DEFAULTS(config), hook_timeout_ms=10_000)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("curation.local_settlement", "updates.judgement"):
-            patch.setattr(f"hippocampe.{module}.installed", lambda: None)
         patch.setattr(settings, "defaults", patient)
         yield
 

@@ -20,11 +20,16 @@ FACT = "Paul boit du thé vert le matin"
 ASK: list[Any] = [{"role": "user", "content": QUESTION}]
 
 
-def knowing(open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Hippocampe:
+def knowing(
+    open_hippo: Opener,
+    server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    embedder: str = "hashed:64",
+) -> Hippocampe:
     """A memory with an upstream that knows a fact."""
     monkeypatch.setenv(UPSTREAM_URL, server.openai_url)
     monkeypatch.setenv(UPSTREAM_KEY, "upstream-key")
-    memory = open_hippo(embedder="hashed:64")
+    memory = open_hippo(embedder=embedder)
     memory.update_settings(scope=DEV, hook_timeout_ms=10_000)
     memory.remember(FACT, type="identity", scope=DEV)
     return memory

@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "auto_retrieve_min_score": 0.4,
     "recent_hours": 12,
     "channel_scope": True,
+    "shared_memories": True,
     "semantic_threshold": 0.9,
     "max_semantic_buffer": 50,
     "max_injection_count": 10,
@@ -303,6 +304,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             at=SINCE,
             tool_results=["train à 9 h"],
             external_id="t-1",
+            expression="happy",
         ),
     ),
     "messages": (

@@ -37,8 +37,9 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
     aim = {"content": "je veux voir la mer", "category": "understanding"}
     times = {"since": SINCE.isoformat(), "until": UNTIL.isoformat()}
     words = {"query": "rendez-vous num*", "limit": 2, "channel": "lobby", **times}
-    stored = {"content": "Le four est réparé", "subjects": ["four"], "ttl": "7d"}
-    indexed = {"content": "Inès a un piano", "type": "event", "subjects": ["inès"], "ttl": "2w"}
+    told = {"importance": 0.7, "source": "le courriel du 3 mai", "type": "event"}
+    stored = {"content": "Le four est réparé", "subjects": ["four"], "ttl": "7d", **told}
+    indexed = {"content": "Inès a un piano", "subjects": ["inès"], "ttl": "2w", **told}
     learnt = {"query": "lire les images"}
     found = {"query": "le voilier", "limit": 2, "min_score": 0.001, "collections": ["memory"]}
 
@@ -50,8 +51,8 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
         return call(tool, "delete", {"id": ids[name], "reason": "faux"}, scope=scope)
 
     calls = [
-        call("store_memory", "remember", {**stored, "replaces": [ids["port"]]}, source="mcp"),
-        call("memory__index", "remember", indexed, source="mcp"),
+        call("store_memory", "remember", {**stored, "replaces": [ids["port"]]}),
+        call("memory__index", "remember", indexed),
         call("store_self", "remember", able, scope=OWN, collection="self", source="mcp"),
         call(
             "store_goal", "remember", aim, scope=OWN, collection="goal", type="goal", source="mcp"

@@ -18,7 +18,7 @@ from hippocampe.client.joining import own_or_join
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.config import Config
 from hippocampe.curation import associate as associations
-from hippocampe.curation import erase, revise
+from hippocampe.curation import erase, requested, revise
 from hippocampe.curation import forget as forget_step
 from hippocampe.engine import api_keys, audit, model_calls
 from hippocampe.engine import settings as settings_step
@@ -47,6 +47,7 @@ from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.notes.sync import NoteSync, open_notes, open_source
+from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
@@ -100,19 +101,13 @@ def count_notes(config: Config) -> int | None:
         return len(source.listing())
 
 
-def check_reader() -> str | None:
-    """Check the files of the local reader; return its package, or None if it is not installed.
+def check_reader() -> None:
+    """Load the reader of pairs.
 
     Raises:
-        ModelUnavailable: A file is damaged, or belongs to another version.
+        ModelUnavailable: Its file is missing or damaged.
     """
-    from hippocampe.updates.cross_encoder import base, judge
-
-    if base.installed() is None:
-        return None
-    base.Base.open()
-    judge.load_learnt()
-    return base.PACKAGE
+    load_reader()
 
 
 def bound(part: Callable[[Context], U], step: Callable[Concatenate[U, P], T]) -> Bound[P, T]:
@@ -360,12 +355,16 @@ class Verbs:
         at: When = None,
         tool_results: Sequence[str] = (),
         external_id: str | None = None,
+        expression: str | None = None,
     ) -> str:
         """Store an exchange and return the id of its turn; embedding and indexing follow in the background.
 
         With a language model, what is worth remembering is extracted in the background too. A crash
         loses nothing: the next open indexes pending turns. The turn is not injected into its own
         channel again. Injected text is removed from the messages before storing.
+
+        "Forget that I play the tuba" hides what was said and remembered of it, as `forget` does, and this exchange
+        too. If much would go, nothing is hidden until the user says yes.
 
         Args:
             user_message: What the user of the scope wrote.
@@ -376,14 +375,16 @@ class Verbs:
             tool_results: What tools returned to the assistant: `search_text` and the extraction read
                 them; `recall` finds the turn without them.
             external_id: Its id in the host, unique in the channel; a repeat returns the stored turn.
+            expression: The face of the assistant in its reply, such as `happy`: `messages` return it.
 
         Raises:
             InvalidInput: A message cannot be stored; nothing was stored.
         """
         turn_id = self._execute(
             "after_turn",
-            lambda context: conversation.after_turn(
+            lambda context: requested.after_turn(
                 context,
+                self._turns,
                 user_message,
                 reply,
                 scope=scope,
@@ -391,6 +392,7 @@ class Verbs:
                 at=at,
                 tool_results=tool_results,
                 external_id=external_id,
+                expression=expression,
             ),
             {"scope": scope},
         )
@@ -427,7 +429,7 @@ class Verbs:
 
     # Forgetting
 
-    forget = bound(itself, forget_step.forget)
+    forget = provided(itself, lambda memory: memory._turns, forget_step.forget)
     erase = provided(writer_of, lambda memory: memory._turns, erase.erase)
 
     expire = bound(writer_of, forget_step.expire)
@@ -653,6 +655,7 @@ class Hippocampe(Verbs, Here):
             opened = opening.open_folder(config, clock, warmup.warm_spaces, progress)
             memory = cls(opened, note_sync)
             if opened.host is not None:
+                memory._turns.on_forget.append(opened.host.drop_candidates)
                 opened.host.serve(memory, partial(acting, "local"))
             return memory
 

@@ -252,7 +252,8 @@ class Message:
     """One utterance.
 
     `live` messages were overheard since the last digest. `working` messages form the history that the
-    companion restores after a restart; compaction removes the oldest from it.
+    companion restores after a restart; compaction removes the oldest from it. `expression` is the face of the
+    companion in its answer.
     """
 
     id: str
@@ -266,6 +267,7 @@ class Message:
     reply_to: str | None = None
     live: bool = False
     working: bool = False
+    expression: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +298,8 @@ class ReceiptItem:
         kind: Its collection, `turn`, `live`, `message` or `note`.
         content: Its text; of a piece of a note, after its path and heading.
         at: The time it was said or learnt; of a note, its modification time.
-        matched: The reason why it is in the receipt. For `forget`: `meaning`, `words`, `key`. For `erase`: `id`,
+        matched: The reason why it is in the receipt. For `forget`: `meaning`, `words`, `key`; on request also
+            `evidence` (a memory that is forgotten rests on it) and `said` (it was just said). For `erase`: `id`,
             `user`, `space`; `tag`, `alias`, `key`, `source`, `metadata`, `path`, `heading`, `name` (in the
             text); `version` (of a memory that matched), `turn` (a message of a turn that matched),
             `message` (a turn or a summary with a message that matched). For `expire`: `expired`.
@@ -324,6 +327,22 @@ class Receipt:
     dry_run: bool
     items: tuple[ReceiptItem, ...] = ()
     settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """A request to forget in a message of a user: "forget that I play the tuba".
+
+    Attributes:
+        topic: What to forget, as said; empty for what was said just before.
+        items: What it hides.
+        waits: Whether the user has to confirm first, since much would go or the request may mean something
+            else. Otherwise `after_turn` hides the items.
+    """
+
+    topic: str
+    items: tuple[ReceiptItem, ...]
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -707,7 +726,8 @@ class Injection:
     """The text to put in front of the model for one turn.
 
     `text` is empty if nothing is relevant; `items` are the quoted results, in order; `tokens` is its
-    length; `id` identifies it in the retrieval log.
+    length; `id` identifies it in the retrieval log. `forgetting` is the request to forget that the message
+    has, or confirms: then the text says what memory does about it, and quotes nothing else.
     """
 
     id: str
@@ -716,6 +736,7 @@ class Injection:
     tokens: int
     took_ms: float
     trace: Trace
+    forgetting: Forgetting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -763,6 +784,8 @@ class Settings:
         auto_retrieve_min_score: Minimum score of a search result; live messages need 0.1.
         recent_hours: Memories newer than this are candidates of every turn; 0: none.
         channel_scope: Whether a turn only gets results from its own channel.
+        shared_memories: Whether the important and recent memories that other users told, and the talk of
+            other channels, are candidates of every turn too. Search finds them in any case.
         semantic_threshold: The cosine above which two texts count as duplicates.
         max_semantic_buffer: Texts already injected into a channel that are checked for duplicates.
         max_injection_count: Maximum number of items per turn, over all routes.
@@ -798,6 +821,7 @@ class Settings:
     auto_retrieve_min_score: float = 0.5
     recent_hours: int = 6
     channel_scope: bool = False
+    shared_memories: bool = False
     semantic_threshold: float = 0.85
     max_semantic_buffer: int = 100
     max_injection_count: int = 20

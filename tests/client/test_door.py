@@ -1,16 +1,18 @@
 """The verbs of a memory over a server, beside the same verbs in this process."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 import pytest
 
 import hippocampe
-from hippocampe import Config, Hippocampe, NotFound, Scope, ServerUnavailable
+from hippocampe import Config, Hippocampe, InvalidInput, NotFound, Scope, ServerUnavailable
 from hippocampe.client import host
 from hippocampe.client.calls import results_of
 from hippocampe.client.joining import connect
@@ -211,3 +213,42 @@ def test_the_candidates_of_a_turn_are_sent_when_they_are_looked_at(
         skipped = remote.before_turn("  ", scope=ME)
         assert (len(skipped.trace.considered), skipped.trace.skipped is None) == (0, False)
         assert calls[6:] == ["before_turn"]
+
+
+@pytest.mark.parametrize("owner_erases", [True, False])
+def test_the_candidates_of_what_was_erased_are_not_retained(
+    hippo: Hippocampe, owner_erases: bool
+) -> None:
+    hippo.update_settings(scope=ME, hook_timeout_ms=10_000)
+    kept = Scope(space="other", user="dev")
+    folder = hippo.config.folder
+    with RemoteHippocampe(lambda: LocalConnection(folder), hippo.config) as remote:
+        tea = hippo.remember("Nina aime le thé vert", scope=ME).memory
+        hippo.remember("Nina aime le thé noir", scope=kept)
+        turns = [remote.before_turn("que boit Nina ?", scope=scope) for scope in (ME, kept)]
+        (hippo if owner_erases else remote).erase(id=tea.id, scope=ME)
+        assert hippo.host is not None
+        retained = hippo.host._retained  # pyright: ignore[reportPrivateUsage]
+        assert {space for space, _ in retained.values()} == {"other"}
+        hippo.flush()
+        assert "thé vert" not in str(list(turns[0].trace.considered))
+        assert "thé noir" in str(list(turns[1].trace.considered))
+
+
+@pytest.mark.parametrize(
+    ("control", "arguments"),
+    [
+        ("considered", []),
+        ("considered", ["a", "b"]),
+        ("considered", [3]),
+        ("greet", ["x"]),
+        ("leave", [None]),
+    ],
+)
+def test_a_request_with_wrong_arguments_is_refused(
+    hippo: Hippocampe, control: str, arguments: list[Any]
+) -> None:
+    with closing(LocalConnection(hippo.config.folder)) as connection:
+        with pytest.raises(InvalidInput, match=f"{control}.* takes"):
+            connection.call(control, arguments)
+        assert connection.call("greet", [])["pid"] == os.getpid()

@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
     "auto_retrieve_min_score": 0.3,
     "recent_hours": 0,
     "channel_scope": True,
+    "shared_memories": True,
     "semantic_threshold": 0.9,
     "max_semantic_buffer": 7,
     "max_injection_count": 3,

@@ -380,7 +380,8 @@ def test_what_was_just_forgotten_is_not_stored_again(
 ) -> None:
     memory = hippo.remember("Mickael code sur son canapé", scope=HERE).memory
     hippo.delete(memory.id, scope=HERE, reason="demandé")
-    turn = hippo.after_turn("Oublie que Mickael code sur son canapé", "C'est oublié.", scope=HERE)
+    said = "Je ne veux plus entendre que Mickael code sur son canapé"
+    turn = hippo.after_turn(said, "C'est oublié.", scope=HERE)
     propose(server, statement("Mickael code sur son canapé"))
     hippo.extract(turn, scope=HERE)
     assert contents(hippo) == set()

@@ -561,3 +561,24 @@ def test_the_time_of_an_event_is_resolved_when_it_is_told(
     clock.advance(days=3)
     found = hippo.recall("qu'est-ce que j'ai fait il y a quatre jours ?", scope=scope)
     assert found[0].content == "hier j'ai vu le dentiste"
+
+
+@pytest.mark.parametrize(
+    ("record", "ended"),
+    [
+        ("Le record de Camille est 1h58", "Camille a renoncé au semi-marathon"),
+        ("Le record de Camille au semi-marathon est 1h58", "Camille a renoncé au semi-marathon"),
+        (
+            "Camille's record in the half-marathon is 1h58",
+            "Camille has given up on the half-marathon",
+        ),
+    ],
+)
+def test_a_record_outlives_the_plan(
+    hippo: Hippocampe, scope: Scope, record: str, ended: str
+) -> None:
+    hippo.remember(record, scope=scope)
+    done = hippo.remember(ended, scope=scope)
+    assert (done.action, done.replaced) == ("inserted", ())
+    assert contents(hippo, scope) == {record, ended}
+    assert hippo.reviews(scope=scope) == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippocampe.language.secrets import find_secrets, mask
+from hippocampe.language.secrets import find_secrets, kinds_named, mask
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"  # joined at run time, so that no scanner stops here
 HEXADECIMAL = "9f86d081884c7d659a2feaa0c55ad015"
@@ -15,9 +15,21 @@ KEY_BLOCK = (
 )
 JWT = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dBjftJeZ4CVPmB92K27uhbUJU1p1"
 
+# Joined at run time too.
+KEYS = [
+    ("sk-or-v1-", HEXADECIMAL * 2), ("xai-", LETTERS * 2), ("pplx-", LETTERS * 2), ("nvapi-", LETTERS * 2),
+    ("r8_", LETTERS), ("gsk_", LETTERS * 2), ("tvly-", LETTERS), ("csk-", HEXADECIMAL * 2), ("tgp_v1_", LETTERS),
+    ("pcsk_", LETTERS * 2), ("figd_", LETTERS * 2), ("shpat_", HEXADECIMAL), ("dapi", HEXADECIMAL),
+    ("hvs.", LETTERS), ("whsec_", LETTERS), ("ntn_", LETTERS * 2), ("123456789:AA", LETTERS, "1"),
+    ("SK", HEXADECIMAL), ("sbp_", LETTERS), ("glsa_", LETTERS, "_12ab34cd"), ("dckr_pat_", LETTERS),
+    ("PMAK-", HEXADECIMAL[:24], "-", HEXADECIMAL, "ab"), ("lin_api_", LETTERS + "12"), ("key-", HEXADECIMAL),
+    ("MTk4NjIyNDgzNDcxOTI1MjQ4.", "Cl2FMQ.", "ZnCjm1XVW7vRze4b7Cq4se7kKWs"),
+]  # fmt: skip
+
 # Kind, text, the part that is secret.
 SECRETS = [
     ("password", "mon mot de passe est Soleil42!", "Soleil42!"),
+    ("password", "le code du wifi est password: Tr0ub4dor&3x", "Tr0ub4dor&3x"),
     ("password", "Mon mot de passe est soleil.", "soleil"),
     ("password", "mon mot de passe c'est lapin-bleu", "lapin-bleu"),
     ("password", "le mot de passe du wifi : Ordizan#2020", "Ordizan#2020"),
@@ -55,6 +67,76 @@ SECRETS = [
     ("token", JWT, None),
     ("private key", KEY_BLOCK, None),
     ("private key", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk", None),
+    ("password", "mon code est 4821", "4821"),
+    ("password", "Mon code c'est 4821.", "4821"),
+    ("password", "le code de mon téléphone est 482159", "482159"),
+    ("password", "le code de la porte est 12B45", "12B45"),
+    ("password", "mon code de déverrouillage : 4821", "4821"),
+    ("password", "le digicode c'est 4821A", "4821A"),
+    ("password", "code d'entrée 12B45", "12B45"),
+    ("password", "my code is 4821", "4821"),
+    ("password", "the code to my phone is 4821", "4821"),
+    ("password", "my phone PIN is 482159", "482159"),
+    ("password", "the door code is 4821#", "4821#"),
+    ("password", "Camille's code is 4821", "4821"),
+    ("password", "le code de l'alarme, c'est 4821", "4821"),
+    ("password", "notre code est 55321", "55321"),
+    ("password", "le code du wifi est soleil123", "soleil123"),
+    ("password", "la clé wifi c'est TournesolBleu", "TournesolBleu"),
+    ("password", "le wifi : clé wpa = abcdef1234", "abcdef1234"),
+    ("password", "the wifi code is sunflower22", "sunflower22"),
+    ("password", "our wifi key is BlueHorse99", "BlueHorse99"),
+    ("password", "le mot de passe, c'est lapin22", "lapin22"),
+    ("password", "the network password has been changed to Tulip_77", "Tulip_77"),
+    ("password", "mon mot de passe a été changé en Tulipe77", "Tulipe77"),
+    ("password", "j'utilise hunter2 comme mot de passe", "hunter2"),
+    ("password", "I use hunter2 as my password", "hunter2"),
+    ("password", "le mot de passe Soleil42! marche pour tout", "Soleil42!"),
+    ("password", "hunter22 is my password", "hunter22"),
+    (
+        "recovery phrase",
+        "my seed phrase is witch collapse practice feed shame open despair creek road again ice least",
+        "witch collapse practice feed shame open despair creek road again ice least",
+    ),
+    (
+        "recovery phrase",
+        "ma phrase de récupération : abandon ability able about above absent absorb abstract absurd abuse access accident",
+        "abandon ability able about above absent absorb abstract absurd abuse access accident",
+    ),
+    ("recovery phrase", "recovery codes: ab12-cd34 ef56-gh78", "ab12-cd34 ef56-gh78"),
+    ("recovery phrase", "mes codes de secours sont 1234-5678, 9876-5432", "1234-5678, 9876-5432"),
+    ("social security number", "mon numéro de sécu est 1 85 05 78 006 084", "1 85 05 78 006 084"),
+    (
+        "social security number",
+        "numéro de sécurité sociale : 2 69 05 49 588 157 80",
+        "2 69 05 49 588 157 80",
+    ),
+    ("social security number", "my SSN is 219-09-9999", "219-09-9999"),
+    ("social security number", "my social security number is 219 09 9999", "219 09 9999"),
+    ("social security number", "219-09-9999", "219-09-9999"),
+    ("social security number", "my national insurance number is AB123456C", "AB123456C"),
+    ("social security number", "AB 12 34 56 C", "AB 12 34 56 C"),
+    ("card number", "ma carte bleue c'est 4970 1234 5678 9012", "4970 1234 5678 9012"),
+    ("card number", "4111.1111.1111.1111", "4111.1111.1111.1111"),
+    ("card number", "mon numéro de carte est 41 11 11 11 11 11 11 11", "41 11 11 11 11 11 11 11"),
+    ("card number", "my card number is 4111, 1111, 1111, 1111", "4111, 1111, 1111, 1111"),
+    (
+        "private key",
+        "PrivateKey = yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=",
+        "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=",
+    ),
+    (
+        "token",
+        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0NTY3ODkwIn0.",
+        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0NTY3ODkwIn0.",
+    ),
+    ("password", "Server=db;User Id=ana;Password=Tulip_77;", "Tulip_77"),
+    ("password", "redis://:s3same@localhost", "s3same"),
+    ("password", "curl -u ana:s3same1 https://x.org", "s3same1"),
+    ("password", "mongodb+srv://ana:s3same@c0.mongodb.net/x", "s3same"),
+    ("private key", "ma clé privée est 0x" + HEXADECIMAL * 2, "0x" + HEXADECIMAL * 2),
+    ("API key", "AccountKey=" + LETTERS * 2 + "==", LETTERS * 2 + "=="),
+    *(("API key", "".join(parts), None) for parts in KEYS),
     ("card number", "4111 1111 1111 1111", None),
     ("card number", "4111-1111-1111-1111", None),
     ("card number", "4111\u00a01111\u00a01111\u00a01111", None),
@@ -101,6 +183,77 @@ INNOCENT = [
     "1 85 05 78 006 084 92", "192.168.1.1:8080", "48.8566, 2.3522", "3.14159265358979323846",
     "https://example.org/a/b:c@d", "git@github.com:owner/name.git", "v1.2.3-rc.4+build.5",
     "Mickael s'est cassé l'épaule le 10 janvier 2026", "", " ", "[secret: password]",
+    # codes and words of other sorts
+    'le code postal est 69003',
+    'my zip code is 90210',
+    'mon code promo est 2024',
+    'le code erreur est 5004',
+    'the error code is 5004',
+    'the area code is 4155',
+    'le code de la route est 2024',
+    'the code is 200 lines long',
+    'le code fait 4000 lignes',
+    'my code is 2000 lines',
+    'the code was 1500 lines before',
+    'code 2024',
+    'le code source est sur GitHub',
+    'the password is important to remember',
+    'mon numéro est le 0612345678',
+    'ma carte de fidélité 4970 1234 5678 9012',
+    'the combination is great',
+    'la combinaison est parfaite',
+    'my seed is growing well in the garden this week with lots of water and sun daily here',
+    'les 12 mots que je préfère sont doux',
+    'le wifi est lent',
+    'the wifi is slow today',
+    'la clé de la voiture est dans le tiroir',
+    'my locker is 4821',
+    'le jeton est perdu',
+    'la sécu est lente',
+    'ticket 123-45-678',
+    'part 219-09-99990',
+    'the meeting code is 482159',
+    'room code is 4821',
+    'QR code is 1234',
+    'le code APE est 6201Z',
+    'notre code client est 482193',
+    'mon code barre est 4006381333931',
+    "J'ai 12 mots pour toi",
+    'le vol AB123456 part à 8h',
+    'Le code Hammurabi',
+    'le code est 3,50 euros',
+    'le code sera 2025-01-01',
+    'the code is 12:30',
+    'my code is 4.5 stars',
+    'the dress code is 2020 style',
+    'recovery is slow',
+    'mes codes de récupération sont perdus',
+    'I use Python3 as my language',
+    'password123 is a weak password',
+    'mot de passe oublié',
+    'mot de passe 2FA',
+    'I set an alarm as my password reminder',
+    'le code de procédure 2010',
+    'mon ancien code était 12 lignes',
+    'phrase de récupération oubliée',
+    '0612345678',
+    'my card is blue',
+    'ma carte expire en 2028',
+    'the wifi key is under the router',
+    'le code wifi est sur la box',
+    'la clé wifi est sous le modem',
+    'code du wifi à demander à Camille',
+    'my password manager is 1Password',
+    'I prefer 1Password as my password manager',
+    'the alarm code is changed every month',
+    'le digicode est cassé',
+    'access code is required',
+    'phone pin is lost',
+    'the safe combination is secret',
+    'the login details are in the safe',
+    'FR20231234',
+    'the entry code is on the fridge',
+    "code d'accès : voir Camille",
     "mon mot de passe est [secret: password]", 'password: "[secret: card number]"',
 ]  # fmt: skip
 
@@ -111,6 +264,19 @@ def test_secret_found(kind: str, text: str, value: str | None) -> None:
     assert [(secret.kind, text[secret.start : secret.end]) for secret in find_secrets(text)] == [
         (kind, value)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("my card number", {"card number"}), ("mon numéro de carte", {"card number"}),
+        ("mon code wifi", {"password"}), ("my PIN", {"password"}), ("mon RIB", {"IBAN"}),
+        ("mon numéro de sécu", {"social security number"}), ("my seed phrase", {"recovery phrase"}),
+        ("je joue du tuba", set()), ("I play the tuba", set()),
+    ],
+)  # fmt: skip
+def test_kinds_that_a_text_names(text: str, kinds: set[str]) -> None:
+    assert kinds_named(text) == kinds
 
 
 @pytest.mark.parametrize("text", INNOCENT)

@@ -300,3 +300,25 @@ def test_requests_without_a_conversation(
     assert answer.json()["error"]["message"]
     lost = httpx.get(f"{client.base_url}nowhere")
     assert lost.json()["error"]["type"] == "not_found_error"
+
+
+@pytest.mark.parametrize(
+    "message", ["oublie que je joue du tuba", "Forget that I play the tuba, please"]
+)
+def test_a_request_to_forget_hides_what_was_said(
+    open_hippo: Opener, server: ModelServer, monkeypatch: pytest.MonkeyPatch, message: str
+) -> None:
+    memory = knowing(open_hippo, server, monkeypatch, embedder="local")
+    memory.remember("dev joue du tuba", scope=DEV)
+    with talking(memory) as client:
+        for said in ("Je joue du tuba depuis mes douze ans", message, "Quoi de neuf ?"):
+            server.add(Answer("D'accord."))
+            talk: Any = [{"role": "user", "content": said}]
+            client.chat.completions.create(model="scripted", messages=talk, user="dev")
+            stored(memory, 2 * len(server.requests))
+            if said == message:
+                assert "une demande d’oubli" in asked(server)["messages"][0]["content"]
+    found = memory.recall("tuba", scope=DEV, collections=("memory", "turn"))
+    assert not any("tuba" in item.content for item in found)
+    assert memory.search_text("tuba", scope=Scope()) == []
+    assert "tuba" not in str(asked(server)["messages"])

@@ -116,3 +116,16 @@ def test_a_folder_of_an_earlier_revision_is_upgraded_once(
     assert copies[0].startswith(f"before-{schema.REVISION}-")
     Store.open(tmp_path / "new.db", tmp_path).close()
     assert shape(folder / "hippocampe.db") == shape(tmp_path / "new.db")
+
+
+def test_a_folder_of_the_baseline_gets_the_expressions(open_hippo: Opener, folder: Path) -> None:
+    filled(open_hippo())
+    fresh = shape(folder / "hippocampe.db")
+    with closing(sqlite3.connect(folder / "hippocampe.db", isolation_level=None)) as connection:
+        connection.execute("ALTER TABLE message DROP COLUMN expression")
+        connection.execute("UPDATE alembic_version SET version_num = '0007'")
+    hippo = open_hippo()
+    hippo.after_turn("Il fait beau", "Oui !", scope=HOME, expression="happy")
+    assert [each.expression for each in hippo.messages(scope=HOME)][-2:] == [None, "happy"]
+    hippo.close()
+    assert shape(folder / "hippocampe.db") == fresh

@@ -452,6 +452,62 @@ def test_an_update_says_why(old: str, new: str, reason: str) -> None:
     assert decide(new, old).reason == reason
 
 
+# What was achieved, and the end of a plan or of the activity.
+ACHIEVED = [
+    ("Le record de Camille est 1h58", "Camille a renoncé au semi-marathon"),
+    ("Le record de Camille au semi-marathon est 1h58", "Camille abandonne le semi-marathon"),
+    ("Camille a couru le semi-marathon en 1h58", "Camille ne court plus"),
+    ("J'ai couru trois marathons", "J'ai arrêté la course à pied"),
+    ("Mon meilleur temps au 10 km est 45 minutes", "J'ai laissé tomber le 10 km de Brest"),
+    ("Camille a gagné le tournoi de Brest en 2019", "Camille déclare forfait au tournoi de Brest"),
+    (
+        "David a fini deuxième au concours de pâtisserie",
+        "David s'est désinscrit du concours de pâtisserie",
+    ),
+    ("Camille's record is 1h58", "Camille has given up on the half-marathon"),
+    (
+        "Camille's personal best in the half-marathon is 1:58",
+        "Camille dropped out of the half-marathon",
+    ),
+    ("Paul has run three marathons", "Paul has cancelled the Paris marathon"),
+    ("My best time over 10 km is 45 minutes", "I have stopped running"),
+    ("Camille won the Brest tournament in 2019", "Camille pulled out of the Brest tournament"),
+    ("Paul finished second in the baking contest", "Paul no longer enters the baking contest"),
+]
+
+
+@pytest.mark.parametrize(("achieved", "ended"), ACHIEVED)
+def test_an_end_does_not_undo_what_was_achieved(achieved: str, ended: str) -> None:
+    for new, old in ((ended, achieved), (achieved, ended)):
+        decision = decide(new, old)
+        assert (decision.verdict, decision.rule) == (Verdict.RELATED, "past")
+        assert decision.is_final
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # A plan or a habit ends.
+        ("Camille court le semi-marathon en octobre", "Camille a renoncé au semi-marathon"),
+        ("Camille is training for the half-marathon", "Camille has given up on the half-marathon"),
+        ("L'utilisatrice nage à la piscine tous les midis", "L'utilisatrice a arrêté la piscine"),
+        ("Camille vise le record du club", "Camille a renoncé au record du club"),
+        ("Ana a obtenu un rendez-vous le 12", "Ana a annulé son rendez-vous"),
+        ("Ana placed an order for 12 chairs", "Ana cancelled the order"),
+        # Another value of the same record, and a correction.
+        ("Le record de Camille est 1h58", "Le record de Camille est 1h52"),
+        ("Camille won the tournament", "Camille has not won the tournament"),
+        # Words of other senses.
+        (
+            "Le titre de séjour d'Ana est valable jusqu'au 30 mai",
+            "Le titre de séjour d'Ana n'est plus valable",
+        ),
+    ],
+)
+def test_an_end_undoes_a_plan(old: str, new: str) -> None:
+    assert decide(new, old).rule != "past"
+
+
 def test_nothing_shared_is_apart_and_something_shared_is_unsure() -> None:
     assert decide("David a un fils", "David habite à Paris").verdict is Verdict.APART
     assert decide("Anna likes coffee shops", "Anna likes coffee").verdict is Verdict.UNSURE

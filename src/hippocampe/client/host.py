@@ -19,14 +19,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hippocampe import __version__
 from hippocampe.client.calls import decode_arguments, results_of, takes_progress
 from hippocampe.client.problems import as_problem
 from hippocampe.client.wire import encode
-from hippocampe.errors import HippocampeError, InvalidInput
+from hippocampe.errors import HippocampeError, InvalidInput, shown
 from hippocampe.system.local_socket import Listener
 from hippocampe.types import Considered, Injection
 from hippocampe.verbs import SENT
@@ -61,7 +62,7 @@ class Host:
         self._leave: Callable[[], None] | None = None
         self._address: str | None = None
         self._connections: set[socket.socket] = set()
-        self._retained: dict[str, Sequence[Considered]] = {}
+        self._retained: dict[str, tuple[str, Sequence[Considered]]] = {}
         self._changing = threading.Lock()
         self._closing = False
         self._under_way = 0
@@ -206,9 +207,9 @@ class Host:
             asked, field = bool(request.get("progress")), request.get("field")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return {"problem": as_problem(InvalidInput("the request is not the call of a verb."))}
-        if verb in _CONTROLS:
-            return {"result": _CONTROLS[verb](self, *arguments)}
         try:
+            if verb in _CONTROLS:
+                return {"result": self._control(verb, arguments, named)}
             if verb not in SENT:
                 raise InvalidInput(f"there is no verb {verb[:40]!r}: install the owner's version.")
             decoded = decode_arguments(type(memory), verb, arguments, named)
@@ -217,26 +218,45 @@ class Host:
             with self._acting():
                 result = getattr(memory, verb)(**decoded)
                 if verb == "before_turn" and not field:
-                    return {"result": self._without_candidates(result)}
+                    return {"result": self._without_candidates(result, decoded["scope"].space)}
                 return {"result": encode(getattr(result, field) if field else result)}
         except HippocampeError as exc:
             return {"problem": as_problem(exc)}
 
-    def _without_candidates(self, injection: Injection) -> dict[str, Any]:
+    def _control(self, name: str, arguments: object, named: object) -> object:
+        """Answer a request that is no verb.
+
+        Raises:
+            InvalidInput: Its arguments are not those of the request.
+        """
+        control = _CONTROLS[name]
+        wanted = len(signature(control).parameters) - 1
+        texts = cast("list[object]", arguments) if isinstance(arguments, list) else [None]
+        if named or len(texts) != wanted or not all(isinstance(each, str) for each in texts):
+            raise InvalidInput(f"{name!r} takes {wanted} texts in a list: {shown(arguments)}.")
+        return control(self, *texts)
+
+    def drop_candidates(self, space: str) -> None:
+        """Drop the retained candidates of a space, since some of them may be erased or forgotten."""
+        with self._changing:
+            for id in [id for id, (owner, _) in self._retained.items() if owner == space]:
+                del self._retained[id]
+
+    def _without_candidates(self, injection: Injection, space: str) -> dict[str, Any]:
         """An injection as JSON, without its candidates: null says that they are retained."""
         trace = injection.trace
         answer = encode(replace(injection, trace=replace(trace, considered=())))
         if trace.considered:
             answer["trace"]["considered"] = None
             with self._changing:
-                self._retained[injection.id] = trace.considered
+                self._retained[injection.id] = (space, trace.considered)
                 if len(self._retained) > MAX_RETAINED:
                     del self._retained[next(iter(self._retained))]
         return answer
 
     def _considered(self, id: str) -> list[Any] | None:
         with self._changing:
-            found = self._retained.get(id)
+            _, found = self._retained.get(id, (None, None))
         return encode(found)
 
     def _greeting(self) -> dict[str, Any]:

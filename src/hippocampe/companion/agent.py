@@ -3,11 +3,12 @@
 import json
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
+from pydantic import BeforeValidator, Field
 from pydantic_ai import Agent, RunContext, ToolOutput
 from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 from pydantic_ai.messages import (
@@ -33,8 +34,10 @@ from pydantic_core import from_json
 
 from hippocampe.companion import tools
 from hippocampe.companion.attending import Attend, Finish, last_prompt, with_reminders
+from hippocampe.companion.expressions import DEFAULT_EXPRESSION, Expression, listed
 from hippocampe.companion.replies import TextStreamed, ToolCalled, ToolReturned
-from hippocampe.companion.sessions import DEFAULT_EXPRESSION, Exchange
+from hippocampe.companion.self_knowledge import KINDS
+from hippocampe.companion.sessions import Exchange
 from hippocampe.companion.turn import Turn
 from hippocampe.language.humanize import date_and_time
 from hippocampe.language.i18n import translate
@@ -47,7 +50,7 @@ log = logging.getLogger("hippocampe")
 MAX_TURNS = 5
 """Requests to the model for one message (seed: `maxTurns: 5`)."""
 MAX_OUTPUT_TOKENS = 2_000
-MAX_EXPRESSION_CHARACTERS = 40
+OWN_CATEGORIES: list[Any] = [category for _, category in KINDS]
 
 _SECTIONS = {
     "agentic": ("format", "memory", "tools", "answer"),
@@ -56,11 +59,15 @@ _SECTIONS = {
 }
 
 
+Face = Annotated[Expression, BeforeValidator(listed)]
+"""An expression: its schema lists the set, and another word of a model becomes one of it."""
+
+
 @dataclass
 class Respond:
     """The final answer in the modes with tools."""
 
-    expression: str
+    expression: Face
     message: str
 
 
@@ -74,11 +81,21 @@ class Noticed:
 
 
 @dataclass
+class OwnStatement:
+    """A statement of the companion about itself or a goal, in a systematic answer."""
+
+    category: Annotated[str, Field(json_schema_extra={"enum": OWN_CATEGORIES})]
+    content: str
+
+
+@dataclass
 class RespondAndRemember:
     """The final answer in systematic mode."""
 
     message: str
     memories: list[Noticed]
+    expression: Face = DEFAULT_EXPRESSION
+    about_me: list[OwnStatement] = field(default_factory=list[OwnStatement])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +108,7 @@ class Outcome:
     expression: str
     message: str
     noticed: tuple[Noticed, ...]
+    own: tuple[OwnStatement, ...]
     complete: bool
 
 
@@ -150,14 +168,15 @@ async def run(
             )
     expression, message = DEFAULT_EXPRESSION, written.message or _last_text(turn.responses)
     noticed: tuple[Noticed, ...] = ()
-    if isinstance(answer, Respond):
-        expression, message = _expression(answer.expression), answer.message.strip()
-    elif isinstance(answer, RespondAndRemember):
-        message, noticed = answer.message.strip(), tuple(answer.memories)
+    own: tuple[OwnStatement, ...] = ()
+    if isinstance(answer, Respond | RespondAndRemember):
+        expression, message = answer.expression, answer.message.strip()
+    if isinstance(answer, RespondAndRemember):
+        noticed, own = tuple(answer.memories), tuple(answer.about_me)
     if not message:
         complete = False
         message = translate("I could not find an answer in time. Could you ask again?", language)
-    yield Outcome(expression, message, noticed, complete)
+    yield Outcome(expression, message, noticed, own, complete)
 
 
 @cache
@@ -253,11 +272,6 @@ def _shown(
     return None
 
 
-def _expression(answer: str) -> str:
-    words = answer.split()
-    return words[0].lower()[:MAX_EXPRESSION_CHARACTERS] if words else DEFAULT_EXPRESSION
-
-
 def _last_text(responses: Sequence[ModelResponse]) -> str:
     for response in reversed(responses):
         text = "\n".join(
@@ -282,11 +296,12 @@ def history(
     for number, exchange in enumerate(exchanges):
         request = spoken(exchange.message, exchange.at, settings, user)
         prompts = [UserPromptPart(text) for text in (exchange.reminder, request) if text]
-        arguments: dict[str, Any] = (
-            {"message": exchange.reply, "memories": []}
-            if settings.companion_mode == "systematic"
-            else {"expression": exchange.expression, "message": exchange.reply}
-        )
+        arguments: dict[str, Any] = {
+            "expression": exchange.expression,
+            "message": exchange.reply,
+        }
+        if settings.companion_mode == "systematic":
+            arguments |= {"memories": [], "about_me": []}
         id = f"respond-{number}"
         messages += [
             ModelRequest(prompts),

@@ -5,14 +5,17 @@ import logging
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hippocampe.aio import AsyncHippocampe
 from hippocampe.companion.replies import Event, Reply
+from hippocampe.companion.self_knowledge import KINDS
 from hippocampe.companion.sessions import Exchange, Session, Sessions
 from hippocampe.errors import HippocampeError, ModelUnavailable
 from hippocampe.hippocampe import Hippocampe
+from hippocampe.language.person import is_first_person
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.system.loop_thread import LoopThread
 from hippocampe.types import MAX_MESSAGE_CHARACTERS, Scope
@@ -36,6 +39,7 @@ class _Question:
 
     message: str
     scope: Scope
+    at: datetime | None = None
     stored: bool = False
 
 
@@ -147,7 +151,7 @@ class AsyncCompanion:
         message, scope = question.message, question.scope
         await self.hippo.check_budget(scope=scope)
         settings = await self.hippo.settings(scope=scope)
-        now = await self.hippo.now()
+        now = question.at = await self.hippo.now()
         exchanges = await self._sessions.exchanges(session, scope, settings, now)
         turn = Turn(self.hippo, scope, settings)
         await remind(
@@ -182,11 +186,21 @@ class AsyncCompanion:
         # Mark it before writing: the writing thread goes on when this task is cancelled.
         question.stored = True
         await self.hippo.after_turn(
-            question.message, outcome.message, scope=turn.scope, tool_results=turn.results
+            question.message,
+            outcome.message,
+            scope=turn.scope,
+            # Identifies the exchange of the session in the store.
+            at=question.at,
+            tool_results=turn.results,
+            expression=outcome.expression,
         )
         substantial = not is_small_talk(question.message, names=turn.settings.companion_names)
+        if turn.injection is not None and turn.injection.forgetting is not None:
+            substantial = False
         for noticed in outcome.noticed if substantial else ():
             await _notice(turn, noticed.content, noticed.subjects, noticed.ttl)
+        for own in outcome.own if substantial else ():
+            await _grow(turn, own.category, own.content)
         usage = await record_run(
             self.hippo,
             turn.scope,
@@ -283,6 +297,23 @@ async def _notice(turn: "Turn", content: str, subjects: Sequence[str], ttl: str 
         log.warning("a fact of the answer could not be stored: %s", type(exc).__name__)
         return
     turn.touched.append(stored.memory)
+
+
+async def _grow(turn: "Turn", category: str, content: str) -> None:
+    """Store what the companion says of itself or wants, and delete the statement that it contradicts."""
+    from hippocampe.companion import memory_tools
+
+    collection = next((name for name, each in KINDS if each == category), None)
+    if collection is None or not is_first_person(content):
+        # A fact about the person, or no category: small models confuse them.
+        return
+    store = memory_tools.store_self if collection == "self" else memory_tools.store_goal
+    try:
+        stored = await store(turn.access, content, category)
+        turn.touched.append(stored.stored.memory)
+        turn.touched += await memory_tools.delete_contradicted(turn.access, stored.stored.memory)
+    except HippocampeError as exc:
+        log.warning("a statement of the companion could not be stored: %s", type(exc).__name__)
 
 
 class Companion:

@@ -11,7 +11,8 @@ from hippocampe.aio import AsyncHippocampe
 from hippocampe.errors import NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
-from hippocampe.types import Memory, Recollection, Remembered, Scope
+from hippocampe.language.sentence import parse
+from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Recollection, Remembered, Scope
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
@@ -20,6 +21,7 @@ SETTLED_SCORE = 0.35
 SETTLED_LIMIT = 5
 
 Effect = Literal["reads", "adds", "deletes"]
+FactType: Any = Literal[*DEFAULT_IMPORTANCE]
 Wording = Mapping[str, str]
 
 
@@ -96,6 +98,9 @@ async def store_memory(
     subjects: list[str] | None = None,
     ttl: str | None = None,
     replaces: list[str] | None = None,
+    type: FactType | None = None,
+    importance: float | None = None,
+    source: str | None = None,
 ) -> Outcome:
     """Store a fact."""
     lasts: dict[str, Any] = {"ttl": ttl} if ttl else {}
@@ -104,7 +109,9 @@ async def store_memory(
         scope=access.scope,
         subjects=subjects or (),
         replaces=replaces or (),
-        source=access.source,
+        type=type,
+        importance=importance,
+        source=source or access.source,
         **lasts,
     )
     return StoreOutcome(stored)
@@ -120,7 +127,7 @@ async def search_self(access: Access, query: str, category: str | None = None) -
     return await _search_own(access, query, "self", category or None)
 
 
-async def store_self(access: Access, content: str, category: str) -> Outcome:
+async def store_self(access: Access, content: str, category: str) -> StoreOutcome:
     """Store a statement of the companion about itself."""
     stored = await _store_own(access, content, "self", category)
     settled = await _settled_by(access, stored.memory) if category == "capability" else ()
@@ -137,7 +144,7 @@ async def search_goals(access: Access, query: str) -> Outcome:
     return await _search_own(access, query, "goal")
 
 
-async def store_goal(access: Access, content: str, category: str) -> Outcome:
+async def store_goal(access: Access, content: str, category: str) -> StoreOutcome:
     """Store a goal of the companion."""
     return StoreOutcome(await _store_own(access, content, "goal", category, type="goal"))
 
@@ -202,6 +209,38 @@ async def _settled_by(access: Access, capability: Memory) -> list[Recollection]:
             mode="semantic",
         )
     return found
+
+
+OPPOSITE = {"capability": "limitation", "limitation": "capability"}
+
+
+async def delete_contradicted(access: Access, stored: Memory) -> list[Memory]:
+    """Delete the limitations that a new capability negates word for word, and the other way round.
+
+    For a model that has no tools to do so: "I can read the lobby" ends "I cannot read the lobby".
+    """
+    opposite = OPPOSITE.get(stored.category or "")
+    if opposite is None:
+        return []
+    found = await access.hippo.recall(
+        stored.content,
+        scope=access.own_scope,
+        limit=SETTLED_LIMIT,
+        collections=("self",),
+        category=opposite,
+    )
+    return [
+        await access.hippo.delete(item.id, scope=access.own_scope, reason=f"now: {stored.content}")
+        for item in found
+        if _negates(item.content, stored.content)
+    ]
+
+
+def _negates(one: str, other: str) -> bool:
+    """Return whether two statements differ by a negation only."""
+    first, second = parse(one), parse(other)
+    same = {word.norm for word in first.core} == {word.norm for word in second.core}
+    return same and bool(first.negations) != bool(second.negations)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
 
     Live talk is part of every mode; memories are, unless the mode is `agentic`. A message that meets
     a limitation recalls it, and goals of connection with the speaker are recalled. In `systematic`
-    mode, where the model cannot search, the reminder includes the persona.
+    mode, where the model cannot search, the reminder includes the persona. To a request to forget, the reminder
+    says what memory does, in every mode.
 
     Args:
         turn: The turn.
@@ -29,6 +30,9 @@ async def remind(turn: Turn, message: str, *, already: Collection[str] = ()) -> 
     """
     injection: Injection = await turn.hippo.before_turn(message, scope=turn.scope)
     turn.injection = injection
+    if injection.forgetting is not None:
+        turn.reminder, turn.injected_tokens = injection.text, injection.tokens
+        return
     items = list(injection.items)
     if turn.settings.companion_mode == "agentic":
         items = [item for item in items if item.kind == "live"]

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from hippocampe.aio import AsyncHippocampe
+from hippocampe.companion.expressions import listed
 from hippocampe.types import Message, Scope, Settings
+from hippocampe.validation import MAX_LIMIT
 
-DEFAULT_EXPRESSION = "neutral"
 MAX_SESSIONS = 1_000
 """Sessions kept in RAM; others are restored from the store."""
 
@@ -64,18 +65,34 @@ class Sessions:
     async def exchanges(
         self, session: Session, scope: Scope, settings: Settings, now: datetime
     ) -> list[Exchange]:
-        """The exchanges of the session, oldest first; none once it has timed out.
+        """The exchanges of the session that are not forgotten, oldest first; none once it has timed out.
 
         After a restart they are read from the store.
         """
         if session.exchanges is None:
             session.exchanges = await self._stored(scope, settings)
+        elif session.exchanges:
+            await self._drop_hidden(session, scope)
         timeout = timedelta(minutes=settings.session_timeout_minutes)
         last = session.exchanges[-1].at if session.exchanges else None
         # A clock that was moved back must not keep a session for ever.
         if last is None or not timedelta() <= abs(now - last) < timeout:
             session.exchanges = []
         return session.exchanges
+
+    async def _drop_hidden(self, session: Session, scope: Scope) -> None:
+        """Drop the exchanges that were forgotten or erased since, and the reminders, which may quote them."""
+        known = session.exchanges or []
+        messages = await self._hippo.messages(
+            scope=scope, since=known[0].at, limit=MAX_LIMIT, working=True
+        )
+        shown = {message.at for message in messages}
+        if any(each.at not in shown for each in known):
+            session.exchanges = [
+                replace(each, reminder="", reminded=frozenset())
+                for each in known
+                if each.at in shown
+            ]
 
     async def _stored(self, scope: Scope, settings: Settings) -> list[Exchange]:
         messages = await self._hippo.messages(
@@ -91,7 +108,9 @@ class Sessions:
                 if found and question.at - found[-1].at >= timeout:
                     found.clear()
                 found.append(
-                    Exchange(question.at, question.content, DEFAULT_EXPRESSION, message.content)
+                    Exchange(
+                        question.at, question.content, listed(message.expression), message.content
+                    )
                 )
                 question = None
         return found

@@ -7,11 +7,11 @@ dies before the files are clean, the mark makes the next open finish the work.
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from sqlalchemy import Connection
 
 from hippocampe.curation.subject import NamedSubject
+from hippocampe.curation.turns import Turns
 from hippocampe.engine import audit, generations
 from hippocampe.engine.durability import flush_index
 from hippocampe.engine.writer import Writer
@@ -22,7 +22,6 @@ from hippocampe.language.reading import statement
 from hippocampe.language.text import content_words
 from hippocampe.protocols import KINDS
 from hippocampe.retrieval import log as retrieval_log
-from hippocampe.retrieval.log import RetrievalBuffer
 from hippocampe.store import erasure, meta, schema
 from hippocampe.store.erasure import Selection
 from hippocampe.store.store import Store
@@ -33,19 +32,6 @@ ERASING = "erasing"
 """`meta` name: kinds of the index whose files may still contain erased data."""
 ERASED_NOTHING = "-"
 """Value of the mark when only the database file is affected."""
-
-
-class Turns(Protocol):
-    """The state of turns that may hold erased text."""
-
-    @property
-    def retrievals(self) -> RetrievalBuffer:
-        """Retrievals that are not logged in the store yet."""
-        ...
-
-    def forget(self, space: str) -> None:
-        """Clear the injection histories of a space."""
-        ...
 
 
 def mark_erasure(connection: Connection, kinds: Collection[str]) -> None:

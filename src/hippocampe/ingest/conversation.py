@@ -1,7 +1,7 @@
 """Store conversations: messages, the turns they form, and live messages of observed rooms."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -47,6 +47,7 @@ from hippocampe.validation import (
 )
 
 MAX_QUERY_CHARACTERS = 4_000
+MAX_EXPRESSION_CHARACTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ def make_message(
     reply_to: str | None = None,
     live: bool = False,
     working: bool = False,
+    expression: str | None = None,
 ) -> Message:
     """Check one utterance, strip injected text from it, and give it an id.
 
@@ -79,6 +81,8 @@ def make_message(
     Raises:
         InvalidInput: The content or a label cannot be stored.
     """
+    if expression is not None:
+        expression = clean_text(expression, what="expression", limit=MAX_EXPRESSION_CHARACTERS)
     for name, value in (("author", author), ("external_id", external_id), ("reply_to", reply_to)):
         if value is not None:
             clean_text(value, what=name, limit=MAX_LABEL_CHARACTERS)
@@ -101,6 +105,7 @@ def make_message(
         reply_to=reply_to,
         live=live,
         working=working,
+        expression=expression,
     )
 
 
@@ -154,6 +159,9 @@ def after_turn(
     at: datetime | str | None,
     tool_results: Sequence[str] = (),
     external_id: str | None = None,
+    expression: str | None = None,
+    extracted: bool = True,
+    forgotten: str | None = None,
 ) -> str:
     """Store an exchange, schedule the indexing of its turn and, with a language model, its extraction.
 
@@ -168,6 +176,9 @@ def after_turn(
         tool_results: Results of the assistant's tools. Full-text search finds them; the turn that recall
             finds does not contain them.
         external_id: Its id in the host; it is stored once in the channel.
+        expression: The face of the assistant in its reply.
+        extracted: Whether a language model may extract statements from it.
+        forgotten: Why the turn is hidden from the beginning; None if it is not.
 
     Returns:
         The id of the turn.
@@ -194,6 +205,7 @@ def after_turn(
             # Only one message has it, since it is unique in a channel.
             external_id=external_id if number == 0 else None,
             working=True,
+            expression=expression if role == "assistant" else None,
         )
         for number, (content, author, role) in enumerate(utterances)
     ]
@@ -211,6 +223,8 @@ def after_turn(
         if content.strip() and not is_injection(content)
     ]
     turn = make_turn(spoken).turn
+    if forgotten is not None:
+        turn = replace(turn, forgotten_at=corpus.store.now(), forgotten_reason=forgotten)
     messages = [*spoken, *returned]
     recent = corpus.settings.of(scope.space).recent_messages
     with context.writer.change() as change:
@@ -224,8 +238,9 @@ def after_turn(
         turn_rows.add(change.connection, [turn])
         ids = [turn.id] * len(messages)
         message_rows.add(change.connection, messages, corpus.store.now(), ids)
-        change.index_later("turn", turn.id, scope.space)
-        if context.language_model is not None:
+        if forgotten is None:
+            change.index_later("turn", turn.id, scope.space)
+        if context.language_model is not None and extracted and forgotten is None:
             job_runs.add(
                 change.connection,
                 "extract",

@@ -15,7 +15,7 @@ from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import StoreError
-from hippocampe.injection import burst
+from hippocampe.injection import burst, forgetting
 from hippocampe.injection.burst import Burst
 from hippocampe.injection.incoming import read_messages
 from hippocampe.injection.turn import Turn, seconds_left
@@ -24,6 +24,7 @@ from hippocampe.injection.warmup import wait_until_loaded
 from hippocampe.language.text import cut
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS
+from hippocampe.store.retrievals import Line
 from hippocampe.types import HostMessage, Injection, Scope, Settings, Trace
 
 
@@ -106,10 +107,13 @@ def _serve(
     try:
         stopwatch.end("queue")
         text = cut(" ".join(texts), MAX_QUERY_CHARACTERS)
-        now = corpus.store.now()
-        turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
-        injection, lines = turn.serve(channel)
-        context.accesses.add([item.id for item in injection.items if item.memory is not None])
+        lines: tuple[Line, ...] = ()
+        injection = forgetting.serve(context, state, text, scope, settings, stopwatch)
+        if injection is None:
+            now = corpus.store.now()
+            turn = Turn(corpus, state, text, scope, settings, now, stopwatch, missing)
+            injection, lines = turn.serve(channel)
+            context.accesses.add([item.id for item in injection.items if item.memory is not None])
     finally:
         state.admission.leave(place)
     corpus.outages.served()

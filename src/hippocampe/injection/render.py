@@ -154,6 +154,27 @@ def render(
     return Rendered("\n".join(lines), budget - room, tuple(shown), tuple(no_room))
 
 
+def render_notice(title: str, lines: Sequence[str], settings: Settings) -> tuple[str, int]:
+    """A section of lines that quote no recollection, and its tokens.
+
+    Args:
+        title: The title of the section.
+        lines: Sanitised lines, most important first; those that exceed the budget are left out.
+        settings: Those of the space.
+    """
+    opening, closing = _frame(settings.language)
+    frame = [*opening, f"[{title}]", *closing]
+    room = settings.injection_token_budget - sum(tokens.count(line) + 1 for line in frame)
+    shown: list[str] = []
+    for line in lines:
+        room -= tokens.count(BULLET + line) + 1
+        if shown and room < 0:
+            break
+        shown.append(BULLET + line)
+    text = "\n".join([*opening, f"[{title}]", *shown, *closing])
+    return text, tokens.count(text)
+
+
 @cache
 def _frame(language: Language) -> tuple[tuple[str, str], tuple[str, str]]:
     first, last = fence(language)

@@ -1,5 +1,6 @@
 """The state of `before_turn` between turns. In memory only."""
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hippocampe.config import Config
@@ -30,6 +31,7 @@ class TurnState:
         load_pool: Loads the data for the first turn of a space.
         loads: By space, the load in progress and its start on `time.perf_counter`.
         warm: Whether the embedder and the rules are loaded.
+        on_forget: Called with a space when something in it was forgotten or erased.
     """
 
     def __init__(self, config: Config, notes: NoteSync | None = None) -> None:
@@ -43,14 +45,17 @@ class TurnState:
         self.load_pool = ThreadPoolExecutor(1, thread_name_prefix="hippocampe-load")
         self.loads: dict[str, tuple[Future[None], float]] = {}
         self.warm = False
+        self.on_forget: list[Callable[[str], None]] = []
 
     def embedder_changed(self, config: Config) -> None:
         """Adapt the limit of concurrent turns to another embedder."""
         self.admission.limit = _max_turns(config)
 
     def forget(self, space: str) -> None:
-        """Clear the injection histories of a space."""
+        """Clear what turns retain of a space: what was injected, and what their traces name."""
         self.channels.forget(space)
+        for drop in self.on_forget:
+            drop(space)
 
     def close(self) -> None:
         """Cancel queued work; running searches and reads end by themselves."""

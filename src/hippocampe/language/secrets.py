@@ -9,7 +9,7 @@ Check digits are computed here because python-stdnum is LGPL.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,7 +17,7 @@ from hippocampe.language.lexicon import load_all
 
 SecretKind = Literal[
     "password", "API key", "private key", "token", "card number", "card code", "IBAN",
-    "social security number",
+    "social security number", "recovery phrase",
 ]  # fmt: skip
 
 
@@ -47,14 +47,50 @@ def _any(role: str) -> str:
 
 # "mon mot de passe Netflix est …", "the wifi password is …", "mdp : …": a name, a few words, a
 # verb or a sign, then the value.
-_COPULA = rf"(?:\s*(?:=>|->|[:=])\s*|\s+{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
+_COPULA = rf"(?:\s*(?:=>|->|[:=])\s*|,?\s+{_any('is')}\s+(?:{_any('now')}\s+)?(?:[:=]\s*)?)"
 _BETWEEN = rf"(?:[ \t]+(?!{_any('verbs')}\b)[\w@.'’-]{{1,30}}){{0,5}}?"
 _QUOTED = r"[\"'«“‘`]\s?(?P<quoted>[^\"'»”’`\n]{3,80})\s?[\"'»”’`]"
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'«»“”`\[<]\S{{3,127}}))"
-_PASSWORD = re.compile(
-    rf"(?<![\w-]){_any('passwords')}(?![\w-]){_BETWEEN}(?P<copula>{_COPULA}){_VALUE}", re.IGNORECASE
+# A "password manager" is no password.
+_PASSWORDS = rf"(?<![\w-]){_any('passwords')}(?![\w-]|\s+{_any('of_passwords')}\b)"
+_NAME = re.compile(_any("passwords"), re.IGNORECASE)
+_ABOUT_PASSWORDS = re.compile(rf"{_any('for_passwords')}\s*$", re.IGNORECASE)
+_PASSWORD = re.compile(rf"{_PASSWORDS}{_BETWEEN}(?P<copula>{_COPULA}){_VALUE}", re.IGNORECASE)
+_PIN = re.compile(
+    rf"(?<!\w){_any('pins')}{_COPULA}?\s*(?P<bare>(?=(?:\S*\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
+    re.IGNORECASE,
 )
-_PIN = re.compile(rf"(?<!\w){_any('pins')}\s+(?P<bare>\d{{4,8}})(?!\w)", re.IGNORECASE)
+# "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
+_CODE = re.compile(
+    rf"(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
+    rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?){_COPULA}"
+    rf"(?P<bare>(?=(?:\S*\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
+    re.IGNORECASE,
+)
+_PUBLIC_CODE = re.compile(rf"(?<!\w){_any('public_codes')}(?!\w)", re.IGNORECASE)
+# "hunter2 is my password", "j'utilise hunter2 comme mot de passe".
+_PASSWORD_AFTER = re.compile(
+    rf"(?<![\w-])(?P<bare>(?=\S*\d)(?=\S*[^\W\d_])[^\s\"'«»“”`\[<,;]{{5,60}})\s+{_any('as')}\s+"
+    rf"(?:[\w'’-]{{1,15}}\s+){{0,2}}?{_PASSWORDS}",
+    re.IGNORECASE,
+)
+# "le mot de passe Soleil42! marche": without a verb, only a value that no word looks like.
+_PASSWORD_BESIDE = re.compile(
+    rf"{_PASSWORDS}\s+"
+    r"(?P<bare>(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d_])(?=[^\s,;]*[A-Z#$%&*+=!@_-]|[^\s,;]{8})[^\s\"'«»“”`\[<,;()]{6,60})",
+    re.IGNORECASE,
+)
+_SEED = re.compile(
+    rf"(?<![\w-]){_any('phrases')}(?![\w-]){_BETWEEN}{_COPULA}[\"'«“‘`]?\s?"
+    r"(?P<bare>(?:\d{1,2}[.)]?\s*)?[^\W\d_]{3,10}(?:[\s,]+(?:\d{1,2}[.)]?\s*)?[^\W\d_]{3,10}){11,23})(?!\w)",
+    re.IGNORECASE,
+)
+_RECOVERY_CODES = re.compile(
+    rf"(?<![\w-]){_any('recovery_codes')}(?![\w-]){_BETWEEN}{_COPULA}"
+    r"(?P<bare>(?=[\w-]*\d)[A-Za-z0-9]{3,10}(?:-[A-Za-z0-9]{3,10}){0,5}"
+    r"(?:[\s,;]+(?=[\w-]*\d)[A-Za-z0-9]{3,10}(?:-[A-Za-z0-9]{3,10}){0,5}){0,15})(?!\w)",
+    re.IGNORECASE,
+)
 _CARD_CODE = re.compile(
     rf"(?<!\w){_any('card_codes')}(?:\s*[:=]\s*|\s+{_any('is')}\s+|\s+)(?P<bare>\d{{3,4}})(?!\w)",
     re.IGNORECASE,
@@ -69,7 +105,8 @@ _ORDINARY: Final = frozenset(_WORDS["ordinary"].split())
 
 def _is_password(match: re.Match[str]) -> bool:
     value = match["quoted"] or match["bare"].rstrip(".,;:!?)")
-    if value.startswith("[secret:"):
+    # "the wifi code is password: …": the value comes after the second name.
+    if value.startswith("[secret:") or _NAME.fullmatch(value) or _is_about_passwords(match):
         return False
     if match["quoted"] or re.search(r"[\d_@#$%&*+=!?-]|[a-z][A-Z]", value):
         return len(value) >= 4 and not value.endswith(("()", "(")) and "://" not in value
@@ -77,6 +114,19 @@ def _is_password(match: re.Match[str]) -> bool:
     rest = match.string[match.end() : match.end() + 40]
     stops = match["bare"] != value or _ENDS.match(rest)
     return bool(stops) and len(value) >= 4 and value.lower() not in _ORDINARY
+
+
+def _is_private_code(match: re.Match[str]) -> bool:
+    return not _PUBLIC_CODE.search(match[0][: match.start("bare") - match.start()])
+
+
+def _is_beside(match: re.Match[str]) -> bool:
+    return "://" not in match["bare"] and not _is_about_passwords(match)
+
+
+def _is_about_passwords(match: re.Match[str]) -> bool:
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return bool(_ABOUT_PASSWORDS.search(before))
 
 
 def _is_mixed(match: re.Match[str]) -> bool:
@@ -89,7 +139,15 @@ _PRIVATE_KEY = re.compile(
     r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-_JWT = re.compile(r"(?<![\w.-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")
+_PUTTY_KEY = re.compile(r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: *[0-9a-f]+|\Z)", re.DOTALL)
+_BARE_KEY = re.compile(  # WireGuard, Bitcoin (BIP-32, WIF), Ethereum
+    rf"(?<![\w/+])(?:PrivateKey\s*=\s*(?P<bare>[A-Za-z0-9+/]{{43}}=)|xprv[a-km-zA-HJ-NP-Z1-9]{{100,}}"
+    rf"|(?:{_any('private_keys')}){_BETWEEN}{_COPULA}(?P<quoted>(?:0x)?[0-9a-fA-F]{{64}}|[5KL][a-km-zA-HJ-NP-Z1-9]{{50,51}}))(?!\w)",
+)
+# With or without a signature (an encrypted one has five parts).
+_JWT = re.compile(
+    r"(?<![\w.-])eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}\.|[\w-]*\.[\w-]{8,})[\w-]*(?:\.[\w-]+){0,2}"
+)
 _BEARER = re.compile(r"(?<!\w)(?:bearer|basic)\s+(?P<bare>[\w.~+/-]{16,}=*)", re.IGNORECASE)
 _API_KEY = re.compile(
     r"(?<![\w-])(?:"
@@ -101,9 +159,31 @@ _API_KEY = re.compile(
     r"|AIza[\w-]{35}|ya29\.[\w-]{20,}"  # Google
     r"|hf_[A-Za-z0-9]{30,}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,}|gsk_[A-Za-z0-9]{40,}"
     r"|xai-[A-Za-z0-9]{40,}|SG\.[\w-]{16,}\.[\w-]{30,}|dop_v1_[0-9a-f]{64}"
-    r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}"
+    r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}|hc_[\w-]{30,}"
+    # Models and search: Replicate, Perplexity, NVIDIA, Cerebras, Together, Tavily, Pinecone, LangSmith, Gemini.
+    r"|r8_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{40,}|nvapi-[\w-]{40,}|csk-[a-z0-9]{40,}|tgp_v1_[\w-]{30,}"
+    r"|tvly-[\w-]{20,}|pcsk_[\w]{40,}|lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}|AQ\.Ab8[\w-]{30,}"
+    # Code and clouds: GitLab, Docker, DigitalOcean, Databricks, Vault, Terraform, Grafana, Sentry, Supabase,
+    # Netlify, Atlassian, Postman, New Relic, PlanetScale, Heroku, Fly, Doppler.
+    r"|gl[a-z]{2,4}-[\w-]{20,}|dckr_(?:pat|oat)_[\w-]{20,}|d[o][or]_v1_[0-9a-f]{64}|dapi[0-9a-f]{32}"
+    r"|hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|gl(?:sa)?c?_[A-Za-z0-9_+/=]{32,}"
+    r"|sntry[su]_[\w+/=-]{40,}|sb(?:p|_secret)_[\w-]{30,}|nf[pcoub]_[A-Za-z0-9]{36,}|ATATT3[\w=-]{50,}"
+    r"|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|NRAK-[A-Z0-9]{27}|pscale_(?:tkn|pw|oauth)_[\w-]{32,}|HRKU-[\w-]{30,}"
+    r"|f[mo][12]_[\w+/=-]{40,}|dp\.[a-z]{2}\.[A-Za-z0-9.]{40,}"
+    # Business and messages: Stripe, Shopify, Square, Linear, Notion, Airtable, Figma, PostHog, Resend, Twilio,
+    # Mailgun, Mailchimp, Discord, Telegram.
+    r"|whsec_[A-Za-z0-9+/=]{24,}|shp[a-z]{2}_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[\w-]{22,}"
+    r"|lin_(?:api|oauth)_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"
+    r"|fig[dor]_[\w-]{40,}|ph[cx]_[A-Za-z0-9]{32,}|re_[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}|SK[0-9a-f]{32}"
+    r"|key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}|\d{8,10}:AA[\w-]{32,}"
     r")(?![\w-])"
 )
+# Connection strings of Azure.
+_ACCOUNT_KEY = re.compile(
+    r"(?<!\w)(?:AccountKey|SharedAccessKey|SharedAccessSignature)=(?P<bare>[^\s;\"']{16,})",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"(?<!\S)(?:-u|--user)\s+[\w.@-]{1,60}:(?P<bare>[^\s\"'\[]{3,80})")
 _URL_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,80}:(?P<bare>[^\s/@]{3,80})@")
 
 
@@ -124,7 +204,7 @@ _GAP = "[ \u00a0\u202f-]"
 # Either the groups printed on cards, or one run of digits with arbitrary gaps. The lookahead allows
 # overlapping matches: "12 4111 1111 1111 1111".
 _CARD = re.compile(
-    rf"(?<![\w.+])(?=(?P<bare>\d{{4}}({_GAP})\d{{4}}\2\d{{4}}\2\d{{4}}(?:\2\d{{3}})?"
+    rf"(?<![\w.+])(?=(?P<bare>\d{{4}}({_GAP}{{1,2}}|\.|, ?|/)\d{{4}}\2\d{{4}}\2\d{{4}}(?:\2\d{{3}})?"
     rf"|\d{{4}}({_GAP})\d{{6}}\3\d{{4,5}}"
     rf"|\d(?:{_GAP}?\d){{12,18}}(?!{_GAP}?\d))(?![\w]))"
 )
@@ -132,12 +212,18 @@ _NOT_A_CARD = re.compile(
     rf"{_any('not_cards')}\W{{0,3}}(?:\w{{1,8}}\W{{1,3}}){{0,2}}$", re.IGNORECASE
 )
 
+_CALLED_A_CARD = re.compile(
+    rf"(?<!\w){_any('cards')}(?:\s+[\w'’-]{{1,12}}){{0,3}}?{_COPULA}?\W{{0,4}}$", re.IGNORECASE
+)
+
 
 def _is_card(match: re.Match[str]) -> bool:
     number = re.sub(r"\D", "", match["bare"])
-    if not _issued(number) or not _luhn(number):
+    before = match.string[max(0, match.start() - 60) : match.start()]
+    if not _issued(number) or _NOT_A_CARD.search(before[-40:]):
         return False
-    return not _NOT_A_CARD.search(match.string[max(0, match.start() - 40) : match.start()])
+    # A number that is said to be a card's may have a wrong digit.
+    return _luhn(number) or bool(_CALLED_A_CARD.search(before))
 
 
 def _issued(number: str) -> bool:
@@ -205,21 +291,81 @@ def _is_social_security(match: re.Match[str]) -> bool:
     return int(match["key"]) == 97 - int(number) % 97
 
 
+# Announced, with any grouping, or in the form that only such numbers have: 219-09-9999, QQ 12 34 56 C.
+_ANNOUNCED = rf"(?<!\w){_any('social_security')}{_BETWEEN}(?:{_COPULA}|\s*(?:n[°o]\.?)?\s+)"
+_US_SOCIAL_SECURITY = re.compile(
+    rf"(?:{_ANNOUNCED}(?P<bare>\d{{3}}[ .-]?\d\d[ .-]?\d{{4}})|(?<![\w.+/-])(?P<quoted>\d{{3}}-\d\d-\d{{4}}))(?![\w-])",
+    re.IGNORECASE,
+)
+_UK_SOCIAL_SECURITY = re.compile(
+    r"(?<!\w)(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?P<gap>[ -]?)\d\d(?P=gap)\d\d(?P=gap)\d\d(?P=gap)[A-D](?!\w)"
+    rf"|(?i:{_ANNOUNCED})(?P<bare>[A-Za-z]{{2}} ?\d\d ?\d\d ?\d\d ?[A-Da-d])(?!\w)"
+)
+# Without its key, or with a digit wrong.
+_ANNOUNCED_SOCIAL_SECURITY = re.compile(
+    rf"{_ANNOUNCED}(?P<bare>[1-478]G?\d\dG?\d\dG?(?:\d\d|2[AB])G?\d{{3}}G?\d{{3}}(?:G?\d\d)?)(?!\w)".replace(
+        "G", "[ .\u00a0\u202f-]"
+    ),
+    re.IGNORECASE,
+)
+
+
+def _is_us_number(match: re.Match[str]) -> bool:
+    number = re.sub(r"\D", "", match["bare"] or match["quoted"])
+    if (
+        number[:3] in ("000", "666")
+        or number[0] == "9"
+        or number[3:5] == "00"
+        or number.endswith("0000")
+    ):
+        return False
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return not _NOT_A_CARD.search(before)
+
+
 _ALWAYS: Callable[[re.Match[str]], bool] = bool
 # Most reliable first: on overlap, the first match wins.
 _PATTERNS: tuple[tuple[SecretKind, re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
     ("private key", _PRIVATE_KEY, _ALWAYS),
+    ("private key", _PUTTY_KEY, _ALWAYS),
+    ("private key", _BARE_KEY, _ALWAYS),
     ("token", _JWT, _ALWAYS),
     ("API key", _API_KEY, _is_key),
+    ("API key", _ACCOUNT_KEY, _ALWAYS),
     ("token", _BEARER, _has_digit),
     ("social security number", _SOCIAL_SECURITY, _is_social_security),
+    ("social security number", _ANNOUNCED_SOCIAL_SECURITY, _ALWAYS),
+    ("social security number", _UK_SOCIAL_SECURITY, _ALWAYS),
     ("card number", _CARD, _is_card),
+    ("social security number", _US_SOCIAL_SECURITY, _is_us_number),
     ("card code", _CARD_CODE, _ALWAYS),
+    ("recovery phrase", _SEED, _ALWAYS),
+    ("recovery phrase", _RECOVERY_CODES, _ALWAYS),
     ("password", _URL_PASSWORD, _ALWAYS),
+    ("password", _LOGIN, _ALWAYS),
     ("API key", _NAMED_KEY, _is_mixed),
     ("password", _PASSWORD, _is_password),
     ("password", _PIN, _ALWAYS),
+    ("password", _CODE, _is_private_code),
+    ("password", _PASSWORD_AFTER, _is_beside),
+    ("password", _PASSWORD_BESIDE, _is_beside),
 )
+
+_ROLES: Final[Mapping[SecretKind, str]] = {
+    "password": "passwords",
+    "API key": "keys",
+    "private key": "private_keys",
+    "token": "tokens",
+    "card number": "cards",
+    "card code": "card_codes",
+    "IBAN": "accounts",
+    "social security number": "social_security",
+    "recovery phrase": "phrases",
+}
+_NAMES: Final[dict[SecretKind, re.Pattern[str]]] = {
+    kind: re.compile(rf"(?<![\w-]){_any(role)}(?![\w-])", re.IGNORECASE)
+    for kind, role in _ROLES.items()
+}
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -257,11 +403,18 @@ def _candidates(text: str) -> Iterator[Secret]:
 
 def _value_span(match: re.Match[str]) -> tuple[int, int]:
     groups = match.re.groupindex
-    group = "quoted" if "quoted" in groups and match["quoted"] else "bare"
-    start, end = match.span(group) if group in groups else match.span()
-    if match.re in (_PASSWORD, _NAMED_KEY) and group == "bare":
+    group = next((each for each in ("quoted", "bare") if each in groups and match[each]), None)
+    if group is None:
+        return match.span()
+    start, end = match.span(group)
+    if match.re in (_PASSWORD, _NAMED_KEY, _PASSWORD_BESIDE) and group == "bare":
         end = start + len(match[group].rstrip(".,;:)"))
     return start, end
+
+
+def kinds_named(text: str) -> frozenset[SecretKind]:
+    """Return the kinds of secrets that a text names: "my card number", "mon code wifi"."""
+    return frozenset(kind for kind, names in _NAMES.items() if names.search(text))
 
 
 def mask(text: str) -> str:

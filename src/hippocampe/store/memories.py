@@ -17,6 +17,7 @@ from sqlalchemy import (
     Row,
     and_,
     bindparam,
+    func,
     insert,
     or_,
     select,
@@ -135,6 +136,13 @@ def forget(connection: Connection, old: Memory, at: datetime, reason: str) -> Me
     changed: dict[str, Any] = {"forgotten_at": at, "forgotten_reason": reason, "updated_at": at}
     _update(connection, old.id, changed)
     return replace(old, **changed)
+
+
+def resting_on(connection: Connection, space: str, messages: Collection[str]) -> list[Memory]:
+    """The current memories of a space with one of some messages as evidence."""
+    named = func.json_each(memory.c.evidence).table_valued("value")
+    rests = select(named.c.value).where(named.c.value.in_(list(messages))).exists()
+    return find(connection, memory.c.space == space, CURRENT, rests)
 
 
 def _update(connection: Connection, id: str, values: Mapping[str, Any]) -> None:

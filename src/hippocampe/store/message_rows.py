@@ -89,6 +89,7 @@ def add(
             "turn_id": turn_id,
             "live": item.live,
             "working": item.working,
+            "expression": item.expression,
         }
         for item, turn_id in zip(items, turns, strict=True)
     ]
@@ -158,12 +159,18 @@ def search_text(
     since: datetime | None,
     until: datetime | None,
     limit: int,
+    loose: bool = False,
 ) -> list[Message]:
-    """Messages that match a full-text query, newest first, without those of forgotten turns."""
+    """Messages that match a full-text query, newest first, without those of forgotten turns.
+
+    With `loose`, only messages without a turn.
+    """
     condition, parameters = sqlite.full_text_matches(query)
     if not parameters["full_text"]:
         return []
-    shown = or_(message.c.turn_id.is_(None), turn.c.forgotten_at.is_(None))
+    shown = message.c.turn_id.is_(None)
+    if not loose:
+        shown = or_(shown, turn.c.forgotten_at.is_(None))
     conditions = within(message, space, author=author, channel=channel, since=since, until=until)
     statement = (
         select(*_MESSAGE)
@@ -172,6 +179,14 @@ def search_text(
     )
     statement = statement.order_by(message.c.at.desc(), message.c.number.desc()).limit(limit)
     return [of_row(row) for row in connection.execute(statement, parameters)]
+
+
+def turns_of(connection: Connection, ids: Collection[str]) -> set[str]:
+    """The ids of the turns of messages."""
+    query = select(message.c.turn_id).where(
+        message.c.id.in_(list(ids)), message.c.turn_id.is_not(None)
+    )
+    return set(connection.execute(query).scalars())
 
 
 def set_live(connection: Connection, ids: Collection[str], live: bool) -> None:

@@ -29,7 +29,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-REVISION = "0007"
+REVISION = "0008"
 """The migration that this version of the code needs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -205,6 +205,7 @@ message = Table(
     Column("turn_id", String(36), ForeignKey("turn.id", ondelete="SET NULL")),
     Column("live", Boolean, nullable=False, default=False),
     Column("working", Boolean, nullable=False, default=False),  # in the working history
+    Column("expression", String(40)),  # the face of the companion
     UniqueConstraint("space", "channel", "external_id"),
     Index(None, "space", "at"),
     Index(None, "space", "channel", "at"),

@@ -2,7 +2,7 @@
 
 Similarity only nominates candidates: vectors place "David habite à Paris" next to "Mickael habite à
 Paris", and a sentence next to its negation. The words decide, by deterministic rules tried in order:
-same, negation, end, relation, detail, overlap. A pair that no rule decides is weighed by a learnt model
+same, negation, end, relation, past, detail, overlap. A pair that no rule decides is weighed by a learnt model
 (`weighing`) or left for review, because a wrong merge costs more trust than a duplicate.
 """
 
@@ -30,7 +30,7 @@ _NO_ALIASES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 _SOMEONE: Final = words_of("someone")
 _TRADES: Final = frozenset(fold(trade) for trade in load_all("relations")["macros"]["WORKER"])
 
-Rule = Literal["same", "negation", "end", "relation", "detail", "overlap", "weighed"]
+Rule = Literal["same", "negation", "end", "relation", "past", "detail", "overlap", "weighed"]
 """The rule that decided; "weighed" is the learnt model."""
 
 
@@ -63,6 +63,11 @@ class Decision:
     relation: str | None = None
     change: ValueChange | None = None
     probability: float | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether the learnt model may not decide otherwise."""
+        return self.rule == "past" or self.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
 
     @property
     def names_no_target(self) -> bool:
@@ -107,7 +112,7 @@ def decide(
 
 def compare(new: Statement, old: Statement) -> Decision:
     """Decide like `decide`, on statements parsed with the same aliases."""
-    for rule in (_same, _negation, _end, _relation, _detail):
+    for rule in (_same, _negation, _end, _relation, _past, _detail):
         decision = rule(new, old)
         if decision is not None:
             return decision
@@ -233,6 +238,36 @@ def _subjects(relation: Relation, statement: Statement) -> frozenset[str]:
     if relation.subject == "user":
         return tags | {"user"}
     return tags if tags or relation.subject == "they" else frozenset({""})
+
+
+def _past(new: Statement, old: Statement) -> Decision | None:
+    """One statement ends a plan or an activity, the other tells what was achieved: "gave up running", "won in 2019".
+
+    Unless both tell the achievement: "has never won" may correct "has won".
+    """
+    for ended, told in ((new, old), (old, new)):
+        if _is_dropped(ended) and _is_achieved(told) and not _is_achieved(ended):
+            return Decision(Verdict.RELATED, "past", "an end does not undo what was achieved")
+    return None
+
+
+def _is_dropped(statement: Statement) -> bool:
+    """Return whether a plan or an activity has ended."""
+    classes = word_classes()
+    if statement.negations and classes.occurs("ceased", statement.norms):
+        return True
+    return classes.occurs("dropped", statement.norms)
+
+
+def _is_achieved(statement: Statement) -> bool:
+    """Return whether a statement tells something done for good, such as a record with its value."""
+    if statement.question or statement.negations:
+        return False
+    classes = word_classes()
+    if classes.occurs("achieved", statement.norms):
+        return True
+    measured = any(character.isdigit() for character in statement.text)
+    return measured and classes.occurs("achievement", statement.norms)
 
 
 def _detail(new: Statement, old: Statement) -> Decision | None:

@@ -1,0 +1,93 @@
+"""Store an exchange in which a user asks to forget something, and hide what was asked for."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from hippocampe.curation.forget import hide_all
+from hippocampe.curation.turns import Turns
+from hippocampe.engine import backlog
+from hippocampe.engine.context import Context
+from hippocampe.errors import IndexUnavailable
+from hippocampe.ingest import conversation
+from hippocampe.language.forgetting import read_request
+from hippocampe.language.small_talk import is_small_talk
+from hippocampe.retrieval import requested
+from hippocampe.types import Forgetting, Scope
+
+log = logging.getLogger("hippocampe")
+REST = "/rest"
+"""Suffix of the external id of what a message says beside its request."""
+
+
+def after_turn(
+    context: Context,
+    turns: Turns,
+    user_message: str,
+    reply: str | None,
+    *,
+    scope: Scope,
+    assistant: str,
+    at: datetime | str | None,
+    tool_results: Sequence[str] = (),
+    external_id: str | None = None,
+    expression: str | None = None,
+) -> str:
+    """Store an exchange; if its message asks to forget something, hide it, and the exchange too.
+
+    A request that waits for the user is stored as it is, but no statement is extracted from it. What a message
+    says beside its request is a turn of its own. Arguments, result and errors are those of
+    `conversation.after_turn`.
+    """
+    asked = _plan(context, user_message, scope)
+    reason = None
+    if asked is not None and not asked.waits:
+        reason = f"forgotten: {asked.topic or 'what was just said'}"
+    turn_id = conversation.after_turn(
+        context,
+        user_message,
+        reply,
+        scope=scope,
+        assistant=assistant,
+        at=at,
+        tool_results=tool_results,
+        external_id=external_id,
+        expression=expression,
+        extracted=asked is None,
+        forgotten=reason,
+    )
+    if asked is None or reason is None:
+        return turn_id
+    hide_all(context.writer, turns, asked.items, scope, reason)
+    rest = _rest(context, user_message, scope)
+    if not rest:
+        return turn_id
+    return conversation.after_turn(
+        context,
+        rest,
+        None,
+        scope=scope,
+        assistant=assistant,
+        at=at,
+        external_id=external_id and external_id + REST,
+    )
+
+
+def _plan(context: Context, message: object, scope: Scope) -> Forgetting | None:
+    corpus = context.corpus
+    if not isinstance(message, str) or (asked := requested.read(corpus, message, scope)) is None:
+        return None
+    backlog.catch_up_with_talk(context.writer)
+    try:
+        return requested.plan(corpus, asked, scope)
+    except IndexUnavailable as exc:
+        log.warning("a request to forget could not be served: %s", exc)
+        return None
+
+
+def _rest(context: Context, message: str, scope: Scope) -> str:
+    """The rest of a message with a request; empty for small talk."""
+    request = read_request(message)
+    rest = "" if request is None else request.rest
+    names = context.corpus.settings.of(scope.space).companion_names
+    return "" if is_small_talk(rest, names=names) else rest

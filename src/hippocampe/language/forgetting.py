@@ -1,0 +1,162 @@
+"""Recognise a request to forget, and what it names: "forget that I play the tuba". Pure.
+
+The wordings are data: `language/*/forgetting.toml`. Figures of speech ("forget it"), reproaches ("you forget
+that …") and the opposite ("don't forget") are no requests.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from hippocampe.language.lexicon import languages, load
+from hippocampe.language.text import APOSTROPHE, cut, fold
+
+MAX_READ: Final = 2_000
+"""Characters of a message that are read: a longer one is a text, not a request."""
+MAX_TOPIC: Final = 300
+MAX_UNSURE_WORDS: Final = 6
+"""Words of a topic that neither a clause nor a possessive marks: more of them tell something else."""
+MAX_AGREEMENT_WORDS: Final = 8
+_CLAUSE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+|(?<=,)\s+")
+_QUOTES: Final = '«“"`'
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """A request to forget.
+
+    Attributes:
+        topic: What to forget, as written; empty for what the speaker said just before.
+        sure: Whether it can be meant in no other way; "forget the dinner" may mean "never mind".
+        rest: The message without the request.
+    """
+
+    topic: str
+    sure: bool
+    rest: str
+
+
+def read_request(message: str) -> ForgetRequest | None:
+    """The request to forget in a message; None if it has none."""
+    if len(message) > MAX_READ or not any(verb in fold(message) for verb in _stems()):
+        return None
+    text = APOSTROPHE.sub("'", message)
+    starts = [0, *(found.end() for found in _CLAUSE_END.finditer(text))]
+    for start in starts:
+        for language in languages():
+            found = _forms(language).read(text, start)
+            if found is not None:
+                topic, sure, end = found
+                rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
+                return ForgetRequest(topic, sure, rest)
+    return None
+
+
+def agrees(message: str) -> bool:
+    """Return whether a message says yes, and nothing against it: "oui, vas-y", "yes please"."""
+    text = APOSTROPHE.sub("'", cut(message, MAX_READ)).strip()
+    said = text.lower().split()
+    if not said or len(said) > MAX_AGREEMENT_WORDS or "?" in text:
+        return False
+    return any(_forms(language).agrees(text) for language in languages())
+
+
+@cache
+def _stems() -> tuple[str, ...]:
+    """Beginnings of the verbs: most messages have none, and are not read further."""
+    return tuple(
+        dict.fromkeys(
+            stem
+            for language in languages()
+            for stem in load(language, "forgetting")["stems"].split()
+        )
+    )
+
+
+@cache
+def _forms(language: str) -> "_Forms":
+    return _Forms(load(language, "forgetting"))
+
+
+def _any(patterns: list[str]) -> str:
+    return f"(?:{'|'.join(patterns)})"
+
+
+class _Forms:
+    """The wordings of one language."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        options = re.IGNORECASE
+        asks = rf"(?:{_any(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{_any(data['asks'])}\s*)*"
+        verbs, removes, refuses = map(_any, (data["verbs"], data["removes"], data["refuses"]))
+        self._verb = re.compile(
+            rf"{asks}(?:(?P<verb>{verbs})|(?P<removes>{removes})|(?P<refuses>{refuses}))\b\s*",
+            options,
+        )
+        self._memory = re.compile(rf"\s*{_any(data['memory'])}\b", options)
+        about = rf"(?:\s*{_any(data['about'])}\s*(?P<topic>\S.*))"
+        self._said = re.compile(rf"{_any(data['said'])}(?:{about})?$", options | re.DOTALL)
+        self._known = re.compile(rf"{_any(data['known'])}{about}$", options | re.DOTALL)
+        clause = _any([re.escape(each) for each in data["clauses"].split()])
+        # A name opens a clause too.
+        subject = rf"(?:(?<=')|(?i:{clause})(?:(?<=')|\b)|[A-ZÀ-Þ])"
+        self._that = re.compile(rf"(?i:{_any(data['that'])})\s*(?P<topic>{subject}.*)$", re.DOTALL)
+        self._bare = re.compile(
+            rf"(?P<topic>(?:{_any(data['speakers'])})\b.*)$", options | re.DOTALL
+        )
+        self._own = re.compile(rf"(?P<topic>{_any(data['own'])}\s.*)$", options | re.DOTALL)
+        self._about = re.compile(rf"{_any(data['about'])}\s+", options)
+        self._idiom = re.compile(rf"(?:{_any(data['idioms'])})\W*$", options | re.DOTALL)
+        self._after = re.compile(rf"(?:[\s,]+{_any(data['after'])})*[\s.!?…;,]*$", options)
+        self._agrees = re.compile(rf"{_any(data['agreements'])}\b", options)
+        self._refusals = frozenset(data["refusals"].split())
+
+    def read(self, text: str, start: int) -> tuple[str, bool, int] | None:
+        """The topic of the request that begins at a clause, whether it is sure, and where it ends."""
+        verb = self._verb.match(text, start)
+        if verb is None:
+            return None
+        end = _sentence_end(text, verb.end())
+        named = text[verb.end() : end]
+        if any(quote in named for quote in _QUOTES):
+            return None
+        named = self._without_politeness(named)
+        if not named or self._idiom.match(named):
+            return None
+        remembered = self._memory.search(named)
+        found = self._said.match(named) or self._known.match(named)
+        if found is not None:
+            return _topic(found["topic"] or "", sure=True, end=end)
+        if remembered is not None:
+            named = self._memory.sub("", named).strip()
+        elif verb["removes"]:
+            return None
+        found = self._that.match(named) or self._bare.match(named) or self._own.match(named)
+        if found is not None:
+            return _topic(found["topic"], sure=True, end=end)
+        if verb["refuses"] or "," in text[verb.end() : end].rstrip(" ,"):
+            return None
+        topic = self._about.sub("", named, count=1) if self._about.match(named) else named
+        if len(topic.split()) > MAX_UNSURE_WORDS:
+            return None
+        return _topic(topic, sure=remembered is not None, end=end)
+
+    def _without_politeness(self, named: str) -> str:
+        """The named thing, without the politeness after it."""
+        shorter = self._after.sub("", named).strip()
+        return shorter.strip(" ,;.!?…")
+
+    def agrees(self, text: str) -> bool:
+        said = {word.strip(".,!;") for word in text.lower().split()}
+        return bool(self._agrees.match(text)) and said.isdisjoint(self._refusals)
+
+
+def _sentence_end(text: str, start: int) -> int:
+    found = re.search(r"[.!?…;](?=\s|$)|\n", text[start:])
+    return start + found.end() if found else len(text)
+
+
+def _topic(topic: str, *, sure: bool, end: int) -> tuple[str, bool, int]:
+    return cut(" ".join(topic.split()).strip(" ,;.!?…"), MAX_TOPIC), sure, end

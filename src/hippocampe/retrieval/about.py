@@ -1,0 +1,206 @@
+"""Find everything about a topic, to forget it: memories, turns and live messages.
+
+A topic in the first person ("I play the tuba", "my card number") is the user's own: what others say of
+themselves stays.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from hippocampe.engine.corpus import Corpus
+from hippocampe.engine.documents import memory_text, turn_text
+from hippocampe.errors import EmbedderUnavailable
+from hippocampe.language import secrets
+from hippocampe.language.mentions import mentions
+from hippocampe.language.person import is_about_speaker, is_first_person
+from hippocampe.language.subjects import subjects_of
+from hippocampe.language.text import STOP_WORDS, content_words, fold, words
+from hippocampe.protocols import Filter
+from hippocampe.retrieval import recall
+from hippocampe.retrieval.lookup import names
+from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest
+from hippocampe.store import memories, message_rows, schema, turn_rows
+from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, ReceiptItem, Recollection, Scope
+
+MIN_RELEVANCE = 0.5
+"""Minimum relevance of a recalled item that is about the topic (seed 003, section 4)."""
+MIN_SEMANTIC_OVERLAP = 0.5
+SAME_COSINE = -0.125
+NAMED_COSINE = -0.3
+TRANSLATED_COSINE = -0.625
+"""Cosines above which a text of the user is about a topic of theirs: by itself, with the last word of the
+topic, or with all its words by meaning. Relative to the threshold of the embedder, in parts of its distance
+to 1: 0.55, 0.48 and 0.35 for the bundled one. Of 60 pairs in both languages, the closest of another matter are "je
+joue du tuba" / "Ana joue au tennis" at 0.44, and the farthest of the same "my children" / "mes deux enfants" at 0.40."""
+ALL_BY_MEANING = 0.9
+MAX_BY_MEANING = 50
+MAX_BY_WORDS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """A topic.
+
+    Attributes:
+        text: As written.
+        space: The space.
+        wanted: Its content words.
+        kinds: The kinds of secrets that it names.
+        user: The user whose own topic it is; None for a topic of everyone.
+        names: The names of the user, folded.
+    """
+
+    text: str
+    space: str
+    wanted: Set[str]
+    kinds: frozenset[str]
+    user: str | None
+    names: tuple[str, ...]
+
+    def owns(self, text: str, author: str | None, *, memory: bool) -> bool:
+        """Return whether a text may be about the topic: it is the user's own, or the topic is everyone's."""
+        if self.user is None:
+            return True
+        told = author is not None and fold(author) == fold(self.user)
+        if not memory:
+            return told
+        if mentions(text, self.names):
+            return True
+        about = set(subjects_of(text))
+        return told and (not about or "user" in about or is_first_person(text))
+
+
+def find(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
+    """Everything about a topic, and why.
+
+    An item is about the topic if recall finds it relevant (0.5 or more) and it matches most of the topic's
+    words by meaning, if its text or its key contains all of them, or if it held a secret of a kind that the
+    topic names. What the user says of themselves only has to be close to a topic of theirs.
+
+    Args:
+        corpus: The memory.
+        topic: What it is about.
+        scope: The space, and the user whose "I" the topic has.
+    """
+    user = scope.user if is_about_speaker(topic) else None
+    wanted = {word for word in content_words(topic) if word not in STOP_WORDS}
+    asked = _Topic(
+        topic,
+        scope.space,
+        wanted,
+        secrets.kinds_named(topic),
+        user,
+        names(corpus.aliases, user, scope=scope) if user else (),
+    )
+    found = {item.id: item for item in _by_meaning(corpus, asked, scope)}
+    if wanted:
+        for item in _by_words(corpus, asked):
+            known = found.get(item.id)
+            before = known.matched if known else ()
+            found[item.id] = replace(known or item, matched=(*before, *item.matched))
+    return list(found.values())
+
+
+def _by_meaning(corpus: Corpus, topic: _Topic, scope: Scope) -> Iterator[ReceiptItem]:
+    request = RecallRequest(
+        Scope(space=scope.space, user=topic.user),
+        limit=MAX_BY_MEANING,
+        collections=(*MEMORY_COLLECTIONS, "turn", "live"),
+    )
+    try:
+        found = recall.search(corpus, topic.text[:MAX_QUERY_CHARACTERS], request, explain=True)
+    except EmbedderUnavailable as exc:
+        corpus.outages.failed("embedder", exc)
+        return
+    last = next(iter(content_words(topic.text)[::-1]), "")
+    threshold = corpus.vocabulary.embedder.dedup_threshold
+    for hit in found:
+        author = hit.author if hit.memory is None else hit.memory.user
+        if not topic.owns(hit.content, author, memory=hit.memory is not None):
+            continue
+        if _matches_most(hit) if topic.user is None else _is_close(hit, last, threshold):
+            at = hit.at or corpus.store.now()
+            yield ReceiptItem(hit.id, hit.kind, hit.content, at, ("meaning",), hit.memory)
+
+
+def _matches_most(item: Recollection) -> bool:
+    """Return whether a relevant item matches more than half of the topic by meaning.
+
+    "dev = Mickael" is relevant to Mickael's illness but not about it.
+    """
+    soft = next((signal.value for signal in item.why if signal.name == "soft"), 0)
+    return item.score >= MIN_RELEVANCE and soft > MIN_SEMANTIC_OVERLAP
+
+
+def _is_close(item: Recollection, last: str, threshold: float) -> bool:
+    """Return whether a text of the user is about a topic of theirs; `last` is the last word of the topic."""
+    value = {signal.name: signal.value for signal in item.why}
+    closeness = (value.get("dense", 0) - threshold) / (1 - threshold)
+    if value.get("late", 0) >= ALL_BY_MEANING and closeness >= TRANSLATED_COSINE:
+        return True
+    return closeness >= (NAMED_COSINE if last in words(item.content) else SAME_COSINE)
+
+
+def _by_words(corpus: Corpus, topic: _Topic) -> Iterator[ReceiptItem]:
+    """Items whose text or key contains all the words, or a secret that is named, regardless of relevance."""
+    space, now = topic.space, corpus.store.now()
+    queries = [topic.text, *(f"secret {kind}" for kind in topic.kinds)]
+
+    def matching(kind: str, *collections: str) -> list[str]:
+        where = Filter(space=space, collections=collections, now=now.timestamp())
+        hits = [
+            hit
+            for query in queries
+            for hit in corpus.index.matching(kind, query, limit=MAX_BY_WORDS, where=where)
+        ]
+        return list(dict.fromkeys(hit.id for hit in hits))
+
+    def is_about(text: str) -> bool:
+        contains = topic.wanted <= set(words(text))
+        return contains or any(f"[secret: {kind}]" in text for kind in topic.kinds)
+
+    with corpus.store.read() as connection:
+        found = memories.get(connection, space, matching("memory", *MEMORY_COLLECTIONS))
+        for memory in found.values():
+            text = memory_text(memory)
+            if is_about(text) and topic.owns(text, memory.user, memory=True):
+                yield of_memory(memory, "words")
+        turns = turn_rows.get(connection, space, matching("turn", "turn"))
+        for turn in turns.values():
+            if is_about(turn_text(turn)) and topic.owns(turn.content, turn.author, memory=False):
+                yield ReceiptItem(turn.id, "turn", turn.content, turn.at, ("words",))
+        # Digested messages are no longer live, but full-text search finds them.
+        for each in _loose_messages(connection, topic, matching("live", "live")):
+            if is_about(each.content) and topic.owns(each.content, each.author, memory=False):
+                kind = "live" if each.live else "message"
+                yield ReceiptItem(each.id, kind, each.content, each.at, ("words",))
+        keyed = [memories.living(space, now), schema.memory.c.key.is_not(None)]
+        for memory in memories.find(connection, *keyed):
+            key = (memory.key or "").replace("_", " ")
+            if topic.wanted <= set(words(key)) and topic.owns(key, memory.user, memory=True):
+                yield of_memory(memory, "key")
+
+
+def _loose_messages(connection: Connection, topic: _Topic, live: Sequence[str]) -> list[Message]:
+    """Messages without a turn: those of some ids, and those with all the words."""
+    found = message_rows.find(connection, schema.message.c.id.in_(live))
+    text = " ".join(sorted(topic.wanted))
+    return found + message_rows.search_text(
+        connection,
+        topic.space,
+        text,
+        author=None,
+        channel=None,
+        since=None,
+        until=None,
+        limit=MAX_BY_WORDS,
+        loose=True,
+    )
+
+
+def of_memory(memory: Memory, matched: str) -> ReceiptItem:
+    """A memory as an item of a receipt."""
+    at = memory.created_at
+    return ReceiptItem(memory.id, memory.collection, memory.content, at, (matched,), memory)

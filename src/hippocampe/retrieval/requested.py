@@ -1,0 +1,112 @@
+"""Read a request to forget in a message, and find what it hides. Nothing is changed."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from hippocampe.engine.corpus import Corpus
+from hippocampe.language.forgetting import ForgetRequest, agrees, read_request
+from hippocampe.language.secrets import mask
+from hippocampe.retrieval import about
+from hippocampe.store import memories, message_rows, schema, turn_rows
+from hippocampe.store.turn_rows import Turn
+from hippocampe.types import Forgetting, ReceiptItem, Scope
+
+MOST_AT_ONCE: Final = 5
+"""More items are hidden only when the user confirms."""
+CONFIRMED_WITHIN: Final = timedelta(hours=1)
+_RECENT: Final = 5
+"""Latest turns of the channel among which the user's last one is looked for: others talk there too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to forget, and the turn that made it if the message only confirms it."""
+
+    request: ForgetRequest
+    confirmed: Turn | None = None
+
+
+def read(corpus: Corpus, message: str, scope: Scope) -> Asked | None:
+    """The request to forget that a message makes, or confirms by "yes"; None without one."""
+    message = mask(message)
+    if (request := read_request(message)) is not None:
+        return Asked(request)
+    before = _last_turn(corpus, scope) if agrees(message) else None
+    request = None if before is None else read_request(_said_in(corpus, before))
+    return None if request is None else Asked(request, before)
+
+
+def plan(corpus: Corpus, asked: Asked, scope: Scope) -> Forgetting | None:
+    """The items that a request to forget hides; None if it must have meant something else."""
+    request, before = asked.request, asked.confirmed
+    items = _items(corpus, request, scope)
+    if not items and (before is not None or not request.sure):
+        # Nothing is known of "forget the dinner"; or "yes" answers another question.
+        return None
+    if before is not None:
+        confirmed = _of_turn(before, "said")
+        items = list({each.id: each for each in (*items, confirmed)}.values())
+    waits = before is None and (not request.sure or len(items) > MOST_AT_ONCE)
+    return Forgetting(request.topic, tuple(items), waits)
+
+
+def _items(corpus: Corpus, request: ForgetRequest, scope: Scope) -> list[ReceiptItem]:
+    if request.topic:
+        found = about.find(corpus, request.topic, scope)
+    else:
+        last = _last_turn(corpus, scope)
+        found = [] if last is None else [_of_turn(last, "said"), *_resting_on(corpus, last)]
+    known = {each.id: each for each in found}
+    for each in _evidence(corpus, found, scope):
+        known.setdefault(each.id, each)
+    return list(known.values())
+
+
+def _last_turn(corpus: Corpus, scope: Scope) -> Turn | None:
+    """The last turn of the user in the channel, if it is recent."""
+    since = corpus.store.now() - CONFIRMED_WITHIN
+    with corpus.store.read() as connection:
+        latest = turn_rows.latest(
+            connection,
+            scope.space,
+            channel=scope.channel,
+            since=since,
+            until=None,
+            limit=_RECENT,
+        )
+    own = (
+        each
+        for each in latest
+        if each.author == scope.user and each.channel == (scope.channel or "")
+    )
+    return next(own, None)
+
+
+def _said_in(corpus: Corpus, turn: Turn) -> str:
+    """The words of the user in a turn."""
+    with corpus.store.read() as connection:
+        spoken = message_rows.find(connection, schema.message.c.turn_id == turn.id)
+    return next((each.content for each in spoken if each.role == "user"), "")
+
+
+def _resting_on(corpus: Corpus, turn: Turn) -> Iterator[ReceiptItem]:
+    """The memories made from a turn."""
+    with corpus.store.read() as connection:
+        said = message_rows.find(connection, schema.message.c.turn_id == turn.id)
+        found = memories.resting_on(connection, turn.space, [each.id for each in said])
+    return (about.of_memory(memory, "said") for memory in found)
+
+
+def _evidence(corpus: Corpus, found: Iterable[ReceiptItem], scope: Scope) -> list[ReceiptItem]:
+    """The turns in which memories were told."""
+    told = {id for each in found if each.memory for id in each.memory.evidence}
+    with corpus.store.read() as connection:
+        ids = message_rows.turns_of(connection, told)
+        turns = turn_rows.get(connection, scope.space, ids)
+    return [_of_turn(each, "evidence") for each in turns.values() if each.forgotten_at is None]
+
+
+def _of_turn(turn: Turn, matched: str) -> ReceiptItem:
+    return ReceiptItem(turn.id, "turn", turn.content, turn.at, (matched,))

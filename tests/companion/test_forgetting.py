@@ -1,0 +1,88 @@
+"""Asking the companion to forget: what it is told, what it forgets, and what stays of the conversation."""
+
+from typing import Any
+
+import pytest
+
+from hippocampe import Hippocampe, Scope
+from hippocampe.companion import Companion, Reply
+from model_server import ModelServer
+
+ANA = Scope(user="ana", channel="lobby")
+DAVID = Scope(user="david", channel="lobby")
+MODES = ("hybrid", "agentic", "systematic")
+
+
+def ask(
+    companion: Companion, server: ModelServer, message: str, user: str = "ana", **more: Any
+) -> Reply:
+    server.call("respond", message="D'accord.", **{"expression": "happy", **more})
+    return companion.ask(message, user=user, channel="lobby")
+
+
+def shown(server: ModelServer) -> str:
+    return "\n".join(each.text for each in server.requests[-1].messages)
+
+
+def known(hippo: Hippocampe, query: str) -> set[str]:
+    places = ("memory", "turn", "live")
+    found = hippo.recall(query, scope=ANA, collections=places, mode="text", limit=50)
+    return {item.content.split("\n")[0] for item in found}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("told", "request_", "word"),
+    [
+        ("Je joue du tuba depuis mes douze ans", "oublie que je joue du tuba", "tuba"),
+        ("I have been playing the tuba for years", "Forget that I play the tuba", "tuba"),
+        ("Mon numéro de carte est 4111 1111 1111 1111", "oublie mon numéro de carte stp", "carte"),
+        ("my card number is 4111 1111 1111 1111", "please forget my card number", "card"),
+    ],
+)
+def test_it_is_forgotten_in_every_mode(
+    hippo: Hippocampe,
+    companion: Companion,
+    server: ModelServer,
+    mode: str,
+    told: str,
+    request_: str,
+    word: str,
+) -> None:
+    hippo.update_settings(scope=ANA, companion_mode=mode)
+    answer: dict[str, Any] = {"memories": []} if mode == "systematic" else {}
+    ask(companion, server, told, **answer)
+    ask(companion, server, f"I like the {word} of David", "david", **answer)
+    if mode == "systematic":
+        answer = {"memories": [{"content": f"Ana : {told}", "subjects": []}]}
+    ask(companion, server, request_, **answer)
+    assert "une demande d’oubli" in shown(server)
+    assert known(hippo, word) == {f"I like the {word} of David"}
+    ask(companion, server, "Et sinon, quoi de neuf ?", **({"memories": []} if answer else {}))
+    assert told not in shown(server)
+    assert request_ not in shown(server)
+
+
+def test_much_waits_for_the_person(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    days = ("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi")
+    for day in days:
+        hippo.remember(f"Ana répète au tuba le {day}", scope=ANA)
+    ask(companion, server, "Oublie tout ce que je t'ai dit sur le tuba")
+    assert "Pas encore caché : le tuba" in shown(server)
+    assert len(known(hippo, "tuba")) >= len(days)
+    ask(companion, server, "oui, vas-y")
+    assert "Caché juste après cette réponse" in shown(server)
+    assert known(hippo, "tuba") == set()
+
+
+def test_what_others_forget_leaves_the_session(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    ask(companion, server, "Le canapé est vert")
+    ask(companion, server, "Il pleut à Brest")
+    hippo.forget("le canapé", scope=Scope())
+    ask(companion, server, "Quel temps fait-il à Brest ?")
+    assert "canapé" not in shown(server)
+    assert "Il pleut à Brest" in shown(server)

@@ -1,0 +1,188 @@
+"""A message that asks to forget: what it hides, whose it is, and when it waits for a yes."""
+
+import pytest
+
+from conftest import FakeClock, Opener
+from hippocampe import Hippocampe, Recollection, Scope
+from hippocampe.types import Forgetting, Injection
+
+ANA = Scope(user="ana", channel="lobby")
+DAVID = Scope(user="david", channel="lobby")
+EVERYWHERE = ("memory", "summary", "turn", "live")
+
+
+@pytest.fixture
+def hippo(open_hippo: Opener) -> Hippocampe:
+    memory = open_hippo()
+    memory.update_settings(scope=ANA, hook_timeout_ms=10_000, language="en")
+    return memory
+
+
+def contents(hippo: Hippocampe, query: str, scope: Scope = ANA) -> set[str]:
+    found = hippo.recall(query, scope=scope, collections=EVERYWHERE, limit=50, mode="text")
+    return {item.content.split("\n")[0] for item in found}
+
+
+def say(hippo: Hippocampe, message: str, scope: Scope = ANA, reply: str = "D'accord.") -> Injection:
+    injection = hippo.before_turn(message, scope=scope)
+    hippo.after_turn(message, reply, scope=scope)
+    return injection
+
+
+def asked(injection: Injection) -> Forgetting:
+    assert injection.forgetting is not None
+    return injection.forgetting
+
+
+@pytest.fixture
+def tuba(hippo: Hippocampe) -> Hippocampe:
+    """Two players: what each said of the tuba in one room, in both languages."""
+    hippo.remember("Ana joue du tuba", scope=ANA)
+    hippo.remember("I play the tuba", scope=DAVID)
+    hippo.remember("Ana joue au tennis le mardi", scope=ANA)
+    hippo.after_turn("Je joue du tuba depuis mes douze ans", "Bel instrument !", scope=ANA)
+    hippo.after_turn("I've been practising the tuba all weekend", "Nice!", scope=DAVID)
+    hippo.observe("j'ai un concert de tuba samedi", scope=ANA)
+    return hippo
+
+
+KEPT = {"I play the tuba", "I've been practising the tuba all weekend"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Forget that I play the tuba",
+        "oublie que je joue du tuba",
+        "Tu peux oublier que je joue du tuba ?",
+    ],
+)
+def test_what_the_user_said_goes_and_what_others_said_stays(tuba: Hippocampe, message: str) -> None:
+    injection = say(tuba, message)
+    assert not asked(injection).waits
+    assert {item.kind for item in asked(injection).items} == {"memory", "turn", "live"}
+    assert contents(tuba, "tuba") == KEPT
+    assert {each.content for each in tuba.search_text("tuba", scope=Scope())} <= KEPT
+    assert contents(tuba, "tennis") == {"Ana joue au tennis le mardi"}
+    injected = {item.content for item in tuba.before_turn("Je joue de quoi ?", scope=ANA).items}
+    assert not any("tuba" in content for content in injected - KEPT)
+    assert tuba.verify().ok
+
+
+def test_the_text_says_what_memory_does(tuba: Hippocampe) -> None:
+    text = tuba.before_turn("Please forget that I play the tuba", scope=ANA).text
+    assert "[Memory: a request to forget]" in text
+    assert "Hidden right after this answer" in text
+    tuba.update_settings(scope=ANA, language="fr")
+    assert "une demande d’oubli" in tuba.before_turn("oublie que je joue du tuba", scope=ANA).text
+
+
+def test_restore_brings_it_back(tuba: Hippocampe) -> None:
+    hidden = asked(say(tuba, "oublie que je joue du tuba")).items
+    for item in hidden:
+        assert isinstance(tuba.restore(item.id, scope=ANA), Recollection) == (item.kind != "memory")
+    assert contents(tuba, "tuba") >= {"Ana joue du tuba", "j'ai un concert de tuba samedi"}
+    assert tuba.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (
+            "Mon numéro de carte c'est 4111 1111 1111 1111",
+            "oublie mon numéro de carte s'il te plaît",
+        ),
+        ("my visa is 4111 1111 1111 1111", "please forget my card number"),
+        ("ma CB : 4111 1111 1111 1111", "Forget my card number."),
+        ("le code du wifi est Tournesol22", "oublie mon code wifi"),
+        ("my phone PIN is 4821", "Could you forget my PIN?"),
+    ],
+)
+def test_a_secret_is_named_by_its_kind(hippo: Hippocampe, told: str, message: str) -> None:
+    say(hippo, told)
+    say(hippo, "my bank card is 5555 5555 5555 4444; the PIN is 9876", DAVID)
+    say(hippo, "J'adore les cartes postales anciennes")
+    [item] = asked(say(hippo, message)).items
+    assert item.kind == "turn"
+    assert "[secret: " in item.content
+    kept = [each.content for each in hippo.messages(scope=ANA, working=True) if each.role == "user"]
+    assert [each[:7] for each in kept] == ["my bank", "J'adore"]
+
+
+@pytest.mark.parametrize("yes", ["oui, vas-y", "yes please"])
+def test_much_waits_for_a_yes(hippo: Hippocampe, yes: str) -> None:
+    for day in ("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"):
+        say(hippo, f"J'ai répété au tuba {day}")
+    say(hippo, "Je joue du tuba")
+    injection = say(hippo, "Oublie tout ce que je t'ai dit sur le tuba", reply="Vraiment tout ?")
+    assert asked(injection).waits
+    assert "J'ai répété au tuba" in injection.text
+    assert len(contents(hippo, "tuba")) == 8
+    say(hippo, yes, DAVID)
+    assert len(contents(hippo, "tuba")) == 8
+    assert not asked(say(hippo, yes)).waits
+    assert contents(hippo, "tuba") == set()
+    # Once confirmed, a yes means something else.
+    assert say(hippo, yes).forgetting is None
+
+
+def test_a_refusal_keeps_everything(hippo: Hippocampe) -> None:
+    hippo.remember("Ana joue au tennis le mardi", scope=ANA)
+    assert asked(say(hippo, "oublie le tennis")).waits
+    say(hippo, "non, garde-le")
+    assert say(hippo, "oui").forgetting is None
+    assert "Ana joue au tennis le mardi" in contents(hippo, "tennis")
+
+
+def test_a_yes_comes_soon(hippo: Hippocampe, clock: FakeClock) -> None:
+    hippo.remember("Ana joue au tennis le mardi", scope=ANA)
+    say(hippo, "forget the tennis")
+    clock.advance(hours=2)
+    assert say(hippo, "yes").forgetting is None
+
+
+def test_an_unknown_thing_that_may_mean_never_mind_asks_for_nothing(hippo: Hippocampe) -> None:
+    assert say(hippo, "oublie le dîner").forgetting is None
+    assert say(hippo, "forget the milk").forgetting is None
+
+
+@pytest.mark.parametrize("message", ["Forget what I just said", "oublie ce que je viens de dire"])
+def test_what_was_just_said(hippo: Hippocampe, message: str) -> None:
+    say(hippo, "Je collectionne les timbres")
+    turn = hippo.after_turn("Mon frère a perdu son travail", "Désolé.", scope=ANA)
+    say(hippo, "Il pleut à Brest", DAVID)
+    [source] = hippo.search_text("frère", scope=ANA)
+    hippo.remember("Le frère d'Ana a perdu son travail", scope=ANA, evidence=[source.id])
+    assert turn in {item.id for item in asked(say(hippo, message)).items}
+    assert contents(hippo, "frère travail") == set()
+    assert contents(hippo, "timbres Brest") == {"Je collectionne les timbres", "Il pleut à Brest"}
+
+
+def test_the_turn_of_the_evidence_goes(hippo: Hippocampe) -> None:
+    say(hippo, "J'en fais depuis mes douze ans, du gros cuivre")
+    [source, *_] = hippo.messages(scope=ANA)
+    hippo.remember("Ana joue du tuba", scope=ANA, evidence=[source.id])
+    items = asked(say(hippo, "oublie que je joue du tuba")).items
+    assert ("evidence",) in {item.matched for item in items}
+    assert contents(hippo, "cuivre") == set()
+
+
+def test_the_rest_of_the_message_stays(hippo: Hippocampe) -> None:
+    hippo.remember("Ana joue du tuba", scope=ANA)
+    say(hippo, "Oublie que je joue du tuba. Sinon, j'ai déménagé à Lyon.", reply="Plus de tuba !")
+    assert contents(hippo, "Lyon") == {"Sinon, j'ai déménagé à Lyon."}
+    assert contents(hippo, "tuba") == set()
+
+
+def test_a_repeated_exchange_is_stored_once(hippo: Hippocampe) -> None:
+    message = "Forget that I play the tuba. Also, I moved to Lyon."
+    first = hippo.after_turn(message, "Ok.", scope=ANA, external_id="1")
+    assert hippo.after_turn(message, "Ok.", scope=ANA, external_id="1") == first
+    assert len(hippo.messages(scope=ANA)) == 3
+
+
+def test_a_request_without_a_user(hippo: Hippocampe) -> None:
+    scope = Scope()
+    hippo.remember("I play the tuba", scope=scope)
+    say(hippo, "forget that I play the tuba", scope)
+    assert contents(hippo, "tuba", scope) == set()
