@@ -1,5 +1,6 @@
 """What the tests of the engine share: a clock that is moved by hand, and opened folders."""
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -51,6 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[children.ADDRESS] = children.nursery()
     if children.ADDRESS in os.environ:
         children.install()
+
+
+def pytest_collection_finish() -> None:
+    """Exempt what is loaded and collected from the garbage collector, which walked over all of it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -49,17 +49,29 @@ class TestEdgeContract(IndexContract):
     """The contract on a new shard."""
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EdgeIndex, set[str]]]:
+    """One index for tests in a row, and the names of its generations with a graph."""
+    with closing(open_index(tmp_path_factory.mktemp("shared") / "index")) as opened:
+        yield opened, set()
+
+
 class TestEdgeGraphContract(IndexContract):
     """The contract on a shard that was built with a graph, and writes on top of it."""
 
     @pytest.fixture
-    def index(self, tmp_path: Path) -> Iterator[EdgeIndex]:
-        with closing(open_index(tmp_path / "index")) as opened:
+    def index(self, shared: tuple[EdgeIndex, set[str]]) -> EdgeIndex:
+        index, graphed = shared
+        if index._manifest.generations.get("memory") not in graphed:
             others = [replace(one, space="others") for one in numbered(range(40_000, 40_300))]
-            build(opened.start_generation("memory"), others, graph=True)
-            opened.adopt_generation("memory")
-            opened.apply("memory", [], [one.id for one in others])
-            yield opened
+            target = index.start_generation("memory")
+            build(target, others, graph=True)
+            index.adopt_generation("memory")
+            graphed.add(target.name)
+        for kind in KINDS:
+            index.abandon_generation(kind)
+            index.apply(kind, [], list(index.ids(kind)))
+        return index
 
 
 def test_what_was_flushed_or_closed_is_there_again(tmp_path: Path) -> None:
@@ -71,6 +83,39 @@ def test_what_was_flushed_or_closed_is_there_again(tmp_path: Path) -> None:
         assert index.nearest("memory", unit(1.0), limit=20, where=HERE) == before
         assert len(index.matching("memory", "phrase", limit=20, where=HERE)) == 9
         assert index.count("memory") == 9
+
+
+def test_fields_are_indexed_once_a_kind_has_many_points(tmp_path: Path) -> None:
+    few = numbered(range(shards.INDEXED_POINTS - 1))
+    owned = [replace(each, user="nina" if number % 2 else "dev") for number, each in enumerate(few)]
+    by_nina = replace(HERE, user="nina")
+
+    def fields(index: EdgeIndex) -> set[str]:
+        serving = index._shards["memory"].serving
+        assert serving is not None
+        return set(serving.info().payload_schema)
+
+    with closing(open_index(tmp_path)) as index:
+        index.apply("memory", owned)
+        assert fields(index) == set()
+        before = index.nearest("memory", unit(1.0), limit=99, where=by_nina)
+        assert len(before) == len(owned) // 2
+        index.apply("memory", numbered(range(100, 102)))
+        assert {"space", "user", "expires_at"} < fields(index)
+        assert index.nearest("memory", unit(1.0), limit=99, where=by_nina) == before
+    with closing(open_index(tmp_path)) as index:
+        index.apply("memory", [replace(point(200), user="nina")])
+        assert len(index.matching("memory", "phrase", limit=99, where=by_nina)) == len(before) + 1
+
+
+def test_a_generation_of_few_points_may_grow(tmp_path: Path) -> None:
+    with closing(open_index(tmp_path)) as index:
+        build(index.start_generation("memory"), numbered(range(3)))
+        index.adopt_generation("memory")
+        index.apply("memory", numbered(range(3, shards.INDEXED_POINTS + 1)))
+    with closing(open_index(tmp_path)) as index:
+        assert list(index.damaged_files(stop=lambda: False)) == []
+        assert index.count("memory") == shards.INDEXED_POINTS + 1
 
 
 def test_kinds_never_used_leave_no_file(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ class _Shard:
 
     writing: threading.Lock = field(default_factory=threading.Lock)
     serving: engine.EdgeShard | None = None
+    indexed: bool = False
+    """Whether the fields of `serving` are known to be indexed."""
     unflushed: int = 0
     """Points changed since the last flush."""
     started: str | None = None
@@ -160,6 +162,11 @@ class EdgeIndex:
                 needed = shard.unflushed * shards.FLUSHED_BYTES
                 free_space.check(self._folder, needed, keep=FLOOR)
                 serving.update(change)
+            if not shard.indexed and shards.index_fields(serving, self._folder):
+                shard.indexed = created = True
+                # Plans are chosen by counts that the indexes estimate.
+                shard.plan_cache.clear()
+                shard.holds_only.clear()
             if created:
                 private.restrict(self._folder / kind)
 
@@ -279,7 +286,7 @@ class EdgeIndex:
         with shards.engine_errors(what):
             free_space.check(target.parent, keep=FLOOR)
             shard = shards.create(target, dimensions)
-        total = 0
+        total, indexed = 0, False
         remaining = shards.indexable(points)
         while batch := list(islice(remaining, shards.LARGE_BATCH)):
             for change in shards.upserts(batch, shards.LARGE_BATCH, graphed=graph):
@@ -287,6 +294,8 @@ class EdgeIndex:
                     free_space.check(target, total * shards.FLUSHED_BYTES, keep=FLOOR)
                     shard.update(change)
             total += len(batch)
+            with shards.engine_errors(what):
+                indexed = shards.index_fields(shard, target)
         with shards.engine_errors(what):
             shards.flush(shard, target, total)
             if graph and total:
@@ -298,7 +307,7 @@ class EdgeIndex:
                 shard.flush()
             shard.close()
             private.restrict(target)
-            shards.write_checksums(target)
+            shards.write_checksums(target, indexed=indexed)
         return total
 
     def start_generation(self, kind: str) -> Path:
@@ -375,7 +384,7 @@ class EdgeIndex:
                 self._publish(kind, name)
                 adopted = True
                 # The old shard is not closed: its last reader frees it.
-                shard.serving, shard.unflushed = fresh, 0
+                shard.serving, shard.unflushed, shard.indexed = fresh, 0, False
                 # The new shard may have points that the old one failed to index.
                 shard.holds_only.clear()
                 shard.started, shard.changed = None, set()

@@ -40,6 +40,14 @@ _KEYWORDS = (
     *(plans.LASTING, plans.EXPIRING, "type", "category", "subjects", "user", "channel"),
     _MARK,
 )
+_INDEXED: "Mapping[str, engine.KeywordIndexParams | engine.FloatIndexParams]" = {
+    "space": engine.KeywordIndexParams(is_tenant=True),
+    **{name: engine.KeywordIndexParams() for name in _KEYWORDS},
+    **{name: engine.FloatIndexParams() for name in _NUMBERS},
+}
+INDEXED_POINTS = 64
+"""Points from which fields are indexed. Indexes take 22 MB of cache and 25 ms to make, 75 MB and 45 ms to open; without
+them, a search of 64 points takes 0.07 ms longer."""
 COVERED = engine.CountRequest(
     filter=engine.Filter(must=[engine.FieldCondition(_MARK, match=engine.MatchValue("graph"))])
 )
@@ -51,6 +59,7 @@ _WRITTEN_ONCE = (
     *("matrix.dat", "quantized.data", "inverted_index.dat"),
 )
 _WRITTEN_AGAIN = {"edge_config.json", "segment.json", "deleted.bin"}
+_FIELDS = "payload_index"
 # If damaged, they make the engine ask for so much memory that the system kills the process.
 _READ_AT_LOADING = (".json", ".info", ".mappings", "graph.bin")
 # Two roundings to half precision: of the stored vector, and of the engine's, which it normalises.
@@ -152,16 +161,26 @@ def _config(dimensions: int, points: int = 0) -> engine.EdgeConfig:
 
 
 def create(path: Path, dimensions: int) -> engine.EdgeShard:
-    """Create an empty shard with its payload indexes."""
+    """Create an empty shard."""
     private.make_folder(path)
-    shard = engine.EdgeShard.create(str(path), _config(dimensions))
-    create = engine.UpdateOperation.create_field_index
-    shard.update(create("space", engine.KeywordIndexParams(is_tenant=True)))
-    for name in _KEYWORDS:
-        shard.update(create(name, engine.KeywordIndexParams()))
-    for name in _NUMBERS:
-        shard.update(create(name, engine.FloatIndexParams()))
-    return shard
+    return engine.EdgeShard.create(str(path), _config(dimensions))
+
+
+def index_fields(shard: engine.EdgeShard, path: Path) -> bool:
+    """Index the fields of a shard that filters read, once it has `INDEXED_POINTS`; return whether they are.
+
+    Raises:
+        StoreFull: The disk has too little free space.
+    """
+    info = shard.info()
+    if info.points_count < INDEXED_POINTS:
+        return False
+    missing = _INDEXED.keys() - info.payload_schema.keys()
+    if missing:
+        free_space.check(path, keep=FLOOR)
+    for name in sorted(missing):
+        shard.update(engine.UpdateOperation.create_field_index(name, _INDEXED[name]))
+    return True
 
 
 def load(path: Path, dimensions: int, points: int = 0) -> engine.EdgeShard:
@@ -196,13 +215,13 @@ def never_free(shard: engine.EdgeShard) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(shard))
 
 
-def write_checksums(path: Path) -> None:
-    """Write the checksums of the immutable files of a built generation."""
+def write_checksums(path: Path, *, indexed: bool) -> None:
+    """Write the checksums of the immutable files of a built generation; `indexed`: whether its fields are."""
     files = {file for pattern in _WRITTEN_ONCE for file in path.rglob(pattern)}
     named = {
         file.relative_to(path).as_posix(): _checksum(file)
         for file in sorted(files)
-        if file.name not in _WRITTEN_AGAIN
+        if file.name not in _WRITTEN_AGAIN and (indexed or file.parent.name != _FIELDS)
     }
     with open(path / _CHECKSUMS, "w", encoding="utf-8", opener=private.opener) as file:
         json.dump(named, file)

@@ -8,6 +8,7 @@ filters: `user` and `channel` belong to the scope.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from inspect import Parameter, Signature
 from types import NoneType
 from typing import Annotated, Any, get_type_hints
@@ -148,8 +149,9 @@ ENDPOINTS = (
 )
 
 
+@cache
 def routes() -> APIRouter:
-    """Make the routes of all endpoints."""
+    """The routes of all endpoints, which take 0.2 s to make."""
     router = APIRouter()
     for endpoint in ENDPOINTS:
         _add(router, endpoint)
