@@ -1,13 +1,14 @@
-"""Learn the weights of `hippocampe.updates.learnt` from records of what became of older statements.
+"""Learn the weights of `hippocampe.updates.learnt`: what a new statement is to an old one, by evidence and reader.
 
-    python benchmarks/learn_decide.py FILE... --pairs PAIRS --output src/hippocampe/data/decide.npz --cache CACHE
+    python benchmarks/learn_decide.py --data DATA --pairs PAIRS --cache CACHE --output src/hippocampe/data/decide.npz
 
-Files and labels are those of `benchmarks/updates.py`; those named `minimal…` hold pairs that differ by a word.
-Pairs of statements of different records are added as pairs to keep, because that is what a store is full of.
-A linear model and boosted trees are learnt on the same evidence, and their mean decides.
+`DATA/reader` and `DATA/updates-dev` are in the forms of `reader_data.py`, `PAIRS` in that of `updates.py`. Each new
+statement is also paired with near old ones of other groups, because that is what a store is full of.
 
-Everything is measured on records whose topic the weights have not seen. The thresholds are the ones that miss
-least on natural records within the budgets of wrong merges below; minimal pairs count as a budget only.
+A linear model and boosted trees are learnt on the evidence of all groups but those that the reader did not learn from
+(`reader_data.held_out`). On these, and on half of `PAIRS`, a linear model of both opinions is learnt, and the thresholds are
+chosen that miss least within the budgets of wrong merges below, by probabilities from weights that saw nothing of the
+group. `data/reader` and `data/updates` are only measured.
 Needs scikit-learn (`benchmarks/requirements.txt`); the product does not.
 """
 
@@ -16,12 +17,10 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import random
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,80 +31,83 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 import common
+import reader_data
+import updates
 from hippocampe.embed.local import MODEL, LocalEmbedder
 from hippocampe.embed.word_space import WordVectors, is_literal, shipped, signature
 from hippocampe.engine.vocabulary import text_words
 from hippocampe.language.reading.statement import Reading, read
 from hippocampe.language.text import keywords
-from hippocampe.updates.alignment import Alignment, align
+from hippocampe.reader.network import load_reader
+from hippocampe.updates.alignment import align
 from hippocampe.updates.decide import Decision, Verdict, decide
 from hippocampe.updates.evidence import evidence_of
 from hippocampe.updates.learnt import (
+    LEAST,
     LEAVES,
     LIMIT,
     MERGING,
     OUTCOMES,
+    Floats,
+    Joint,
     Model,
     Trees,
     matrix,
     to_arrays,
 )  # fmt: skip
-from hippocampe.updates.weighing import (
-    LEAST_COSINE,
-    conclude,
-    likeliest,
-    veto,
-    worth_weighing,
-)
-from updates import Outcome, Record, figures, pairs, printed, records
+from hippocampe.updates.weighing import veto, worth_weighing
 
+OWN: Final = Path(__file__).parent / "data"
 FOLDS: Final = 5
-WEIGHTS: Final = {"natural": 1.0, "minimal": 0.4, "sentences": 0.12, "apart": 1.0, "mixed": 1.0}
-"""Weight of one pair by where it is from."""
-APART: Final = 5
-"""Pairs with statements of other topics, for each new statement, and as many about the same person."""
-SAMPLED: Final = 60
-"""Records of which older statements about people are told of another person."""
-ALIKE: Final = 0.93
-"""Statements of two records that are nearer than this may be one statement."""
-SEPARATE, MINIMAL, SENTENCES, IN_STORE, MIXED = 0.02, 0.03, 0.01, 0.005, 0.01
-"""Budgets: the share of pairs to keep that may be merged, by where they are from."""
-NEITHER: Final = 0.09
+WEIGHTS: Final = {"minimal": 0.4, "sentences": 0.12}
+"""Weight of one pair by its source; of all others 1."""
+STRANGERS: Final = 2
+"""Near old statements of other groups that each new one is paired with."""
+ALIKE: Final = 0.92
+"""Statements of two groups that are nearer than this may be one statement."""
+BUDGETS: Final = {"natural": 0.0125, "minimal": 0.03, "sentences": 0.01, "stranger": 0.002}
+"""The share of pairs to keep that may be merged, by source."""
+NEITHER: Final = 0.06
 """The share of corrections that may be neither merged nor listed for review."""
-REVIEWS: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.015, -0.01), 2))
-MARGINS: Final = (0.0, 0.1, 0.2)
-"""How much surer it must be of two long statements."""
-MERGING_OUTCOMES: Final = OUTCOMES[:MERGING]
-DEVELOPMENT: Final = ("fr", "en", "cross")
-CHOICES: Final = tuple(float(each) for each in np.round(np.arange(0.40, 0.95, 0.02), 2))
+READ: Final = 0.03
+"""From this probability of a merge on, by the evidence, a pair is read."""
 REGULARISATION: Final = 0.003
+JOINT_REGULARISATION: Final = 1.0
 TREES: Final = {
     "max_iter": 120, "learning_rate": 0.07, "max_leaf_nodes": LEAVES, "min_samples_leaf": 15,
     "l2_regularization": 5, "max_features": 0.3, "max_bins": 96, "early_stopping": False,
 }  # fmt: skip
-KEPT: Final = 140
-"""How much of the evidence is used: with more of it nothing gets better, with 100 kinds it gets worse."""
+UPDATE, SAME, SEPARATE = (OUTCOMES.index(name) for name in ("update", "same", "separate"))
 
 
 @dataclass(slots=True)
 class Pair:
-    """An older statement and a new one, with what is known of them."""
+    """An old statement and a new one, with what is known of them.
+
+    `part` is `learnt`, `apart` (not learnt by the reader), or the name of a folder that is only measured.
+    """
 
     old: str
     new: str
-    truth: str
+    label: int
     source: str
-    topic: str
-    record: int = -1
-    position: int = 0
-    aligned: Alignment = field(init=False)
-    told: dict[str, float] = field(init=False)
+    group: str
+    part: str
+    language: str = ""
+    evidence: dict[str, float] = field(init=False)
     rule: Decision = field(init=False)
+    vetoed: bool = field(init=False)
 
     @property
-    def nominated(self) -> bool:
-        """Whether the product weighs it."""
-        return worth_weighing(self.old, set(keywords(self.new)), self.told["cosine"])
+    def merged_by_rule(self) -> bool:
+        """Whether a sure rule merges it."""
+        return self.rule.verdict in (Verdict.UPDATED, Verdict.REINFORCED)
+
+    @property
+    def weighed(self) -> bool:
+        """Whether the probability decides whether it merges."""
+        near = worth_weighing(self.old, set(keywords(self.new)), self.evidence["cosine"])
+        return near and not self.vetoed and not self.merged_by_rule
 
 
 class Vectors:
@@ -144,155 +146,108 @@ def _embedded(texts: Sequence[str], cache: Path) -> NDArray[np.float32]:
     return np.load(path)
 
 
-def pairs_of(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
-    """Every older statement of a record with the new one."""
-    made: list[Pair] = []
-    for number, record in enumerate(found):
-        target = record.target
-        if target is None and record.label != "separate":
-            near = [vectors.dense[text] @ vectors.dense[record.after] for text in record.before]
-            target = int(np.argmax(near))
-        source = (
-            "minimal" if "minimal" in record.file else "natural" if record.topic else "sentences"
-        )
-        topic = record.topic or f"sentences {number // 40}"
-        for at, text in enumerate(record.before):
-            truth = record.label if target in (None, at) else "separate"
-            truth = "partial" if truth == "unsure" else truth
-            made.append(Pair(text, record.after, truth, source, topic, number, at))
-    return made
-
-
-def pairs_apart(found: Sequence[Record], vectors: Vectors) -> list[Pair]:
-    """New statements with the nearest older ones of other topics, which stay beside them.
-
-    A store tells much of the same few people. So the older statements of a person are also told of the
-    person whom the new one is about. Two statements of the user, or in two languages, are a source of
-    their own, "mixed": a few of them may conflict.
-    """
-    natural = [(n, r) for n, r in enumerate(found) if _is_natural(r)]
-    old = [(record.topic, text, read(text)) for _, record in natural for text in record.before]
-    dense = np.array([vectors.dense[text] for _, text, _ in old])
-    made: list[Pair] = []
-    for _, record in natural:
-        new, terms = read(record.after), set(keywords(record.after))
-        cosines = dense @ vectors.dense[record.after]
-        near: dict[str, list[str]] = {"apart": [], "mixed": []}
-        for row in np.argsort(-cosines, kind="stable"):
-            topic, text, reading = old[row]
-            if cosines[row] < LEAST_COSINE or min(map(len, near.values())) >= APART:
-                break
-            alone = reading.language == new.language and not (_of_user(new) and _of_user(reading))
-            listed = near["apart" if alone else "mixed"]
-            fits = cosines[row] <= ALIKE and topic != record.topic and len(listed) < APART
-            if fits and worth_weighing(text, terms, float(cosines[row])):
-                listed.append(text)
-        retold = [
-            (float(vectors.dense[text] @ vectors.dense[record.after]), text)
-            for text in _retold(record, natural)
-        ]
-        near["apart"] += [
-            text
-            for cosine, text in sorted(retold, reverse=True)[:APART]
-            if worth_weighing(text, terms, cosine)
-        ]
-        made += [
-            Pair(text, record.after, "separate", source, record.topic)
-            for source, texts in near.items()
-            for text in texts
-        ]
-    return made
-
-
-def texts_of(found: Sequence[Record]) -> list[str]:
-    """Every statement of the pairs, in order."""
-    natural = [(number, record) for number, record in enumerate(found) if _is_natural(record)]
-    texts = {text for record in found for text in (*record.before, record.after)}
-    return sorted(texts.union(*(_retold(record, natural) for _, record in natural)))
-
-
-def _of_user(reading: Reading) -> bool:
-    own = reading.subject in ("speaker", "own") or "first_person" in reading.signs
-    return own or any("user" in token.roles for token in reading.tokens)
-
-
-def _is_natural(record: Record) -> bool:
-    return bool(record.topic) and "minimal" not in record.file
-
-
-def _retold(record: Record, natural: Sequence[tuple[int, Record]]) -> list[str]:
-    """Older statements about people of other topics, told of the person a new one is about."""
-    name = _person(record.after)
-    if name is None:
-        return []
-    language = read(record.after).language
-    chosen = random.Random(record.after).sample(natural, min(SAMPLED, len(natural)))
-    return [
-        text.replace(other, name, 1)
-        for _, each in chosen
-        if each.topic != record.topic
-        for text in each.before
-        if read(text).language == language and (other := _person(text)) and other != name
+def known_pairs(data: Path, sentences: Path) -> list[Pair]:
+    """The pairs of all files, by part."""
+    files = [
+        *sorted((data / "reader").glob("pairs-*.txt")),
+        *sorted((data / "updates-dev").glob("*.jsonl")),
     ]
+    made: list[Pair] = []
+    for each in reader_data.pairs(files):
+        made.append(_pair(each, "apart" if reader_data.held_out(each.group) else "learnt"))
+    for name, pattern in (("reader", "pairs-*.txt"), ("updates", "*.jsonl")):
+        made += [
+            _pair(p, f"data/{name}") for p in reader_data.pairs(sorted((OWN / name).glob(pattern)))
+        ]
+    for number, record in enumerate(updates.pairs(sentences)[::2]):
+        label = OUTCOMES.index(record.label)
+        group = f"sentences {number // 4}"
+        made.append(Pair(record.before[0], record.after, label, "sentences", group, "apart"))
+    return made
 
 
-def _person(text: str) -> str | None:
-    """The name that a statement begins with, if its verb follows."""
-    first = text.split()[0]
-    reading = read(text)
-    return first if reading.tokens[0].name and reading.verb == 1 and first.isalpha() else None
+def _pair(each: reader_data.Pair, part: str) -> Pair:
+    source = "minimal" if each.source == "minimal" else "natural"
+    return Pair(each.old, each.new, each.label, source, each.group, part, each.language)
 
 
-def tell(found: Iterable[Pair], vectors: Vectors) -> None:
-    """Add the evidence and the rules' decision to each pair."""
+def strangers(found: Sequence[Pair], vectors: Vectors) -> list[Pair]:
+    """Each new statement with the nearest old ones of other groups of its part."""
+    made: list[Pair] = []
+    for part in dict.fromkeys(pair.part for pair in found):
+        natural = [pair for pair in found if pair.part == part and pair.source == "natural"]
+        olds = list({pair.old: pair.group for pair in natural}.items())
+        dense = np.array([vectors.dense[old] for old, _ in olds])
+        for pair in {pair.new: pair for pair in natural}.values():
+            cosines, words = dense @ vectors.dense[pair.new], set(keywords(pair.new))
+            near = [
+                old
+                for old, group, cosine in (
+                    (*olds[at], float(cosines[at])) for at in np.argsort(-cosines)[: 6 * STRANGERS]
+                )
+                if group != pair.group and cosine < ALIKE and worth_weighing(old, words, cosine)
+            ]
+            made += [
+                replace(pair, old=old, label=SEPARATE, source="stranger")
+                for old in near[:STRANGERS]
+            ]
+    return made
+
+
+def tell(found: Sequence[Pair], vectors: Vectors) -> None:
+    """Add the evidence and the decision of the rules to each pair."""
     for pair in found:
         old, new = read(pair.old), read(pair.new)
         ours, theirs = vectors.of(pair.old, old), vectors.of(pair.new, new)
-        pair.aligned = align(old, new, ours, theirs)
+        aligned = align(old, new, ours, theirs)
         cosine = float(vectors.dense[pair.old] @ vectors.dense[pair.new])
-        pair.told = evidence_of(pair.aligned, cosine, ours, theirs)
+        pair.evidence = evidence_of(aligned, cosine, ours, theirs)
         pair.rule = decide(pair.new, pair.old)
+        pair.vetoed = veto(aligned, pair.evidence, pair.rule) is not None
 
 
-def learn(
-    found: Sequence[Pair],
-    values: NDArray[np.float32],
-    names: Sequence[str],
-    weights: Mapping[str, float] = WEIGHTS,
-    runs: int = 1,
-) -> Model:
-    """Fit both models on pairs, whose evidence is `values`, shape (pairs, names).
-
-    The trees are the mean of several runs, which draw other evidence for each split.
-    """
-    truth = np.array([OUTCOMES.index(pair.truth) for pair in found])
-    weight = np.array([weights[pair.source] for pair in found])
+def learn(found: Sequence[Pair], values: Floats, names: Sequence[str]) -> Model:
+    """Fit the models of the evidence, which is `values`, shape (pairs, names)."""
+    truth = np.array([pair.label for pair in found])
+    weight = np.array([WEIGHTS.get(pair.source, 1.0) for pair in found])
     mean, deviation = values.mean(axis=0), values.std(axis=0) + 1e-3
     scaled = np.clip((values - mean) / deviation, -LIMIT, LIMIT)
     linear = LogisticRegression(C=REGULARISATION, max_iter=300)
     linear.fit(scaled, truth, sample_weight=weight)
-    boosted = [HistGradientBoostingClassifier(**TREES, random_state=run) for run in range(runs)]
-    for each in boosted:
-        each.fit(values, truth, sample_weight=weight)
+    boosted = HistGradientBoostingClassifier(**TREES, random_state=0)
+    boosted.fit(values, truth, sample_weight=weight)
+    nothing = np.zeros((len(OUTCOMES), 2 * len(OUTCOMES)), np.float32)
     return Model(
         names=tuple(names),
         mean=mean.astype(np.float32),
         deviation=deviation.astype(np.float32),
         weights=linear.coef_.astype(np.float32),
         bias=linear.intercept_.astype(np.float32),
-        trees=_trees(boosted),
+        trees=_trees([boosted]),
         embedder=MODEL,
         thresholds={},
+        joint=Joint(nothing, nothing[:, 0], {}),
     )
 
 
-def _telling(found: Sequence[Pair], values: NDArray[np.float32]) -> NDArray[np.int64]:
-    """The places of the evidence that both models use most, in order."""
-    model = learn(found, values, [str(at) for at in range(values.shape[1])])
-    splits = np.bincount(model.trees.feature, model.trees.threshold < np.inf, values.shape[1])
-    linear = np.abs(model.weights).sum(axis=0)
-    ranks = (-splits).argsort().argsort() + (-linear).argsort().argsort()
-    return np.sort(np.argsort(ranks, kind="stable")[:KEPT])
+def learn_joint(found: Sequence[Pair], shares: Floats, logits: Floats) -> Joint:
+    """Fit the model of both opinions.
+
+    Args:
+        found: Pairs that neither opinion has learnt from.
+        shares: By the evidence, shape (pairs, outcomes).
+        logits: By the reader, shape (pairs, outcomes).
+    """
+    both = np.concatenate([np.log(np.maximum(shares, LEAST)), _log_softmax(logits)], axis=1)
+    weight = [WEIGHTS.get(pair.source, 1.0) for pair in found]
+    model = LogisticRegression(C=JOINT_REGULARISATION, max_iter=500)
+    model.fit(both, [pair.label for pair in found], sample_weight=weight)
+    return Joint(model.coef_.astype(np.float32), model.intercept_.astype(np.float32), {})
+
+
+def _log_softmax(logits: Floats) -> Floats:
+    most = logits.max(axis=1, keepdims=True)
+    return logits - most - np.log(np.exp(logits - most).sum(axis=1, keepdims=True))
 
 
 def _trees(boosted: Sequence[HistGradientBoostingClassifier]) -> Trees:
@@ -336,220 +291,140 @@ def _walk(
     return left | right
 
 
-def folds_of(found: Sequence[Pair]) -> NDArray[np.int64]:
-    """The fold of each pair: folds share no topic and are of like size."""
-    sizes = Counter(pair.topic for pair in found if pair.record >= 0)
-    filled, fold = [0] * FOLDS, dict[str, int]()
-    for topic, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
-        fold[topic] = filled.index(min(filled))
-        filled[fold[topic]] += size
-    return np.array([fold[pair.topic] for pair in found])
+def merging(shares: Floats) -> Floats:
+    """The probability of a merge."""
+    return shares[:, :MERGING].sum(axis=1)
 
 
-def unseen(
-    found: Sequence[Pair],
-    values: NDArray[np.float32],
-    names: Sequence[str],
-    weights: Mapping[str, float] = WEIGHTS,
-    share: float = 1.0,
-    runs: int = 1,
-) -> NDArray[np.float32]:
-    """Probabilities of each pair by weights that saw nothing of its fold, shape (pairs, outcomes).
-
-    With a share, only as many of the other pairs are learnt from, those of a new statement together.
-    """
-    fold = folds_of(found)
-    drawn = np.array([random.Random(pair.new).random() < share for pair in found])
-    shares = np.zeros((len(found), len(OUTCOMES)), np.float32)
+def unseen(found: Sequence[Pair], shares: Floats, logits: Floats) -> Floats:
+    """The probabilities of each pair by a joint model that saw nothing of its group, shape (pairs, outcomes)."""
+    fold = np.array([hashlib.sha256(pair.group.encode()).digest()[0] % FOLDS for pair in found])
+    made = np.zeros_like(shares)
     for left in range(FOLDS):
-        taught = np.flatnonzero((fold != left) & drawn)
-        model = learn([found[at] for at in taught], values[taught], names, weights, runs)
-        asked = np.flatnonzero(fold == left)
-        told = [dict(zip(names, values[at].tolist(), strict=True)) for at in asked]
-        shares[asked] = model.probabilities(told)
-    return shares
-
-
-def outcomes(
-    records_: Sequence[Record],
-    found: Sequence[Pair],
-    shares: NDArray[np.float32],
-    thresholds: Mapping[str, float],
-) -> list[Outcome]:
-    """What becomes of the records: the rules first, then the probabilities, as in the product."""
-    made: list[tuple[set[int], set[int], set[int]]] = [(set(), set(), set()) for _ in records_]
-    listed: dict[int, float] = {}
-    for pair, share in zip(found, shares, strict=True):
-        if pair.record < 0:
-            continue
-        decision = pair.rule
-        if decision.verdict not in (Verdict.UPDATED, Verdict.REINFORCED):
-            if not pair.nominated:
-                continue
-            decision = conclude(pair.aligned, pair.told, share, decision, thresholds)
-        replaced, stated, doubtful = made[pair.record]
-        if decision.verdict is Verdict.UPDATED:
-            replaced.add(pair.position)
-        elif decision.verdict is Verdict.REINFORCED:
-            stated.add(pair.position)
-        elif decision.verdict is Verdict.UNSURE:
-            # The likeliest pair alone is listed.
-            likely = decision.probability or 1.0
-            if likely >= listed.get(pair.record, 0.0):
-                doubtful.clear()
-                doubtful.add(pair.position)
-                listed[pair.record] = likely
-    return [
-        Outcome(frozenset(r), frozenset(s), frozenset() if r or s else frozenset(u), "")
-        for r, s, u in made
-    ]
-
-
-def thresholds_of(
-    records_: Sequence[Record], found: Sequence[Pair], shares: NDArray[np.float32]
-) -> dict[str, float]:
-    """The thresholds that miss least within the budgets.
-
-    Args:
-        records_: The records.
-        found: Their pairs.
-        shares: The probability of each outcome, shape (pairs, outcomes).
-    """
-    left = [
-        at
-        for at, pair in enumerate(found)
-        if pair.rule.verdict not in (Verdict.UPDATED, Verdict.REINFORCED)
-        and pair.nominated
-        and veto(pair.aligned, pair.told, pair.rule) is None
-    ]
-    kinds = np.array([MERGING_OUTCOMES.index(likeliest(shares[at], found[at].told)) for at in left])
-    mass = shares[left][:, :MERGING].sum(axis=1)
-    long = np.array([bool(found[at].told["long"]) for at in left])
-    merging = np.array([found[at].truth in MERGING_OUTCOMES for at in left])
-    wanted = np.array([found[at].truth for at in left])
-    natural = np.array([found[at].source == "natural" for at in left])
-    budgets = _budgets(records_, found, left)
-    best, chosen = float("inf"), None
-    for update, same, detail, margin in product(CHOICES, CHOICES, CHOICES, MARGINS):
-        limits = np.array([update, same, detail])[kinds] + margin * long
-        merged = mass >= limits
-        if any(len(np.unique(owner[merged[rows]])) > most for rows, owner, most in budgets):
-            continue
-        missed = natural & merging & ~merged
-        cost = sum(
-            share * (missed & (wanted == outcome)).sum() / (natural & (wanted == outcome)).sum()
-            for outcome, share in (("update", 1.0), ("same", 0.5), ("detail", 0.5))
-        )
-        if cost < best:
-            best, chosen = cost, (update, same, detail, margin)
-    if chosen is None:
-        raise SystemExit("no thresholds keep the budgets of wrong merges: lower the weights.")
-    thresholds = dict(zip(("update", "same", "detail", "long"), chosen, strict=True))
-    return thresholds | {"review": _review(records_, found, shares, thresholds)}
-
-
-def _review(
-    records_: Sequence[Record],
-    found: Sequence[Pair],
-    shares: NDArray[np.float32],
-    thresholds: Mapping[str, float],
-) -> float:
-    """The highest probability from which on enough of the missed corrections are listed for review.
-
-    The least of `REVIEWS` if none lists enough.
-    """
-    name = "+".join(DEVELOPMENT)
-    for review in REVIEWS:
-        made = outcomes(records_, found, shares, {**thresholds, "review": review})
-        if report(records_, made)[name]["update"]["neither"]["share"] <= NEITHER:
-            break
-    return review
-
-
-def _budgets(
-    records_: Sequence[Record], found: Sequence[Pair], left: Sequence[int]
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64], float]]:
-    """Per source: rows among `left` to keep, the record of each, and how many may be merged."""
-    made: list[tuple[NDArray[np.int64], NDArray[np.int64], float]] = []
-    kept = {number for number, record in enumerate(records_) if record.label == "separate"}
-    development = {number for number in kept if records_[number].file in DEVELOPMENT}
-    for source, share in (("natural", SEPARATE), ("minimal", MINIMAL), ("sentences", SENTENCES)):
-        of_source = {pair.record for pair in found if pair.source == source} & kept
-        for records_of in (of_source, of_source & development):
-            rows = [row for row, at in enumerate(left) if found[at].record in records_of]
-            owner = np.array([found[left[row]].record for row in rows], np.int64)
-            made.append((np.array(rows, np.int64), owner, share * len(records_of)))
-    for source, share in (("apart", IN_STORE), ("mixed", MIXED)):
-        rows = [row for row, at in enumerate(left) if found[at].source == source]
-        new = dict.fromkeys(pair.new for pair in found if pair.source == source)
-        numbers = {text: number for number, text in enumerate(new)}
-        owner = np.array([numbers[found[left[row]].new] for row in rows], np.int64)
-        made.append((np.array(rows, np.int64), owner, share * len(new)))
+        rows = np.flatnonzero(fold != left)
+        joint = learn_joint([found[at] for at in rows], shares[rows], logits[rows])
+        made[fold == left] = joint.probabilities(shares[fold == left], logits[fold == left])
     return made
 
 
-def report(
-    records_: Sequence[Record], made: Sequence[Outcome]
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Figures by file, of those named first together ("dev") and of all."""
-    parts: dict[str, list[int]] = defaultdict(list)
-    for at, record in enumerate(records_):
-        parts[record.file].append(at)
-        if record.file in DEVELOPMENT:
-            parts["+".join(DEVELOPMENT)].append(at)
-            parts[f"{'+'.join(DEVELOPMENT)} {record.style}"].append(at)
-    return {
-        name: figures([records_[at] for at in rows], [made[at] for at in rows])
-        for name, rows in parts.items()
-    }
+def thresholds_of(found: Sequence[Pair], merge: Floats) -> dict[str, float]:
+    """The lowest thresholds within the budgets.
+
+    Args:
+        found: The pairs.
+        merge: The probability of a merge, shape (pairs,).
+    """
+    weighed = np.array([pair.weighed for pair in found])
+    lowest = 0.05
+    for source, share in BUDGETS.items():
+        apart = [pair.source == source and pair.label >= MERGING for pair in found]
+        rows = np.array(apart)
+        most = share * rows.sum() - sum(
+            pair.merged_by_rule for pair, kept in zip(found, apart, strict=True) if kept
+        )
+        ranked = np.sort(merge[rows & weighed])[::-1]
+        if 0 <= most < len(ranked):
+            lowest = max(lowest, float(ranked[int(most)]) + 1e-4)
+    update = np.array(
+        [p.label == UPDATE and p.source == "natural" and not p.merged_by_rule for p in found]
+    )
+    near = np.array(
+        [worth_weighing(p.old, set(keywords(p.new)), p.evidence["cosine"]) for p in found]
+    )
+    count = sum(p.label == UPDATE and p.source == "natural" for p in found)
+    hidden = (update & ~near).sum()
+    ranked = np.sort(merge[update & near])
+    allowed = int(max(NEITHER * count - hidden, 0))
+    review = float(ranked[allowed]) if allowed < len(ranked) else lowest
+    return {"merge": round(lowest, 4), "review": round(min(review, lowest), 4), "read": READ}
+
+
+def figures(
+    found: Sequence[Pair], merge: Floats, thresholds: Mapping[str, float]
+) -> dict[str, dict[str, Any]]:
+    """Shares by part and language: missed, neither merged nor listed, wrong, listed."""
+    made: dict[str, dict[str, Any]] = {}
+    merged = np.array(
+        [
+            p.merged_by_rule or (p.weighed and m >= thresholds["merge"])
+            for p, m in zip(found, merge, strict=True)
+        ]
+    )
+    listed = ~merged & (merge >= thresholds["review"])
+    for part in dict.fromkeys((p.part, of) for p in found for of in (p.language, "all")):
+        rows = np.array([p.part == part[0] and part[1] in (p.language, "all") for p in found])
+        of: dict[str, Any] = {}
+        for label in (UPDATE, SAME):
+            chosen = rows & np.array([p.label == label and p.source == "natural" for p in found])
+            if chosen.any():
+                of[OUTCOMES[label]] = {
+                    "pairs": int(chosen.sum()),
+                    "missed": round(float((~merged[chosen]).mean()), 3),
+                    "neither": round(float((~merged & ~listed)[chosen].mean()), 3),
+                }
+        for source in BUDGETS:
+            chosen = rows & np.array([p.label >= MERGING and p.source == source for p in found])
+            if chosen.any():
+                of[f"apart, {source}"] = {
+                    "pairs": int(chosen.sum()),
+                    "wrong": round(float(merged[chosen].mean()), 4),
+                    "listed": round(float(listed[chosen].mean()), 3),
+                }
+        made[", ".join(part)] = of
+    return made
 
 
 def main() -> None:
-    """Learn, measure on unseen topics, print and store."""
+    """Learn, measure, print and store."""
     parser = common.arguments(__doc__)
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument(
-        "--share",
-        type=float,
-        default=1.0,
-        help="learn from this share of the statements, only to print the figures",
-    )
     options = parser.parse_args()
-    known = [record for path in options.files for record in records(path)]
-    known += pairs(options.pairs)[::2]
-    vectors = Vectors(texts_of(known), options.cache)
-    found = pairs_of(known, vectors) + pairs_apart(known, vectors)
+    found = known_pairs(options.data, options.pairs)
+    vectors = Vectors(
+        sorted({text for pair in found for text in (pair.old, pair.new)}), options.cache
+    )
+    found += strangers(found, vectors)
     tell(found, vectors)
-    names = list(found[0].told)
-    values = matrix([pair.told for pair in found], names)
-    kept = _telling(found, values)
-    names, values = [names[at] for at in kept], values[:, kept]
-    if options.share < 1:
-        some = unseen(found, values, names, share=options.share)
-        limits = thresholds_of(known, found, some)
-        for title, each in report(known, outcomes(known, found, some, limits)).items():
-            printed(f"learnt from a share of {options.share:g}: {title}", each)
-        return
-    shares = unseen(found, values, names)
-    thresholds = thresholds_of(known, found, shares)
-    measured = report(known, outcomes(known, found, shares, thresholds))
-    model = replace(learn(found, values, names), thresholds=thresholds)
+    names = list(found[0].evidence)
+    taught = [pair for pair in found if pair.part == "learnt"]
+    model = learn(taught, matrix([pair.evidence for pair in taught], names), names)
+    left = [pair for pair in found if pair.part != "learnt"]
+    shares = model.probabilities([pair.evidence for pair in left])
+    logits = load_reader().read_pairs("relation", [(pair.old, pair.new) for pair in left])
+    fitted = np.array([pair.part == "apart" for pair in left])
+    apart = [pair for pair in left if pair.part == "apart"]
+    joint = learn_joint(apart, shares[fitted], logits[fitted])
+    both = joint.probabilities(shares, logits)
+    both[fitted] = unseen(apart, shares[fitted], logits[fitted])
+    both[merging(shares) < READ] = shares[merging(shares) < READ]
+    measured: dict[str, Any] = {}
+    chosen: dict[str, dict[str, float]] = {}
+    for name, of in (("evidence", shares), ("evidence and reader", both)):
+        chosen[name] = thresholds_of(apart, merging(of[fitted]))
+        measured[name] = figures(left, merging(of), chosen[name])
+    model = replace(
+        model,
+        thresholds=chosen["evidence"],
+        joint=replace(joint, thresholds=chosen["evidence and reader"]),
+    )
     provenance = {
         "program": "benchmarks/learn_decide.py",
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "scikit-learn": sklearn.__version__,
-        "pairs": dict(Counter(pair.source for pair in found)),
-        "cross_validated": measured,
+        "pairs": dict(Counter(f"{pair.part}, {pair.source}" for pair in found)),
+        "reader": load_reader().about["sha256"],
+        "measured": measured,
     }
     np.savez_compressed(options.output, **to_arrays(model, provenance))
-    common.save(options.out, "learn_decide", {"thresholds": thresholds, "unseen": measured})
-    for title, each in measured.items():
-        printed(title, each)
-    print(json.dumps(thresholds), len(names), "kinds of evidence")
+    common.save(options.out, "learn_decide", {"thresholds": chosen, "measured": measured})
+    for name, of in measured.items():
+        print(name, json.dumps(chosen[name]))
+        for part, each in of.items():
+            print(" ", part, json.dumps(each))
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
     python benchmarks/learn_reader.py prepare --data DATA --texts FILE... --cache CACHE
     python benchmarks/learn_reader.py learn --data DATA --cache CACHE [--all] [--seconds 3600] [--name run]
     python benchmarks/learn_reader.py export --cache CACHE --exit 6 [--name run] --output reader.zip
+    python benchmarks/learn_reader.py calibrate --data DATA --cache CACHE --output src/hippocampe/data/reader.zip
     python benchmarks/learn_reader.py measure --data DATA --cache CACHE [--name run] [--output reader.zip] [--out FILE]
 
 `prepare` makes the tokenizer and asks `recall` every question, whose results are the texts to read. `learn` fits the
-network, without what is held out unless `--all`. `export` writes the file of the product, rounded to 8 bits. `measure`
-reads what is held out and `data/` by the network after each exit, and by the file (`reader_measures.py`). Folders:
+network, without what is held out unless `--all`. `export` writes the file of the product, rounded to 8 bits.
+`calibrate` learns how the score of a result follows from its score and the reader's log-odds, on worlds that are held
+out, into `src/hippocampe/data/rank.json`. `measure` reads what is held out and `data/` by the network after each exit,
+and by the file (`reader_measures.py`). Folders:
 `DATA/reader`, `DATA/ask-dev` and `DATA/updates-dev`, in the forms of `reader_data.py`. Needs
 `benchmarks/requirements.txt`; the product does not.
 """
@@ -28,6 +31,7 @@ from typing import Any, Final, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 from tokenizers import Tokenizer
 
 import common
@@ -35,7 +39,8 @@ import reader_export
 import reader_vocabulary
 from hippocampe.embed import open_embedder
 from hippocampe.reader.network import Head, Reader
-from hippocampe.updates.cross_encoder.base import FILE, PACKAGE, SHA256, Base
+from hippocampe.retrieval import scoring
+from reader_base import FILE, PACKAGE, SHA256, Base
 from reader_data import (
     LANGUAGES,
     Pair,
@@ -43,16 +48,18 @@ from reader_data import (
     candidates,
     held_out,
     more_pairs,
-    nearest,
     pairs,
     worlds,
 )
 from reader_export import BLOCKED, ROUNDED
-from reader_measures import Read, questions, statements, strangers
+from reader_measures import Read, candidate_rows, questions, ranking, statements, strangers
 from reader_network import EXITS, MAX_PIECES, RATE, Asked, Ids, Network, Related, Run, fit, logits
 
 Floats = NDArray[np.float32]
 OWN: Final = Path(__file__).parent / "data"
+RANK: Final = Path(scoring.__file__).parents[1] / "data" / "rank.json"
+LIMITS: Final = (0.3, 0.4, 0.5)
+"""Probabilities from which on a text counts as given."""
 KINDS: Final = {"qkv": ROUNDED, "ao": ROUNDED, "fi": ROUNDED, "fo": BLOCKED}
 """How each matrix is stored. The inputs of the last have outliers, which one scale for all would drown."""
 OTHERS: Final = 32
@@ -133,15 +140,10 @@ def asked(
 def related(found: Sequence[Pair], known: Sequence[World], pieces: Pieces) -> list[Related]:
     """The pairs to learn from, and those made of them."""
     embedder = open_embedder("local")
-    near: dict[str, list[list[int]]] = {}
-    for world in known:
-        if any(each.at for each in world.texts.values()):
-            continue
-        vectors = np.array(embedder.embed([each.content for each in world.texts.values()]))
-        near[world.name] = nearest(vectors, 3)
+    made = more_pairs(found, known, lambda texts: np.array(embedder.embed(list(texts))))
     return [
         Related(pieces(each.old), pieces(each.new), each.label, each.weight)
-        for each in (*found, *more_pairs(found, known, near))
+        for each in (*found, *made)
     ]
 
 
@@ -260,6 +262,54 @@ def measure(options: argparse.Namespace) -> None:
             common.save(options.out, "learn_reader", results)
 
 
+def calibrate(options: argparse.Namespace) -> None:
+    """Learn the weights of `scoring.Model.reader`, and print figures by weights that saw nothing of the world."""
+    reader = Reader(options.output.read_bytes(), options.threads)
+    file = Cached(lambda head, some: reader.read_pairs(cast("Head", head), some)[None])
+    known = [each for each in known_worlds(options.data) if held_out(each.name)]
+    own = worlds([OWN / "reader", OWN / "boat"])
+    cases = {
+        each.name: candidate_rows([each], [ranked(each, options.cache)], partial(file, 0))
+        for each in (*known, *own)
+    }
+    names = [each.name for each in known]
+    for name in names:
+        weights = _calibrated([row for other in names if other != name for row in cases[other]])
+        for row in cases[name]:
+            row["both"] = weights[0] * row["recall"] + weights[1] * row["reader"] + weights[2]
+    weights = _calibrated([row for name in names for row in cases[name]])
+    for each in own:
+        for row in cases[each.name]:
+            row["both"] = weights[0] * row["recall"] + weights[1] * row["reader"] + weights[2]
+    results: dict[str, Any] = {"weights": weights}
+    for title, some in (("held out", known), ("own", own)):
+        for language in (*LANGUAGES, "all"):
+            rows = [
+                row
+                for each in some
+                if language in (each.language, "all")
+                for row in cases[each.name]
+            ]
+            results[f"{title}, {language}"] = {
+                way: {str(limit): ranking(rows, way, limit) for limit in LIMITS}
+                for way in ("recall", "both")
+            }
+    print(json.dumps(results, indent=1))
+    common.save(options.out, "calibrate_reader", results)
+    entries = json.loads(RANK.read_text())
+    chosen = dict(zip(("signals", "reader", "constant"), weights, strict=True))
+    entries = {"provenance": entries["provenance"], "reader": chosen} | entries | {"reader": chosen}
+    RANK.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+
+
+def _calibrated(rows: Sequence[dict[str, Any]]) -> list[float]:
+    """The weights of the score, of the reader's log-odds, and the constant."""
+    columns = np.concatenate([np.stack([row["recall"], row["reader"]], axis=1) for row in rows])
+    model = LogisticRegression(C=10.0, max_iter=1000)
+    model.fit(columns, np.concatenate([row["right"] for row in rows]))
+    return [round(float(each), 4) for each in (*model.coef_[0], *model.intercept_)]
+
+
 def _question_figures(known: Sequence[World], read: Read, cache: Path) -> dict[str, Any]:
     """Figures of questions, by language."""
     found = {world.name: ranked(world, cache) for world in known}
@@ -324,7 +374,7 @@ def _readers(options: argparse.Namespace, pieces: Pieces) -> dict[str, Read]:
 def main() -> None:
     """Run one step."""
     parser = common.arguments(__doc__)
-    parser.add_argument("step", choices=["prepare", "learn", "export", "measure"])
+    parser.add_argument("step", choices=["prepare", "learn", "export", "calibrate", "measure"])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
@@ -342,9 +392,13 @@ def main() -> None:
     )
     parser.add_argument("--file-only", action="store_true", help="do not measure the network")
     options = parser.parse_args()
-    {"prepare": prepare, "learn": learn, "export": export, "measure": measure}[options.step](
-        options
-    )
+    {
+        "prepare": prepare,
+        "learn": learn,
+        "export": export,
+        "calibrate": calibrate,
+        "measure": measure,
+    }[options.step](options)
 
 
 if __name__ == "__main__":

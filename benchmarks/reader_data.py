@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,8 @@ import numpy as np
 import ask
 import common
 from hippocampe import Config, Hippocampe, Scope
+from hippocampe.retrieval import recall
+from hippocampe.retrieval.request import RecallRequest
 from hippocampe.updates.learnt import OUTCOMES
 
 LANGUAGES: Final = ("fr", "en")
@@ -37,8 +39,12 @@ OTHER: Final = 0.7
 """Weight of another old statement of a record, of a repetition read backwards, and of neighbours in a world."""
 UNRELATED: Final = 0.6
 """Weight of statements of two groups."""
-STRANGERS: Final = 0.4
-"""Share of new statements that are also read with an old one of another group."""
+STRANGERS: Final = 0.5
+"""Share of new statements that are also read with a near old one of another group."""
+NEAR_STRANGERS: Final = 6
+"""The nearest old statements of other groups, of which one is drawn."""
+ALIKE: Final = 0.92
+"""Statements of two groups that are nearer than this may be one statement."""
 CANDIDATES: Final = 40
 """Results of recall that are stored for a question."""
 _START: Final = datetime(2026, 1, 1, 9, tzinfo=UTC)
@@ -195,7 +201,7 @@ def _asked(folder: Path) -> World:
 
 
 def candidates(world: World) -> list[list[tuple[str, float]]]:
-    """Ids and scores that `recall` returns for each question, best first."""
+    """Ids and scores of the results of each question before any is read, best first."""
     users = _user_names(world)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -207,9 +213,8 @@ def candidates(world: World) -> list[list[tuple[str, float]]]:
             for question in world.questions:
                 clock.now = question.at
                 scope = Scope(user=users.get(question.user, question.user), channel="salon")
-                results = hippo.recall(
-                    question.content, scope=scope, limit=CANDIDATES, collections=ask.COLLECTIONS
-                )
+                request = RecallRequest(scope, CANDIDATES, ask.COLLECTIONS)
+                results = recall.search(hippo._context.corpus, question.content, request)
                 existing = set(world.known_at(question))
                 named = (
                     (id, each.score)
@@ -294,14 +299,16 @@ def _records(path: Path) -> list[Pair]:
 
 
 def more_pairs(
-    found: Sequence[Pair], known: Sequence[World], near: Mapping[str, Sequence[Sequence[int]]]
+    found: Sequence[Pair],
+    known: Sequence[World],
+    embed: Callable[[Sequence[str]], np.ndarray],
 ) -> list[Pair]:
-    """Pairs made from those found: repetitions read backwards, two groups, neighbours in a world.
+    """Pairs made from those found: repetitions read backwards, strangers, neighbours in a world.
 
     Args:
         found: The pairs to learn from.
         known: The worlds to learn from.
-        near: By name of a world, the positions of the nearest texts of each text.
+        embed: The vectors of texts, of unit length, shape (texts, dimensions).
     """
     same, separate = LABELS["same"], LABELS["separate"]
     made = [
@@ -309,15 +316,13 @@ def more_pairs(
         for each in found
         if each.label == same
     ]
-    chance = random.Random(0)
-    olds = list({each.group: each.old for each in found}.items())
-    for each in found:
-        group, old = chance.choice(olds)
-        if group != each.group and chance.random() < STRANGERS:
-            made.append(Pair(old, each.new, separate, UNRELATED, each.group, "unrelated"))
+    made += _strangers(found, embed)
     for world in known:
+        if any(each.at for each in world.texts.values()):
+            continue
         texts = list(world.texts.values())
-        for at, others in enumerate(near.get(world.name, ())):
+        vectors = embed([each.content for each in texts])
+        for at, others in enumerate(nearest(vectors @ vectors.T, 3)):
             near_by = [texts[other] for other in others if texts[other].user == texts[at].user]
             for other in near_by[:2]:
                 made.append(
@@ -326,8 +331,25 @@ def more_pairs(
     return made
 
 
-def nearest(vectors: np.ndarray, count: int) -> list[list[int]]:
-    """Positions of the nearest rows of each row, itself left out."""
-    likeness = vectors @ vectors.T
+def _strangers(
+    found: Sequence[Pair], embed: Callable[[Sequence[str]], np.ndarray]
+) -> Iterator[Pair]:
+    """New statements with one of the nearest old ones of other groups: a store is full of such pairs."""
+    chance = random.Random(0)
+    olds = list({each.old: each.group for each in found}.items())
+    news = list({each.new: each.group for each in found if each.source != "minimal"}.items())
+    vectors = embed([old for old, _ in olds])
+    chosen = [each for each in news if chance.random() < STRANGERS]
+    for (new, group), near in zip(chosen, embed([new for new, _ in chosen]), strict=True):
+        cosines = vectors @ near
+        order = np.argsort(-cosines)[: 4 * NEAR_STRANGERS]
+        strange = [at for at in order if olds[at][1] != group and cosines[at] < ALIKE]
+        if strange:
+            old = olds[chance.choice(strange[:NEAR_STRANGERS])][0]
+            yield Pair(old, new, LABELS["separate"], UNRELATED, group, "stranger")
+
+
+def nearest(likeness: np.ndarray, count: int) -> list[list[int]]:
+    """Positions of the likest rows of each row, itself left out."""
     np.fill_diagonal(likeness, -np.inf)
     return np.argsort(-likeness, axis=1)[:, :count].tolist()

@@ -5,6 +5,7 @@ the logit of `recall` and a share of the reader's.
 
 - `first`, `three`: an answer is the first, or among the first three
 - `area`: of the curve of right texts against the other candidates
+- `beside`: other texts that score at least .5, by question
 - `near`, `small_talk`: something scores at least .5, though nothing answers
 - `found`: an answer scores at least .5; `all_found`: all of them do, of questions with several answers
 - `found_at_fifth`: at the threshold at which one question in five without an answer gets something
@@ -46,21 +47,25 @@ STRANGERS: Final = 5
 
 def questions(known: Sequence[World], found: Sequence[Ranked], read: Read) -> dict[str, Any]:
     """Figures of the questions of some worlds, by way to score and candidates read."""
-    by_world = [_candidates(*each, read) for each in zip(known, found, strict=True)]
-    rows = [row for each in by_world for row in each]
-    results: dict[str, Any] = {"questions": len(rows)}
-    for depth in DEPTHS:
-        ways: dict[str, Callable[[dict[str, Any]], NDArray[np.float64]]] = {
-            "recall": lambda row: row["recall"],
-            "reader": lambda row: row["reader"],
-            "both": lambda row: row["recall"] + SHARE * row["reader"],
-        }
-        for name, way in ways.items():
-            scored = [
-                (row["kind"], row["right"][:depth], way(row)[:depth], row["count"]) for row in rows
-            ]
-            results[f"{name} {depth}"] = _ranking(scored)
-    return results
+    rows = candidate_rows(known, found, read)
+    for row in rows:
+        row["both"] = row["recall"] + SHARE * row["reader"]
+    return {"questions": len(rows)} | {
+        f"{way} {depth}": ranking([_cut(row, depth) for row in rows], way, ENOUGH)
+        for depth in DEPTHS
+        for way in ("recall", "reader", "both")
+    }
+
+
+def _cut(row: dict[str, Any], depth: int) -> dict[str, Any]:
+    return {name: each if name in ("kind", "count") else each[:depth] for name, each in row.items()}
+
+
+def candidate_rows(
+    known: Sequence[World], found: Sequence[Ranked], read: Read
+) -> list[dict[str, Any]]:
+    """The first candidates of the questions of some worlds: which are right, and their log-odds by each way."""
+    return [row for each in zip(known, found, strict=True) for row in _candidates(*each, read)]
 
 
 def _candidates(world: World, found: Ranked, read: Read) -> list[dict[str, Any]]:
@@ -84,33 +89,40 @@ def _candidates(world: World, found: Ranked, read: Read) -> list[dict[str, Any]]
     return rows
 
 
-def _ranking(
-    rows: Sequence[tuple[str, NDArray[np.bool_], NDArray[np.float64], int]],
-) -> dict[str, float]:
-    limit = float(np.log(ENOUGH / (1 - ENOUGH)))
-    answered = [row for row in rows if row[0] in "QA"]
-    several = [row for row in answered if row[0] == "A"]
-    one = [row for row in answered if row[0] == "Q"]
+def ranking(rows: Sequence[dict[str, Any]], way: str, limit: float) -> dict[str, float]:
+    """Figures of candidates.
+
+    Args:
+        rows: From `candidate_rows`.
+        way: The log-odds to rank by.
+        limit: The probability from which on a text counts as given.
+    """
+    least = float(np.log(limit / (1 - limit)))
+    answered = [row for row in rows if row["kind"] in "QA"]
+    several = [row for row in answered if row["kind"] == "A"]
+    one = [row for row in answered if row["kind"] == "Q"]
     best = {
-        kind: np.array([row[2].max(initial=-9) for row in rows if row[0] == kind]) for kind in "NT"
+        kind: np.array([row[way].max(initial=-9) for row in rows if row["kind"] == kind])
+        for kind in "NT"
     }
-    order = [right[np.argsort(-score)] for _, right, score, _ in one]
-    right_score = np.array([score[right].max(initial=-9) for _, right, score, _ in one])
+    order = [row["right"][np.argsort(-row[way])] for row in one]
+    right_score = np.array([row[way][row["right"]].max(initial=-9) for row in one])
     figures = {
         "first": np.mean([each[:1].any() for each in order]),
         "three": np.mean([each[:3].any() for each in order]),
         "area": roc_auc_score(
-            np.concatenate([row[1] for row in answered]),
-            np.concatenate([row[2] for row in answered]),
+            np.concatenate([row["right"] for row in answered]),
+            np.concatenate([row[way] for row in answered]),
         ),
-        "found": np.mean(right_score >= limit),
+        "found": np.mean(right_score >= least),
         "found_at_fifth": np.mean(right_score >= max(np.quantile(best["N"], 0.8), -9 + 1e-9)),
-        "near": np.mean(best["N"] >= limit),
-        "small_talk": np.mean(best["T"] >= limit) if len(best["T"]) else np.nan,
+        "beside": np.mean([(row[way][~row["right"]] >= least).sum() for row in one]),
+        "near": np.mean(best["N"] >= least),
+        "small_talk": np.mean(best["T"] >= least) if len(best["T"]) else np.nan,
     }
     if several:
         figures["all_found"] = np.mean(
-            [(score[right] >= limit).sum() == count for _, right, score, count in several]
+            [(row[way][row["right"]] >= least).sum() == row["count"] for row in several]
         )
     return {name: round(float(value), 3) for name, value in figures.items()}
 

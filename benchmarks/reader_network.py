@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hippocampe.updates.cross_encoder.base import Base
 from hippocampe.updates.learnt import OUTCOMES
+from reader_base import Base
 
 PARTS: Final = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
 """The matrices of a layer, each with its names in the base: queries, keys and values as one, then attention
@@ -39,7 +39,7 @@ HEAD_RATE: Final = 10.0
 WARM: Final = 0.06
 """Share of the run in which the rate rises."""
 QUESTIONS: Final = 4
-PAIRS: Final = 16
+PAIRS: Final = 20
 """Questions and pairs of a step."""
 READ: Final = 7
 """Texts read with a question."""

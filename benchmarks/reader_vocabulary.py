@@ -13,7 +13,7 @@ import wordfreq
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 import common
-from hippocampe.updates.cross_encoder.base import Base
+from reader_base import Base
 
 LANGUAGES: Final = ("fr", "en")
 WORDS: Final = 100_000

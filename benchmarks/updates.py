@@ -1,14 +1,11 @@
 """What becomes of an older statement when a new one arrives, on files of labelled records.
 
-    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--read] [--out results.json] [--show 10]
+    python benchmarks/updates.py FILE... [--pairs PAIRS] [--store] [--out results.json] [--show 10]
 
 Each line of a file is ``{"before": [...], "after", "label", "supersedes", "style", "topic"}``; the labels
 are those of ``benchmarks/data/updates/README.md``. Each record has a space of its own: its older statements
 are stored, the new one is judged, and nothing is written. With ``--store``, every new statement is also judged
 in one space with the older statements of all records, where it must not merge with one of another record.
-With ``--read``, every new statement is also remembered in the space of its record, and the local reader settles
-what is listed for review, as it does in the background when the extra `reader` is installed; with both, in the one
-space too, statement after statement.
 ``--pairs`` is a file of ``{"fr1", "fr2", "en1", "en2", "duplicate"}``, such as PAWS-X.
 
 - ``missed``: an update, a repetition or a detail that does not take the place of the older statement
@@ -30,7 +27,6 @@ from typing import Any, Final
 
 import common
 from hippocampe import Config, Hippocampe
-from hippocampe.curation.local_settlement import settle_reviews
 from hippocampe.ingest.draft import make_draft
 from hippocampe.ingest.memory_writes import insert_memory
 from hippocampe.ingest.remember import embed_drafts
@@ -139,11 +135,11 @@ class Memory:
 
 
 @contextmanager
-def opened(*, background: bool) -> Generator[Memory]:
+def opened() -> Generator[Memory]:
     """An empty memory."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Hippocampe.open(Config(Path(folder), background=background)) as hippo,
+        Hippocampe.open(Config(Path(folder), background=False)) as hippo,
     ):
         yield Memory(hippo)
 
@@ -160,31 +156,6 @@ def alone(memory: Memory, found: Sequence[Record]) -> list[Outcome]:
         Outcome(*(frozenset(memory.ids[id][1] for id in ids) for ids in made[:3]), made[3])
         for made in memory.judge(new)
     ]
-
-
-def after_reading(memory: Memory, found: Sequence[Record]) -> list[Outcome]:
-    """The outcome of each record once the local reader has settled what is listed for review."""
-    outcomes: list[Outcome] = []
-    for number, record in enumerate(found):
-        scope = Scope(space=f"read{number}")
-        memory.store((scope.space, text, at) for at, text in enumerate(record.before))
-        made = memory.hippo.remember(record.after, scope=scope)
-        settle_reviews(memory.context, space=scope.space)
-        known = [id for id, (space, _) in memory.ids.items() if space == scope.space]
-        repeated = {memory.ids[made.memory.id][1]} if made.memory.id in known else set[int]()
-        gone = {memory.ids[id][1] for id in known if not memory.hippo.get(id, scope=scope).current}
-        listed = {
-            memory.ids[each.id][1]
-            for review in memory.hippo.reviews(scope=scope)
-            for each in (review.memory, review.other)
-            if each.id in known
-        }
-        outcomes.append(
-            Outcome(frozenset(gone), frozenset(repeated), frozenset(listed), made.reason)
-        )
-        for id in known:
-            del memory.ids[id]
-    return outcomes
 
 
 def together(memory: Memory, found: Sequence[Record], show: int) -> dict[str, Any]:
@@ -215,39 +186,6 @@ def together(memory: Memory, found: Sequence[Record], show: int) -> dict[str, An
         "new": len(found),
         "merged_with_another_record": {"count": wrong, "share": round(wrong / len(found), 4)},
         "listed_per_new_statement": round(listed / len(found), 2),
-    }
-
-
-def told_in_turn(memory: Memory, found: Sequence[Record]) -> dict[str, Any]:
-    """The same where every new statement is remembered, and the local reader settles what is listed."""
-    scope = Scope(space="turns")
-    owners: dict[str, set[int]] = defaultdict(set)
-    for number, record in enumerate(found):
-        for text in (*record.before, record.after):
-            owners[text].add(number)
-    memory.store(
-        (scope.space, text, 0) for text in dict.fromkeys(t for each in found for t in each.before)
-    )
-    merging = wrong = 0
-    for number, record in enumerate(found):
-        made = memory.hippo.remember(record.after, scope=scope)
-        merged = {made.memory.id, *made.replaced}
-        listed = {
-            each.id
-            for review in memory.hippo.reviews(scope=scope)
-            for each in (review.memory, review.other)
-            if made.memory.id in (review.memory.id, review.other.id)
-        }
-        settle_reviews(memory.context, space=scope.space)
-        ends = {id: memory.hippo.get(id, scope=scope) for id in merged | listed}
-        if any(not ends[id].current for id in listed):
-            merged |= listed
-        merging += len(merged) > 1 or made.action == "reinforced"
-        wrong += any(number not in owners[ends[id].content] for id in merged)
-    return {
-        "new": len(found),
-        "merged": merging,
-        "merged_with_another_record": {"count": wrong, "share": round(wrong / len(found), 4)},
     }
 
 
@@ -303,33 +241,21 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--pairs", type=Path, help="pairs of sentences with or without one meaning")
     parser.add_argument("--store", action="store_true", help="also judge in a store of all records")
-    parser.add_argument(
-        "--read", action="store_true", help="also let the local reader settle what is listed"
-    )
     parser.add_argument("--show", type=int, default=0, help="wrong merges to print")
     options = parser.parse_args()
     found = [record for path in options.files for record in records(path)]
     if options.pairs:
         found += pairs(options.pairs)
     natural = [record for record in found if record.topic and "minimal" not in record.file]
-    with opened(background=False) as memory:
+    with opened() as memory:
         outcomes = alone(memory, found)
         results: dict[str, Any] = {"groups": groups(found, outcomes)}
         if options.store:
             results["store"] = together(memory, natural, options.show)
-    if options.read:
-        # With background work: what the reader will read is not merged at once.
-        with opened(background=True) as memory:
-            results["read"] = groups(found, after_reading(memory, found))
-            if options.store:
-                results["store_read"] = told_in_turn(memory, natural)
     common.save(options.out, "updates", results)
     for title, measured in results["groups"].items():
         printed(title, measured)
-    for title, measured in results.get("read", {}).items():
-        printed(f"with the local reader: {title}", measured)
-    for name in ("store", "store_read"):
-        print(results.get(name, ""))
+    print(results.get("store", ""))
     for record, outcome in zip(found, outcomes, strict=True):
         wrong = outcome.merged - {record.target} if record.label in MERGING else outcome.merged
         if wrong and options.show > 0:

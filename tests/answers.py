@@ -4,9 +4,6 @@ from typing import Any
 
 import httpx
 
-MISSING = "0198a000-0000-7000-8000-000000000000"
-"""An id that nothing has."""
-
 
 def ok(response: httpx.Response, status: int = 200) -> Any:
     assert response.status_code == status, response.text

@@ -15,8 +15,8 @@ import children
 import once
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
-from hippocampe.config import MODELS, UPSTREAM_KEY, UPSTREAM_URL
 from hippocampe.engine import settings
+from hippocampe.types import Settings
 from model_server import ModelServer
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
+DEFAULTS = settings.defaults
+"""The defaults of the library, which tests replace."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,7 +73,7 @@ Opener = Callable[..., Hippocampe]
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run without the settings and the keys of the person who runs the tests."""
+    """Run without the settings, the models and the keys of the person who runs the tests."""
     for name in list(os.environ):
         if name.startswith(("HIPPOCAMPE_", "OPENAI_", "ANTHROPIC_", "VOYAGE_")):
             monkeypatch.delenv(name)
@@ -129,27 +131,19 @@ def scope() -> Scope:
     return Scope(user="dev", channel="lobby")
 
 
-@pytest.fixture(autouse=True)
-def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests never use the models of the machine."""
-    for name in (*MODELS.values(), UPSTREAM_URL, UPSTREAM_KEY):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(autouse=True, scope="session")
+def defaults_of_tests() -> Iterator[None]:
+    """Give turns more time than their default deadline: on a busy machine they need it.
 
+    Tests of deadlines set their own.
+    """
 
-@pytest.fixture(autouse=True)
-def no_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests do not depend on whether the extra `reader` is installed."""
-    for module in ("curation.local_settlement", "updates.judgement"):
-        monkeypatch.setattr(f"hippocampe.{module}.installed", lambda: None)
+    def patient(config: Config) -> Settings:
+        return replace(DEFAULTS(config), hook_timeout_ms=10_000)
 
-
-@pytest.fixture(autouse=True)
-def patient_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine a turn takes longer than its default deadline. Tests of deadlines set their own."""
-    defaults = settings.defaults
-    monkeypatch.setattr(
-        settings, "defaults", lambda config: replace(defaults(config), hook_timeout_ms=10_000)
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "defaults", patient)
+        yield
 
 
 @pytest.fixture

@@ -30,20 +30,21 @@ ALLOWED: dict[str, str] = {
     "model": "errors protocols system",
     "index": "errors protocols system language store",
     "reader": "errors",
-    "engine": "errors types verbs config protocols actor system language validation store embed index",
+    "engine": "errors types verbs config protocols actor system language validation store embed index"
+    " reader",
     "updates": "errors types protocols language store engine",
     "notes": "errors types config protocols language store engine",
     "ingest": "errors types protocols system language validation store engine updates",
     "retrieval": "errors types protocols system language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"
-    " updates notes retrieval",
+    " reader updates notes retrieval",
     "curation": "errors types protocols language validation store index engine updates ingest"
     " retrieval",
     "extraction": "errors types protocols language validation store engine updates ingest retrieval"
     " curation",
     "folder": "errors types config protocols system language validation client store embed model"
     " index engine ingest retrieval curation",
-    "hippocampe": "errors types verbs config actor validation client engine updates notes ingest"
+    "hippocampe": "errors types verbs config actor validation client reader engine updates notes ingest"
     " retrieval injection curation extraction folder",
     "aio": "types verbs config system hippocampe",
     "companion": "errors types system language validation model hippocampe aio",
@@ -84,6 +85,7 @@ PURE = {"language", "presentation", "updates"}
 IMPURE = {
     "hippocampe.updates.nomination": "reads the store and the index",
     "hippocampe.updates.judgement": "reads the store",
+    "hippocampe.updates.twins": "reads the store",
     "hippocampe.updates.cross_encoder.base": "maps a file of weights",
     "hippocampe.updates.cross_encoder.encoder": "computes with them",
     "hippocampe.updates.cross_encoder.judge": "computes with them",

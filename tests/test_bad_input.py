@@ -1,5 +1,6 @@
 """What cannot be used is refused with what, why and what to do, and changes nothing."""
 
+import inspect
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,10 +9,10 @@ import pytest
 
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput, NotFound
+from verb_arguments import MISSING, needed_by, right_call, takes_scope
 
 SURROGATE = "a\ud800b"
 HERE = Scope(user="dev", channel="lobby")
-MISSING = "0198a000-0000-7000-8000-000000000000"
 
 Act = Callable[[Hippocampe], Any]
 
@@ -242,115 +243,39 @@ def test_a_scope_has_names_that_can_be_read(labels: dict[str, Any]) -> None:
 
 WRONG = (None, 5, 1.5, b"a", ["a"], {"a": 1}, object())
 """Values of which each argument below refuses all that are not among its own."""
-VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "remember": (("Owen a un voilier",), {}),
-    "remember_many": (([{"content": "Owen a un voilier"}],), {}),
-    "recall": (("Owen",), {}),
-    "memories": ((), {}),
-    "users": ((), {}),
-    "subjects": ((), {}),
-    "spaces": ((), {}),
-    "recent": ((3,), {}),
-    "get": ((MISSING,), {}),
-    "history": ((MISSING,), {}),
-    "edit": ((MISSING,), {"importance": 1}),
-    "delete": ((MISSING,), {"reason": "faux"}),
-    "restore": ((MISSING,), {}),
-    "associate": ((MISSING, "other", "part_of"), {}),
-    "neighbours": ((MISSING,), {}),
-    "reviews": ((), {}),
-    "settle": ((MISSING, "other"), {}),
-    "graph": ((), {"limit": 3}),
-    "facts": ((), {}),
-    "set_fact": (("boisson", "thé"), {}),
-    "delete_fact": (("boisson",), {}),
-    "observe": (("Bonjour",), {}),
-    "before_turn": (("Bonjour",), {}),
-    "preview": (("Bonjour",), {"at": None}),
-    "after_turn": (("Bonjour", "Salut"), {}),
-    "extract": ((MISSING,), {}),
-    "digest": ((), {}),
-    "compact": ((), {}),
-    "messages": ((), {}),
-    "search_text": (("Bonjour",), {}),
-    "notes": ((), {}),
-    "forget": (("Owen",), {}),
-    "erase": ((), {"id": MISSING}),
-    "expire": ((), {}),
-    "settings": ((), {}),
-    "update_settings": ((), {"recent_hours": 3}),
-    "retrievals": ((), {}),
-    "retrieval": ((MISSING,), {}),
-    "replay": ((MISSING,), {}),
-    "names": (("alex",), {}),
-    "check_budget": ((), {}),
-    "record_usage": ((), CALL),
-    "now": ((), {}),
-    "create_key": ((), {"role": "read", "label": "phone"}),
-    "keys": ((), {}),
-    "revoke_key": ((MISSING,), {}),
-    "find_key": (("hippo_unknown",), {}),
-    "announce": (("http://127.0.0.1:8000",), {}),
-    "jobs": ((), {"job": "digest", "states": ["parked"], "limit": 3}),
-    "run_jobs": ((), {}),
-    "retry_job": ((MISSING,), {}),
-    "audit": ((), {"limit": 3}),
-    "usage": ((), {"limit": 3}),
-    "costs": ((), {"days": 3}),
-    "stats": ((), {}),
-    "activity": ((), {"days": 3}),
-    "export_to": (("export.jsonl",), {}),
-    "import_from": (("export.jsonl",), {}),
-    "vitals": ((), {}),
-    "verify": ((), {}),
-    "reindex": ((), {}),
-    "backup": (("copy.db",), {}),
-    "flush": ((), {}),
-    "close": ((), {}),
-    "open": (("data",), {}),
+VERBS = {
+    name: right_call(name)
+    for name, _ in inspect.getmembers(Hippocampe, inspect.isroutine)
+    if not name.startswith("_")
 }
 """Every verb, with arguments of the right types."""
-WITHOUT_SCOPE = {
-    *("now", "spaces", "verify", "vitals", "reindex", "backup", "flush", "close", "open"),
-    *("keys", "revoke_key", "find_key", "announce"),
-}
 TAKES_ANYTHING = {"before_turn", "preview"}
 """Verbs that serve a host whatever it hands over."""
 
 
-def test_every_verb_is_tried() -> None:
-    properties = {name for name, each in vars(Hippocampe).items() if isinstance(each, property)}
-    verbs = {name for name in dir(Hippocampe) if not name.startswith("_")} - properties
-    assert verbs == VERBS.keys()
-
-
-@pytest.mark.parametrize("verb", sorted(VERBS.keys() - WITHOUT_SCOPE))
+@pytest.mark.parametrize("verb", sorted(filter(takes_scope, VERBS)))
 @pytest.mark.parametrize("scope", [None, "alex", 5, {"space": "default"}, Scope], ids=repr)
 def test_a_scope_is_a_scope(shared: Hippocampe, verb: str, scope: Any) -> None:
-    positional, named = VERBS[verb]
     with pytest.raises(InvalidInput, match="scope must be a Scope"):
-        getattr(shared, verb)(*positional, **named, scope=scope)
+        getattr(shared, verb)(**VERBS[verb], scope=scope)
 
 
-@pytest.mark.parametrize(
-    "verb", sorted(v for v, (given, _) in VERBS.items() if given and v not in TAKES_ANYTHING)
-)
+@pytest.mark.parametrize("verb", sorted(v for v in VERBS.keys() - TAKES_ANYTHING if needed_by(v)))
 def test_arguments_have_their_types(
     shared: Hippocampe, verb: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    positional, named = VERBS[verb]
-    scope = {} if verb in WITHOUT_SCOPE else {"scope": HERE}
-    for place, right in enumerate(positional):
+    scope = {"scope": HERE} if takes_scope(verb) else {}
+    for name, right in needed_by(verb).items():
         for wrong in WRONG:
-            if isinstance(wrong, type(right)) or (verb, place, wrong) in (
-                ("after_turn", 1, None),
-                ("backup", 0, None),
+            if isinstance(wrong, type(right)) or (verb, name, wrong) == (
+                "after_turn",
+                "reply",
+                None,
             ):
                 continue
-            given = [*positional[:place], wrong, *positional[place + 1 :]]
             with pytest.raises(InvalidInput):
-                getattr(shared, verb)(*given, **named, **scope)
+                getattr(shared, verb)(**{**VERBS[verb], name: wrong}, **scope)
 
 
 WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -405,12 +330,13 @@ WRONG_ARGUMENTS: dict[str, tuple[str, tuple[Any, ...]]] = {
 def test_named_arguments_have_their_types(shared: Hippocampe, name: str, tmp_path: Any) -> None:
     before = held(shared)
     verb, wrongs = WRONG_ARGUMENTS[name]
-    positional, named = VERBS[verb]
+    right = dict(VERBS[verb])
     if verb == "import_from":
         (tmp_path / "talk.jsonl").write_text('{"content": "Bonjour", "author": "dev"}\n')
-        positional = (tmp_path / "talk.jsonl",)
-    scope = {} if verb in WITHOUT_SCOPE else {"scope": HERE}
+        right["path"] = tmp_path / "talk.jsonl"
+    if takes_scope(verb):
+        right["scope"] = HERE
     for wrong in wrongs:
         with pytest.raises(InvalidInput):
-            getattr(shared, verb)(*positional, **{**named, name: wrong}, **scope)
+            getattr(shared, verb)(**{**right, name: wrong})
     assert held(shared) == before

@@ -13,11 +13,9 @@ from typing import Any, get_type_hints
 
 import pytest
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typer.main import get_command
 
 from hashed import install
 from hippocampe import Hippocampe, InvalidInput
-from hippocampe.cli.app import app
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.wire import encode
 from hippocampe.server.app import create_app
@@ -27,7 +25,8 @@ from hippocampe.server.mcp.service import TOOL_SETS
 from hippocampe.types import Settings
 from hippocampe.verbs import SENT, VERBS
 from served import served
-from verb_cases import CASES, ME, SETTINGS, World, open_copy, prepare
+from verb_arguments import ME
+from verb_cases import CASES, SETTINGS, World, open_copy, prepare
 from verb_doors import (
     COMMANDS,
     DOORS,
@@ -36,6 +35,7 @@ from verb_doors import (
     NOT_COMMANDS,
     NOT_REST,
     OTHER_OPTIONS,
+    PROGRAM,
     REST,
     Normal,
     Server,
@@ -206,13 +206,6 @@ def own_options(command: Any) -> set[str]:
     }
 
 
-def commands(group: Any, words: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in getattr(group, "commands", {}).items():
-        yield from commands(command, f"{words} {name}".strip())
-    if not hasattr(group, "commands"):
-        yield words, group
-
-
 def test_every_option_of_the_command_line_is_used(world: World) -> None:
     used = {words: set(options) for words, options in OTHER_OPTIONS.items()}
     for verb, command in COMMANDS.items():
@@ -220,10 +213,9 @@ def test_every_option_of_the_command_line_is_used(world: World) -> None:
             given = {name: each for name, each in case(world).items() if name not in command.lacks}
             words = {word for word in command.typed(given) if word.startswith("--")}
             used[command.words] = used.get(command.words, set[str]()) | words
-    found = dict(commands(get_command(app)))
-    assert found.keys() == used.keys() | NO_VERB_COMMANDS
+    assert PROGRAM.keys() == used.keys() | NO_VERB_COMMANDS
     for words in used:
-        assert own_options(found[words]) <= used[words], words
+        assert own_options(PROGRAM[words]) <= used[words], words
 
 
 def test_every_endpoint_and_what_it_takes_is_used(world: World) -> None:

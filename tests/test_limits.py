@@ -12,7 +12,8 @@ from hippocampe.errors import InvalidInput, shown
 from hippocampe.injection.burst import join
 from hippocampe.injection.channel_history import Channel
 from hippocampe.types import MAX_MESSAGE_CHARACTERS, Settings
-from test_bad_input import VERBS, WITHOUT_SCOPE
+from hippocampe.verbs import VERBS
+from verb_arguments import right_call, takes_scope
 
 HERE = Scope(user="dev", channel="lobby")
 LONG = "a" * (MAX_MESSAGE_CHARACTERS + 1)
@@ -52,7 +53,7 @@ def oversized(kind: str) -> Iterator[Any]:
 
 def cases() -> list[tuple[str, str, Any]]:
     found: list[tuple[str, str, Any]] = []
-    for verb in sorted(VERBS.keys() - {"open"}):
+    for verb in sorted(VERBS):
         step = getattr(Hippocampe, verb)
         for name, parameter in inspect.signature(step).parameters.items():
             if name in {"self", "changes"} | NOT_FROM_CALLERS:
@@ -100,12 +101,10 @@ def test_an_oversized_argument_is_refused(
     Path("export.jsonl").write_text('{"content": "Bonjour", "author": "dev"}\n')
     [known] = [each.id for each in shared.recent(scope=HERE)]
     before = (shared.stats(scope=HERE), shared.recent(scope=HERE), shared.settings(scope=HERE))
-    positional, named = VERBS[verb]
-    parameters = [*inspect.signature(getattr(Hippocampe, verb)).parameters][1:]
-    right = dict(zip(parameters, positional, strict=False)) | named
+    right = right_call(verb)
     if "id" in right and verb != "erase":
         right["id"] = known
-    if verb not in WITHOUT_SCOPE:
+    if takes_scope(verb):
         right["scope"] = HERE
     for _, name, value in (case for case in CASES if case[0] == verb):
         given = {**right, name: value}

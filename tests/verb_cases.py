@@ -10,11 +10,11 @@ from typing import Any
 
 from conftest import FakeClock
 from extraction.ledgers import context_of, queue
-from hippocampe import Config, Hippocampe, Scope
+from hippocampe import Config, Hippocampe
 from hippocampe.store import job_runs
+from hippocampe.verbs import VERBS
+from verb_arguments import ME, SINCE, UNTIL, arguments_of, ignore_progress
 
-ME = Scope(space="home", user="dev", channel="lobby")
-SINCE, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
 PREPARED = datetime(2026, 1, 17, 12, 50, tzinfo=UTC)
 """A time after the folder was prepared, and before the calls."""
 EMBEDDER = "hashed:64"
@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "auto_retrieve_min_score": 0.4,
     "recent_hours": 12,
     "channel_scope": True,
+    "shared_memories": True,
     "semantic_threshold": 0.9,
     "max_semantic_buffer": 50,
     "max_injection_count": 10,
@@ -103,7 +104,8 @@ def prepare(root: Path) -> dict[str, str]:
         remember("passing", "Le four est en panne", ttl="1h")
         clock.advance(hours=2)
         remember("boat", "Owen a un voilier rouge", subjects=["owen"], metadata=CRM)
-        remember("port", "Le port de Sète a un phare", subjects=["owen"], metadata=CRM)
+        port = "Le port de Sète a un phare"
+        remember("port", port, subjects=["owen"], metadata=CRM, occurred_at=SINCE)
         remember("lyon", "Nina habite à Lyon")
         remember("paris", "Nina cherche un appartement à Paris")
         remember("goal", "je veux lire les images", collection="goal", category="understanding")
@@ -176,10 +178,6 @@ def _on(argument: str, id: str, **more: Any) -> Arguments:
     return lambda world: {argument: world.ids[id], "scope": ME, **more}
 
 
-def ignore_progress(what: str, done: int, total: int) -> None:
-    """Take the progress of a call."""
-
-
 FILTERS: dict[str, Any] = {
     "types": ["fact"],
     "subjects": ["owen"],
@@ -188,7 +186,7 @@ FILTERS: dict[str, Any] = {
     "user": "dev",
     "channel": "lobby",
 }
-CASES: dict[str, tuple[Arguments, ...]] = {
+_OWN: dict[str, tuple[Arguments, ...]] = {
     "remember": (
         lambda world: {
             "content": "je veux comprendre la mer",
@@ -231,7 +229,6 @@ CASES: dict[str, tuple[Arguments, ...]] = {
         _always(query="lire les images", scope=ME, collections=["goal"], category="understanding"),
         _always(query="le voilier rouge", scope=ME, collections=["turn"], as_of=PREPARED),
     ),
-    "recent": (_always(limit=2, scope=ME, since=SINCE, channel_only=True),),
     "memories": (
         _next_page(
             "memories",
@@ -245,9 +242,6 @@ CASES: dict[str, tuple[Arguments, ...]] = {
         _always(scope=ME, metadata=CRM),
         _always(scope=ME, category="understanding"),
     ),
-    "spaces": (_always(),),
-    "users": (_always(scope=ME),),
-    "subjects": (_always(scope=ME),),
     "get": (_on("id", "boat"),),
     "history": (_on("id", "boat"),),
     "edit": (
@@ -276,7 +270,6 @@ CASES: dict[str, tuple[Arguments, ...]] = {
         },
     ),
     "neighbours": (_on("id", "boat", depth=1),),
-    "reviews": (_always(scope=ME),),
     "settle": (
         lambda world: {
             "id": world.ids["old"],
@@ -285,11 +278,7 @@ CASES: dict[str, tuple[Arguments, ...]] = {
             "keep": world.ids["new"],
         },
     ),
-    "graph": (_always(scope=ME, limit=3),),
-    "facts": (_always(scope=ME),),
-    "set_fact": (_always(key="boisson", value="le café", scope=ME),),
     "delete_fact": (_always(key="boisson", scope=ME, reason="faux"),),
-    "observe": (_always(content="Il fait beau", scope=ME, at=SINCE, external_id="m-1"),),
     "before_turn": (
         _always(message="le voilier de Nina", scope=ME, fresh=True),
         _always(
@@ -334,10 +323,7 @@ CASES: dict[str, tuple[Arguments, ...]] = {
             limit=2,
         ),
     ),
-    "digest": (_always(scope=ME),),
-    "compact": (_always(scope=ME),),
     "extract": (_on("turn_id", "turn"),),
-    "notes": (_always(scope=ME, refresh=True),),
     "retrievals": (_next_page("retrievals", scope=ME, limit=1, since=SINCE, channel_only=True),),
     "retrieval": (_on("id", "injection"),),
     "replay": (_on("id", "injection"),),
@@ -352,39 +338,10 @@ CASES: dict[str, tuple[Arguments, ...]] = {
         _always(scope=ME, subject="owen", dry_run=True),
         _always(scope=ME, whole_space=True, dry_run=True),
     ),
-    "expire": (_always(scope=ME),),
-    "audit": (_always(scope=ME, since=SINCE, limit=2),),
-    "settings": (_always(scope=ME),),
     "update_settings": (_always(scope=ME, **SETTINGS),),
-    "jobs": (_always(scope=ME, job="digest", states=["parked"], limit=2),),
-    "run_jobs": (_always(scope=ME),),
     "retry_job": (_on("id", "run"),),
-    "names": (_always(user="dev", scope=ME),),
-    "check_budget": (_always(scope=ME),),
-    "usage": (_always(scope=ME, since=SINCE, limit=1),),
-    "costs": (_always(scope=ME, days=7),),
-    "record_usage": (
-        _always(
-            scope=ME,
-            model="m",
-            purpose="chat",
-            input_tokens=30,
-            output_tokens=10,
-            injected_tokens=5,
-            price=0.01,
-        ),
-    ),
-    "create_key": (_always(scope=ME, role="write", label="phone"),),
-    "keys": (_always(),),
     "find_key": (lambda world: {"secret": world.ids["secret"]},),
     "revoke_key": (lambda world: {"id": world.ids["key"]},),
-    "announce": (_always(address="http://127.0.0.1:9"),),
-    "now": (_always(),),
-    "stats": (_always(scope=ME),),
-    "activity": (_always(scope=ME, days=7),),
-    "vitals": (_always(),),
-    "verify": (_always(absent=["rhubarbe", "voilier"]),),
-    "reindex": (_always(embedder="hashed:32", progress=ignore_progress),),
     "export_to": (
         lambda world: {"path": world.file("export.jsonl"), "scope": ME, "overwrite": True},
     ),
@@ -398,8 +355,13 @@ CASES: dict[str, tuple[Arguments, ...]] = {
             "progress": ignore_progress,
         },
     ),
-    "flush": (_always(),),
     "backup": (lambda world: {"target": world.file("export.jsonl"), "overwrite": True},),
+}
+"""Arguments of the verbs that need more than a value of the right type."""
+CASES: dict[str, tuple[Arguments, ...]] = {
+    name: _OWN[name] if name in _OWN else (_always(**arguments_of(name)),)
+    for name in VERBS
+    if name != "close"
 }
 """Arguments of each verb, in an order in which one call leaves what the next ones need: together, its calls set
 every argument to another value than the default."""

@@ -4,17 +4,19 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from hippocampe import AsyncHippocampe, Hippocampe
 from hippocampe.cli.app import app
+from hippocampe.cli.from_verb import VerbCommand
 from hippocampe.client.local import LocalConnection
 from hippocampe.client.remote import RemoteHippocampe
 from hippocampe.errors import HippocampeError
@@ -217,11 +219,7 @@ def _passed_on(endpoint: endpoints.Endpoint) -> Endpoint:
 
 
 REST: dict[str, Endpoint] = {
-    **{
-        each.verb.__name__: _passed_on(each)
-        for group in endpoints.ENDPOINTS.values()
-        for each in group
-    },
+    **{each.verb.__name__: _passed_on(each) for each in endpoints.ENDPOINTS},
     "remember": Endpoint("POST /api/memories"),
     "before_turn": Endpoint("POST /api/before_turn", more={"explain": True}),
     "messages": Endpoint("GET /api/messages", lacks=frozenset({"live", "ids"})),
@@ -323,92 +321,56 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-ONE_AND_ALL = {"types": "--type", "subjects": "--subject", "collections": "--collection"}
-OF = {"user": "--of-user", "channel": "--of-channel"}
+_PRINTED: dict[str, Callable[[Json, Arguments], Json]] = {
+    "neighbours": lambda result, given: {"memories": result[0], "associations": result[1]},
+    "settle": lambda result, given: {
+        "settled": [given["id"], given["other_id"]],
+        "kept": given["keep"],
+    },
+    "after_turn": lambda turn, given: {"turn": turn},
+    "backup": lambda path, given: {"path": path},
+    "export_to": lambda lines, given: {"path": str(given["path"]), "lines": lines},
+}
+"""What a command prints, made of the result of the library, if it is not that result."""
+
+
+def commands_of(group: Any, words: str = "") -> Iterator[tuple[str, Any]]:
+    """The commands of the program by their words."""
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands_of(command, f"{words} {name}".strip())
+    if not hasattr(group, "commands"):
+        yield words, group
+
+
+def _made(words: str, made: VerbCommand) -> tuple[str, Command]:
+    """A command that was made from a verb, by the verb."""
+    verb, parts = made.callback.verb, made.callback.parts()  # pyright: ignore
+    found = {each.name: each for each in made.params}
+    options = {each.argument: found[name] for name, each in parts.items()}
+    takes = inspect.signature(getattr(Hippocampe, verb)).parameters.keys()
+    return verb, Command(
+        words,
+        tuple(name for name, each in options.items() if each.param_type_name == "argument"),
+        {name: each.opts[0] for name, each in options.items()},
+        lacks=frozenset(takes - options.keys() - {"self", "scope", "progress"}),
+        more=("--explain",) if verb == "before_turn" else (),
+        scoped=any("--space" in each.opts for each in made.params),
+        form=_PRINTED.get(verb, lambda result, given: result),
+    )
+
+
+PROGRAM = dict(commands_of(get_command(app)))
 COMMANDS: dict[str, Command] = {
-    "remember": Command("remember", ("content",), ONE_AND_ALL),
+    **dict(_made(words, each) for words, each in PROGRAM.items() if isinstance(each, VerbCommand)),
     "remember_many": Command("remember"),
-    "recall": Command("recall", ("query",), ONE_AND_ALL | OF),
-    "recent": Command("recent"),
-    "memories": Command("list", (), ONE_AND_ALL | OF),
-    "spaces": Command("spaces", scoped=False),
-    "users": Command("users"),
-    "subjects": Command("subjects"),
-    "get": Command("get", ("id",)),
-    "history": Command("history", ("id",)),
-    "edit": Command("edit", ("id",), ONE_AND_ALL),
-    "delete": Command("delete", ("id",)),
-    "restore": Command("restore", ("id",)),
-    "associate": Command("associate", ("source_id", "target_id", "kind")),
-    "neighbours": Command(
-        "neighbours",
-        ("id",),
-        form=lambda result, given: {"memories": result[0], "associations": result[1]},
-    ),
-    "reviews": Command("reviews list"),
-    "settle": Command(
-        "reviews settle",
-        ("id", "other_id"),
-        form=lambda result, given: {
-            "settled": [given["id"], given["other_id"]],
-            "kept": given["keep"],
-        },
-    ),
     "facts": Command("facts list"),
-    "set_fact": Command("facts set", ("key", "value")),
-    "delete_fact": Command("facts delete", ("key",)),
-    "observe": Command("observe", ("content",)),
-    "before_turn": Command(
-        "before-turn", ("message",), lacks=frozenset({"fresh"}), more=("--explain",)
-    ),
-    "after_turn": Command(
-        "after-turn",
-        ("user_message", "reply"),
-        {"tool_results": "--tool-result"},
-        form=lambda turn, given: {"turn": turn},
-    ),
-    "digest": Command("digest"),
-    "compact": Command("compact"),
-    "extract": Command("extract", ("turn_id",)),
-    "messages": Command("messages", lacks=frozenset({"live", "ids"})),
-    "search_text": Command("search-text", ("query",), OF),
     "notes": Command("notes", lacks=frozenset({"refresh"})),
-    "forget": Command("forget", ("topic",)),
-    "erase": Command("erase", (), OF),
-    "expire": Command("expire"),
-    "audit": Command("audit"),
     "settings": Command("settings list"),
     "update_settings": Command("settings set"),
-    "retrievals": Command("retrievals", lacks=frozenset({"cursor"})),
-    "jobs": Command("jobs list", (), {"states": "--state"}),
-    "run_jobs": Command("jobs run"),
-    "retry_job": Command("jobs retry", ("id",)),
-    "usage": Command("usage"),
-    "create_key": Command("keys create"),
     "keys": Command("keys list", scoped=False),
-    "revoke_key": Command("keys revoke", ("id",), scoped=False),
-    "stats": Command("stats"),
-    "verify": Command("verify", scoped=False),
     "reindex": Command("reindex", scoped=False),
-    "backup": Command(
-        "backup",
-        ("target",),
-        {"overwrite": "--force"},
-        scoped=False,
-        form=lambda path, given: {"path": path},
-    ),
-    "export_to": Command(
-        "export",
-        ("path",),
-        {"overwrite": "--force"},
-        form=lambda lines, given: {"path": str(given["path"]), "lines": lines},
-    ),
-    "import_from": Command("import", ("path",), lacks=frozenset({"one_space"})),
 }
-NOT_COMMANDS = {
-    *("graph", "preview", "replay", "retrieval", "names", "check_budget", "record_usage", "costs"),
-    *("activity", "vitals", "now", "flush", "find_key", "announce"),
-}
+NOT_COMMANDS = VERBS.keys() - COMMANDS.keys() - {"close"}
 """Verbs without a command."""
 NO_VERB_COMMANDS = {
     *("serve", "mcp", "hook prompt-submit", "hook session-start", "hook stop", "chat", "worker"),
@@ -449,6 +411,7 @@ def command_line(world: World, server: Server, verb: str, arguments: Arguments) 
 def _run(line: list[str], where: Mapping[str, str]) -> Json:
     done = CliRunner(env=where).invoke(app, [*line, "--json"])
     assert isinstance(done.exception, SystemExit | None), (line, done.exception)
+    assert done.stdout, (line, done.stderr)
     return json.loads(done.stdout)
 
 

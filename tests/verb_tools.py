@@ -9,9 +9,12 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from hippocampe import Scope
+from hippocampe.server.mcp import assistant_tools
+from hippocampe.server.mcp.tool import MemoryTool
 from hippocampe.types import Memory, Page, Receipt, Remembered
-from verb_cases import ME, SINCE, UNTIL
-from verb_doors import Server
+from hippocampe.verbs import VERBS
+from verb_arguments import ARGUMENTS, ME, SINCE, UNTIL
+from verb_doors import Server, typed
 
 OWN = Scope(space=ME.space, channel=ME.channel)
 """The scope of the assistant's statements about itself."""
@@ -34,8 +37,9 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
     aim = {"content": "je veux voir la mer", "category": "understanding"}
     times = {"since": SINCE.isoformat(), "until": UNTIL.isoformat()}
     words = {"query": "rendez-vous num*", "limit": 2, "channel": "lobby", **times}
-    stored = {"content": "Le four est réparé", "subjects": ["four"], "ttl": "7d"}
-    indexed = {"content": "Inès a un piano", "type": "event", "subjects": ["inès"], "ttl": "2w"}
+    told = {"importance": 0.7, "source": "le courriel du 3 mai", "type": "event"}
+    stored = {"content": "Le four est réparé", "subjects": ["four"], "ttl": "7d", **told}
+    indexed = {"content": "Inès a un piano", "subjects": ["inès"], "ttl": "2w", **told}
     learnt = {"query": "lire les images"}
     found = {"query": "le voilier", "limit": 2, "min_score": 0.001, "collections": ["memory"]}
 
@@ -46,9 +50,9 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
     def delete(tool: str, name: str, scope: Scope) -> ToolCall:
         return call(tool, "delete", {"id": ids[name], "reason": "faux"}, scope=scope)
 
-    return [
-        call("store_memory", "remember", {**stored, "replaces": [ids["port"]]}, source="mcp"),
-        call("memory__index", "remember", indexed, source="mcp"),
+    calls = [
+        call("store_memory", "remember", {**stored, "replaces": [ids["port"]]}),
+        call("memory__index", "remember", indexed),
         call("store_self", "remember", able, scope=OWN, collection="self", source="mcp"),
         call(
             "store_goal", "remember", aim, scope=OWN, collection="goal", type="goal", source="mcp"
@@ -70,6 +74,16 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
         delete("delete_self", "self", OWN),
         call("memory__forget", "forget", {"topic": "le voilier rouge", "dry_run": True}),
     ]
+    made = {each.tool for each in calls}
+    others = [_called(tool) for tool in assistant_tools.TOOLS if tool.name not in made]
+    return [*others, *calls]
+
+
+def _called(tool: MemoryTool[Any]) -> ToolCall:
+    """A call of a tool that has the arguments of its verb."""
+    arguments = {name: typed(ARGUMENTS[name]) for name in tool.arguments.model_fields}
+    scope = ME if VERBS[tool.verb].writes else EVERYWHERE
+    return ToolCall(tool.name, arguments, tool.verb, {"scope": scope, **arguments})
 
 
 async def call_tools(server: Server, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:

@@ -47,6 +47,7 @@ from hippocampe.injection.burst import Burst
 from hippocampe.injection.channel_history import ChannelHistories
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.notes.sync import NoteSync, open_notes, open_source
+from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import activity, browse, graph, lookup, recall
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.types import (
@@ -100,19 +101,13 @@ def count_notes(config: Config) -> int | None:
         return len(source.listing())
 
 
-def check_reader() -> str | None:
-    """Check the files of the local reader; return its package, or None if it is not installed.
+def check_reader() -> None:
+    """Load the reader of pairs.
 
     Raises:
-        ModelUnavailable: A file is damaged, or belongs to another version.
+        ModelUnavailable: Its file is missing or damaged.
     """
-    from hippocampe.updates.cross_encoder import base, judge
-
-    if base.installed() is None:
-        return None
-    base.Base.open()
-    judge.load_learnt()
-    return base.PACKAGE
+    load_reader()
 
 
 def bound(part: Callable[[Context], U], step: Callable[Concatenate[U, P], T]) -> Bound[P, T]:

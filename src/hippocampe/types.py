@@ -784,6 +784,8 @@ class Settings:
         auto_retrieve_min_score: Minimum score of a search result; live messages need 0.1.
         recent_hours: Memories newer than this are candidates of every turn; 0: none.
         channel_scope: Whether a turn only gets results from its own channel.
+        shared_memories: Whether the important and recent memories that other users told, and the talk of
+            other channels, are candidates of every turn too. Search finds them in any case.
         semantic_threshold: The cosine above which two texts count as duplicates.
         max_semantic_buffer: Texts already injected into a channel that are checked for duplicates.
         max_injection_count: Maximum number of items per turn, over all routes.
@@ -819,6 +821,7 @@ class Settings:
     auto_retrieve_min_score: float = 0.5
     recent_hours: int = 6
     channel_scope: bool = False
+    shared_memories: bool = False
     semantic_threshold: float = 0.85
     max_semantic_buffer: int = 100
     max_injection_count: int = 20

@@ -1,4 +1,4 @@
-"""The verbs of the library, each declared once: who may call it, and how its calls are executed.
+"""The verbs of the library, each declared once: who may call it, how its calls are executed, and where it is offered.
 
 Arguments, types and docstring of a verb are those of its step, which `hippocampe.hippocampe` binds to a memory.
 """
@@ -6,7 +6,7 @@ Arguments, types and docstring of a verb are those of its step, which `hippocamp
 import inspect
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
@@ -38,6 +38,11 @@ class Verb:
         file: The argument that names a file of the caller's machine.
         writes_with: The argument that makes a verb that reads change something, which needs the role `write`.
         recounts: Whether counts of the space are wrong after it, in ways that a user would notice.
+        http: The method and path of its endpoint, if a request has the arguments of the verb and the answer is
+            its result. Other endpoints are declared in `hippocampe.server.api`.
+        command: The help of its command, if that has the options of the verb and the name of it. Other
+            commands are declared in `hippocampe.cli`.
+        group: The section of it in the OpenAPI document, in the help of the command line and in the reference.
     """
 
     name: str
@@ -50,6 +55,9 @@ class Verb:
     file: str | None = None
     writes_with: str | None = None
     recounts: bool = False
+    http: str = ""
+    command: str = ""
+    group: str = ""
 
 
 def _read(name: str, lane: Lane = "read", **more: Any) -> Verb:
@@ -60,82 +68,139 @@ def _write(name: str, lane: Lane = "write", *, role: Role = "write", **more: Any
     return Verb(name, role, lane, writes=True, **more)
 
 
-VERBS: Mapping[str, Verb] = {
-    verb.name: verb
-    for verb in (
-        # Memories
+_GROUPS: Mapping[str, tuple[Verb, ...]] = {
+    "Memories": (
         _write("remember", operation="upsert_memory"),
         _write("remember_many", "long", operation="upsert_memory"),
-        _read("recall", operation="search_memory"),
-        _read("recent"),
-        _read("memories"),
-        Verb("spaces", "admin", "count", reach="store"),
-        _read("users", "count"),
-        _read("subjects", "count"),
-        _read("get"),
-        _read("history"),
-        _write("edit", operation="update_memory"),
+        _read("recall", operation="search_memory", http="POST /api/recall"),
+        _read("recent", command="Show the newest memories."),
+        _read("memories", http="GET /api/memories"),
+        _read(
+            "get",
+            http="GET /api/memories/{id}",
+            command="Show all fields of a memory, current or not.",
+        ),
+        _read(
+            "history",
+            http="GET /api/memories/{id}/history",
+            command="Show the versions of a memory, oldest first.",
+        ),
+        _write("edit", operation="update_memory", http="PATCH /api/memories/{id}"),
         _write("delete", operation="delete_memory"),
-        _write("restore"),
+        _write("restore", http="POST /api/memories/{id}/restore"),
         _write("associate"),
         _read("neighbours"),
         _read("graph"),
-        _read("reviews"),
+        _read("reviews", http="GET /api/reviews"),
         _write("settle"),
         _read("facts"),
         _write("set_fact", operation="upsert_memory"),
         _write("delete_fact"),
-        # Talk
+        Verb(
+            "spaces",
+            "admin",
+            "count",
+            reach="store",
+            command="List the spaces with their numbers of memories and messages, largest first.",
+        ),
+        _read(
+            "users",
+            "count",
+            http="GET /api/users",
+            command="List the users of the space with their numbers of memories and messages.",
+        ),
+        _read(
+            "subjects",
+            "count",
+            http="GET /api/subjects",
+            command="List the subjects of the space with their numbers of current memories.",
+        ),
+    ),
+    "Talk": (
         _write("observe", idempotent_by="external_id"),
+        _read("messages"),
+        _read("search_text"),
+        _write(
+            "digest",
+            "long",
+            role="admin",
+            operation="upsert_memory",
+            recounts=True,
+            http="POST /admin/digest",
+        ),
+        _write(
+            "compact", "long", role="admin", operation="upsert_memory", http="POST /admin/compact"
+        ),
+        _read("notes", writes_with="refresh"),
+        _write("import_from", "long", role="admin", reach="files", file="path"),
+        Verb("export_to", "admin", "long", reach="files", file="path"),
+    ),
+    "Turns": (
         _read("before_turn", "turn", operation="search_memory"),
         _read("preview"),
         _write("after_turn", idempotent_by="external_id"),
-        _write("digest", "long", role="admin", operation="upsert_memory", recounts=True),
-        _write("compact", "long", role="admin", operation="upsert_memory"),
         _write("extract", "long"),
-        _read("messages"),
-        _read("search_text"),
-        _read("notes", writes_with="refresh"),
-        # Forgetting
-        _write("forget", operation="delete_memory"),
-        _write("erase", "long", role="admin", operation="delete_memory", recounts=True),
-        _write("expire", role="admin"),
-        Verb("audit", "admin"),
-        # Turns
-        _read("settings"),
-        _write("update_settings", role="admin"),
-        _read("retrievals"),
+        _read("settings", http="GET /api/memory/settings"),
+        _write("update_settings", role="admin", http="PATCH /api/memory/settings"),
+        _read("retrievals", http="GET /api/memory/retrievals"),
         _read("retrieval"),
         _read("replay"),
-        # Background jobs
-        _read("jobs"),
-        _write("run_jobs", "long", role="admin"),
-        _write("retry_job", role="admin"),
-        # Language models
+    ),
+    "Forgetting": (
+        _write("forget", operation="delete_memory", http="POST /api/forget"),
+        _write(
+            "erase",
+            "long",
+            role="admin",
+            operation="delete_memory",
+            recounts=True,
+            http="POST /api/erase",
+        ),
+        _write("expire", role="admin"),
+    ),
+    "Background jobs": (
+        _read("jobs", http="GET /api/jobs"),
+        _write("run_jobs", "long", role="admin", http="POST /api/jobs/run"),
+        _write("retry_job", role="admin", http="POST /api/jobs/{id}/retry"),
+    ),
+    "Language models": (
         _read("names"),
         _read("check_budget"),
-        _read("usage"),
-        _read("costs"),
+        _read(
+            "usage",
+            http="GET /api/usage",
+            command="Show the calls of language models with their tokens and prices, newest first.",
+        ),
+        _read("costs", command="Show what language models cost, by day, purpose and model."),
         _write("record_usage"),
-        # The server
+    ),
+    "Server": (
         _write("create_key", role="admin", reach="store"),
         Verb("keys", "admin", reach="store"),
-        _write("revoke_key", role="admin", reach="store"),
         Verb("find_key", "admin", reach="process"),
+        _write("revoke_key", role="admin", reach="store"),
         _write("announce", role="admin", reach="process"),
-        # Upkeep
+    ),
+    "Upkeep": (
         _read("now"),
-        _read("stats", "count"),
-        _read("activity", "count"),
-        Verb("vitals", "admin", reach="store"),
+        _read("stats", "count", command="Show the counts of the space and the state of the index."),
+        _read("activity", "count", command="Count memories, messages and injections, day by day."),
+        Verb("audit", "admin", http="GET /api/audit"),
+        Verb(
+            "vitals",
+            "admin",
+            reach="store",
+            command="Show the numbers of the whole folder: index, jobs, bytes, outages, disk.",
+        ),
         Verb("verify", "admin", "long", reach="store"),
         _write("reindex", "long", role="admin", reach="store"),
         Verb("backup", "admin", "long", reach="files", file="target"),
-        Verb("export_to", "admin", "long", reach="files", file="path"),
-        _write("import_from", "long", role="admin", reach="files", file="path"),
         Verb("flush", "admin", "long", reach="store"),
         Verb("close", "admin", "long", reach="process"),
-    )
+    ),
+}
+VERBS: Mapping[str, Verb] = {
+    verb.name: replace(verb, group=group) for group, verbs in _GROUPS.items() for verb in verbs
 }
 SENT: Mapping[str, Verb] = {name: verb for name, verb in VERBS.items() if verb.reach != "process"}
 """The verbs that another process can call."""

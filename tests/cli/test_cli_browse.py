@@ -100,7 +100,7 @@ class TestMetadata:
 
 class TestCounts:
     def test_spaces_users_and_subjects(self, run: Run, said: Callable[..., str]) -> None:
-        assert run("subjects").out == "There are no subjects.\n"
+        assert run("subjects").out == "There are none.\n"
         said("Zoé joue du tuba", "--user", "ana", "--subject", "tuba")
         run("after-turn", "le four ?", "vide", "--space", "talk", "--user", "dev")
         assert run("spaces", "--json").json == {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 
-from conftest import FakeClock, Opener
+from conftest import DEFAULTS, FakeClock, Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.engine import settings as settings_step
 from hippocampe.engine.context import Context
@@ -29,6 +29,7 @@ GOOD: dict[str, Any] = {
     "auto_retrieve_min_score": 0.3,
     "recent_hours": 0,
     "channel_scope": True,
+    "shared_memories": True,
     "semantic_threshold": 0.9,
     "max_semantic_buffer": 7,
     "max_injection_count": 3,
@@ -64,8 +65,9 @@ KEPT: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def patient_turns() -> None:
+def default_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the default deadline of a turn is tested too."""
+    monkeypatch.setattr(settings_step, "defaults", DEFAULTS)
 
 
 @pytest.fixture

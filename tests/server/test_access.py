@@ -11,65 +11,42 @@ from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.errors import InvalidInput
 from hippocampe.server import serving
+from hippocampe.verbs import VERBS
+from verb_arguments import MISSING, right_call
+from verb_doors import REST
 
 HOME, WORK = Scope(space="home"), Scope(space="work")
-MISSING = "0198a000-0000-7000-8000-000000000000"
-UNKNOWN = "0199a000-0000-7000-9000-000000000000"
+MORE = [
+    ("GET", "/api/memory/search?q=rhubarbe&mode=text", None, "read"),
+    ("GET", "/api/notes", None, "read"),
+    ("POST", "/api/chat", {"message": "rhubarbe"}, "write"),
+    ("POST", "/api/import", {"author": "dev", "content": "Salut", "space": "home"}, "admin"),
+]
+"""Endpoints that are no verb, or whose body is a file."""
+ROLES = {"spaces": "read"}
+"""Roles of verbs whose endpoint shows a key less."""
 
 
 def endpoints(id: str, key: str) -> list[tuple[str, str, Any, str]]:
     """Every endpoint that has a space: method, path, body, and the role it needs."""
-    return [
-        ("POST", "/api/memories", {"content": "Owen a un voilier"}, "write"),
-        ("GET", "/api/memories", None, "read"),
-        ("GET", f"/api/memories/{id}", None, "read"),
-        ("PATCH", f"/api/memories/{id}", {"importance": 0.1}, "write"),
-        ("GET", f"/api/memories/{id}/history", None, "read"),
-        ("POST", f"/api/memories/{id}/restore", None, "write"),
-        ("POST", "/api/recall", {"query": "rhubarbe"}, "read"),
-        ("POST", "/api/before_turn", {"message": "rhubarbe", "explain": True}, "read"),
-        ("POST", "/api/after_turn", {"user_message": "Bonjour"}, "write"),
-        ("POST", "/api/live", {"content": "Bonjour"}, "write"),
-        ("POST", "/api/forget", {"topic": "tarte"}, "write"),
-        ("POST", "/admin/digest", None, "admin"),
-        ("GET", "/api/memory/facts", None, "read"),
-        ("POST", "/api/memory/facts", {"key": "ville", "value": "Nantes"}, "write"),
-        ("GET", "/api/memory/search?q=tarte&mode=text", None, "read"),
-        ("GET", "/api/memory/settings", None, "read"),
-        ("PATCH", "/api/memory/settings", {"recent_hours": 3}, "admin"),
-        ("GET", "/api/memory/stats", None, "read"),
-        ("GET", "/api/memory/retrievals", None, "read"),
-        ("GET", "/api/audit", None, "admin"),
-        ("GET", f"/api/memories/{id}/neighbours", None, "read"),
-        (
-            "POST",
-            f"/api/memories/{id}/associations",
-            {"target_id": UNKNOWN, "kind": "related_to"},
-            "write",
-        ),
-        ("GET", "/api/reviews", None, "read"),
-        ("POST", "/api/reviews/settle", {"id": id, "other_id": UNKNOWN}, "write"),
-        ("GET", "/api/messages?q=rhubarbe", None, "read"),
-        ("GET", "/api/spaces", None, "read"),
-        ("GET", "/api/users", None, "read"),
-        ("GET", "/api/subjects", None, "read"),
-        ("POST", "/admin/compact?channel=lobby", None, "admin"),
-        ("POST", "/api/chat", {"message": "rhubarbe"}, "write"),
-        ("GET", "/api/jobs", None, "read"),
-        ("POST", "/api/jobs/run", None, "admin"),
-        ("POST", f"/api/jobs/{id}/retry", None, "admin"),
-        ("GET", "/api/usage", None, "read"),
-        ("GET", "/api/notes", None, "read"),
-        ("POST", "/api/notes/refresh", None, "write"),
-        ("POST", "/api/import", {"author": "dev", "content": "Salut", "space": "home"}, "admin"),
-        ("GET", "/api/export", None, "admin"),
-        ("GET", "/api/keys", None, "admin"),
-        ("POST", "/api/keys", {"role": "read"}, "admin"),
-        ("DELETE", f"/api/keys/{id}", None, "admin"),
-        ("POST", "/api/erase", {"id": id}, "admin"),
-        ("DELETE", f"/api/memory/facts/{key}", None, "write"),
-        ("DELETE", f"/api/memories/{id}", None, "write"),
-    ]
+    rows = [*MORE]
+    for verb, endpoint in REST.items():
+        if endpoint.file is not None:
+            continue
+        arguments = {
+            name: key if name == "key" else id if value == MISSING else value
+            for name, value in right_call(verb).items()
+        }
+        path, query, body = endpoint.split(arguments)
+        if verb == "compact":
+            query["channel"] = "lobby"
+        if query:
+            path += f"?{httpx.QueryParams(query)}"
+        role = ROLES.get(verb, VERBS[verb].role)
+        if VERBS[verb].writes_with in endpoint.lacks:
+            role = "write"
+        rows.append((endpoint.request.split()[0], path, body or None, role))
+    return rows
 
 
 def test_two_spaces_with_two_keys_never_meet(connect: Any, memory: Hippocampe) -> None:
@@ -100,7 +77,7 @@ def test_two_spaces_with_two_keys_never_meet(connect: Any, memory: Hippocampe) -
     ) == before
     stats = stranger.get("/api/memory/stats").json()
     assert stats["indexed"] == {}
-    assert stats["messages"] == 4  # its own: two of after_turn, two of the chat
+    assert stats["messages"] == 6  # its own: four of after_turn, two of the chat
 
 
 @pytest.mark.parametrize(("role", "allowed"), [("read", {"read"}), ("write", {"read", "write"})])

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_access import endpoints
 
-from answers import MISSING
 from conftest import Opener
 from hippocampe import Hippocampe, Scope
 from hippocampe.config import UPSTREAM_URL
 from model_server import Answer, ModelServer
+from verb_arguments import MISSING
 
 HOME, WORK = Scope(space="home", user="dev"), Scope(space="work", user="dev")
 SOUGHT, SECRET = "rhubarbe", "myrtille"

@@ -24,17 +24,18 @@ import hippocampe
 from children import running, stopping
 from hippocampe import Hippocampe, Scope
 from hippocampe.cli.app import app
+from hippocampe.server.mcp.service import TOOL_SETS
+from hippocampe.verbs import VERBS
 
 HOME, WORK = Scope(space="home"), Scope(space="work")
 READS = {
-    *("search_memories", "get_recent_memories", "search_self", "search_goals"),
-    *("memory__search", "memory__search_text"),
+    each.name
+    for each in TOOL_SETS["all"]
+    if (not VERBS[each.verb].writes if each.verb else each.name.startswith(("search_", "get_")))
 }
-COMPANION = {
-    *("search_memories", "get_recent_memories", "store_memory", "delete_memory"),
-    *("search_self", "store_self", "delete_self", "search_goals", "store_goal", "delete_goal"),
-}
-ASSISTANT = {"memory__search", "memory__index", "memory__forget", "memory__search_text"}
+COMPANION, ASSISTANT = (
+    {each.name for each in TOOL_SETS[name]} for name in ("companion", "assistant")
+)
 MODES = ["auto", "legacy"]
 """The protocol of 2026, and the one before with its handshake."""
 

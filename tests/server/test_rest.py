@@ -6,8 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from answers import MISSING, ok, problem
+from answers import ok, problem
 from hippocampe import Hippocampe, Scope
+from verb_arguments import MISSING
 
 TEA = {"content": "Paul aime le thé vert", "subjects": ["paul"], "metadata": {"from": "crm"}}
 

@@ -7,8 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from answers import MISSING, ok, problem
+from answers import ok, problem
 from hippocampe import Hippocampe, Scope
+from verb_arguments import MISSING
 
 Connect = Any
 

@@ -175,6 +175,7 @@ def test_two_names_for_one_person_ask_nothing_about_her(hippo: Hippocampe, other
 
 def test_a_new_statement_asks_about_one_old_one_at_most(hippo: Hippocampe) -> None:
     """Many are alike, because they are about the same people; the model weighs the nearest only."""
+    waiting = 0
     for each in (
         "Camille prête son hachoir à manivelle à Owen",
         "Owen garde Pistache pendant les vacances de Camille",
@@ -184,11 +185,10 @@ def test_a_new_statement_asks_about_one_old_one_at_most(hippo: Hippocampe) -> No
         "Camille garde les clés de la cave d'Owen",
         "Camille prend sa douche chez Owen",
     ):
-        new = hippo.remember(each, scope=SCOPE).memory
-        asked = [
-            pair for pair in hippo.reviews(scope=SCOPE) if new.id in (pair.memory.id, pair.other.id)
-        ]
-        assert len(asked) <= 1
+        hippo.remember(each, scope=SCOPE)
+        # A pair of a replaced memory moves on to it, and is not one more.
+        before, waiting = waiting, len(hippo.reviews(scope=SCOPE))
+        assert waiting <= before + 1
 
 
 def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) -> None:

@@ -20,6 +20,7 @@ from hippocampe.cli import (
     turns,
     upkeep,
 )
+from hippocampe.cli.from_verb import declared
 
 _NOTES = """\
 First steps: hippocampe demo; hippocampe remember "…"; hippocampe recall "…".
@@ -62,6 +63,7 @@ def hippocampe(
 
 for part in (memories, talk, turns, companion, server, mcp, hook, removal, jobs, upkeep):
     app.add_typer(part.app)
+app.add_typer(declared())
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -35,9 +35,9 @@ from typer.core import TyperCommand
 
 from hippocampe import types
 from hippocampe.cli import terminal
-from hippocampe.cli.call import OF_A_SPACE, Call, epilog_of, with_options
+from hippocampe.cli.call import OF_A_FOLDER, OF_A_SPACE, Call, epilog_of, with_options
 from hippocampe.types import UNSET, Unset
-from hippocampe.verbs import documentation
+from hippocampe.verbs import VERBS, documentation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -114,6 +114,7 @@ class Done:
         hippo: The memory, still open.
         arguments: The arguments of the verb that were typed.
         result: What it returned.
+        returned: The type by which it declares that.
         took_ms: How long it took.
     """
 
@@ -121,6 +122,7 @@ class Done:
     hippo: "Hippocampe"
     arguments: Mapping[str, Any]
     result: Any
+    returned: Any
     took_ms: float
 
     @property
@@ -132,7 +134,7 @@ def add(
     app: typer.Typer,
     name: str,
     help: str,
-    show: "Callable[[Done], RenderableType]",
+    show: "Callable[[Done], RenderableType] | None" = None,
     *,
     verb: str = "",
     as_json: Callable[[Done], object] = lambda done: done.result,
@@ -144,7 +146,7 @@ def add(
         app: The group of the command.
         name: Its name.
         help: What it does, for people.
-        show: Renders the result.
+        show: Renders the result; default: by its type.
         verb: The verb, if it has another name.
         as_json: The answer with `--json`.
         more: As for `of_verb`.
@@ -154,10 +156,26 @@ def add(
     def step(call: Call, **arguments: Any) -> None:
         with call.of_verb(verb) as hippo:
             done = execute(call, hippo, verb, arguments)
-            call.answer(as_json(done), lambda: show(done))
+            call.answer(as_json(done), lambda: (show or _by_type)(done))
 
     step.__doc__ = help
     of_verb(app, name, verb=verb, **more)(step)
+
+
+def _by_type(done: Done) -> "RenderableType":
+    from hippocampe.cli.show.result import result
+
+    return result(done.result, done.returned, done.timezone)
+
+
+def declared() -> typer.Typer:
+    """Make the commands that are declared with their verbs, in `hippocampe.verbs`."""
+    app = typer.Typer()
+    for name, verb in VERBS.items():
+        if verb.command:
+            shared = OF_A_SPACE if verb.reach == "space" else OF_A_FOLDER
+            add(app, name.replace("_", "-"), verb.command, panel=verb.group, shared=shared)
+    return app
 
 
 def execute(call: Call, hippo: "Hippocampe", verb: str, arguments: Mapping[str, Any]) -> Done:
@@ -171,7 +189,8 @@ def execute(call: Call, hippo: "Hippocampe", verb: str, arguments: Mapping[str, 
             named["progress"] = progress
         started = perf_counter()
         result = getattr(hippo, verb)(**named)
-        return Done(call, hippo, arguments, result, (perf_counter() - started) * 1000)
+        took_ms = (perf_counter() - started) * 1000
+    return Done(call, hippo, arguments, result, _hints(verb)["return"], took_ms)
 
 
 def of_verb(
@@ -202,7 +221,7 @@ def of_verb(
     def register(step: Callable[..., None]) -> Callable[..., None]:
         @wraps(step)
         def make() -> Callable[..., None]:
-            parts = _parts(verb, overrides or {})
+            parts = parts_of(verb, overrides or {})
 
             @wraps(step)
             def run(call: Call, **typed: Any) -> None:
@@ -221,16 +240,17 @@ def of_verb(
 
         vars(make)["__signature__"] = inspect.Signature()
         make.__annotations__ = {}
-        app.command(name, cls=_VerbCommand, rich_help_panel=panel, epilog=epilog_of(examples))(make)
+        vars(make)["verb"], vars(make)["parts"] = verb, partial(parts_of, verb, overrides or {})
+        app.command(name, cls=VerbCommand, rich_help_panel=panel, epilog=epilog_of(examples))(make)
         return step
 
     return register
 
 
-class _VerbCommand(TyperCommand):
+class VerbCommand(TyperCommand):
     """A command whose options are made when it is used, because reading a verb loads the whole library.
 
-    Its function makes the function with the options.
+    Its function makes the function with the options, and has the name of the `verb` and its `parts`.
     """
 
     @cached_property
@@ -252,7 +272,7 @@ class _VerbCommand(TyperCommand):
         return self._made.invoke(ctx)
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """A parameter of a command, and how it becomes an argument of the verb; `UNSET` leaves that out."""
 
     argument: str
@@ -260,15 +280,14 @@ class _Part(NamedTuple):
     read: Callable[[Call, Any], Any]
 
 
-def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
+def parts_of(verb: str, overrides: Overrides) -> dict[str, Part]:
     """The parts of a command, by name of their parameter."""
     from hippocampe.hippocampe import Hippocampe
 
-    step = getattr(Hippocampe, verb)
-    texts, hints = documentation(step).arguments, get_type_hints(step)
+    texts, hints = documentation(getattr(Hippocampe, verb)).arguments, _hints(verb)
     # Verbs that describe no argument of their own take those of a statement.
     statement = documentation(Hippocampe.remember).arguments
-    parts: dict[str, _Part] = {}
+    parts: dict[str, Part] = {}
     for name, parameter in _signature(verb).items():
         own, common = overrides.get(name, Override()), COMMON.get(name, Override())
         if name not in ("self", "scope", "progress") and own is not None:
@@ -284,7 +303,7 @@ def _parts(verb: str, overrides: Overrides) -> dict[str, _Part]:
     return parts
 
 
-def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
+def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> Part:
     kind, parse, metavar, choices = _reading(hint)
     named = None if override.values else _CONSTANT.search(override.text)
     constant = getattr(import_module(named[1]), named[2]) if named else ()
@@ -318,13 +337,19 @@ def _part(parameter: inspect.Parameter, hint: Any, override: Override) -> _Part:
             return override.parse(typed)
         return typed if parse is None else parse(call, typed)
 
-    return _Part(parameter.name, made, read)
+    return Part(parameter.name, made, read)
 
 
 def _signature(verb: str) -> Mapping[str, inspect.Parameter]:
     from hippocampe.hippocampe import Hippocampe
 
     return inspect.signature(getattr(Hippocampe, verb)).parameters
+
+
+def _hints(verb: str) -> Mapping[str, Any]:
+    from hippocampe.hippocampe import Hippocampe
+
+    return get_type_hints(getattr(Hippocampe, verb))
 
 
 def _help(text: str, values: Sequence[str], *, notes: Sequence[str]) -> str | None:

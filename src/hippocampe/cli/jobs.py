@@ -1,4 +1,4 @@
-"""Commands on background jobs and the costs of language models."""
+"""Commands on background jobs."""
 
 import typer
 
@@ -15,7 +15,6 @@ add(
     jobs_app,
     "list",
     "Show the runs of background jobs, newest first.",
-    lambda done: show.runs(done.result, done.timezone),
     verb="jobs",
     examples=["jobs list --state parked --state failed"],
 )
@@ -34,11 +33,4 @@ add(
     verb="retry_job",
     overrides={"id": text("The id of a failed or parked run.")},
     examples=["jobs retry ID"],
-)
-add(
-    app,
-    "usage",
-    "Show the calls of language models with their tokens and prices, newest first.",
-    lambda done: show.usage(done.result, done.timezone),
-    panel=PANEL,
 )

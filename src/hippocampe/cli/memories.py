@@ -8,7 +8,6 @@ import typer
 from hippocampe.cli import terminal
 from hippocampe.cli.call import (
     NOTHING_FOUND,
-    OF_A_FOLDER,
     Call,
     ListFirst,
     command,
@@ -123,13 +122,6 @@ add_memories(
 )
 
 
-def _memories(done: Done) -> "RenderableType":
-    return show.memories(done.result, done.timezone)
-
-
-add_memories("recent", "Show the newest memories.", _memories)
-
-
 @of_verb(
     app,
     "list",
@@ -149,36 +141,6 @@ def list_memories(call: Call, **chosen: Any) -> None:
     if page.next_cursor and not call.json:
         # Not wrapped, so that it can be copied.
         typer.echo(f"\nThere are more: add --cursor {page.next_cursor}")
-
-
-add_memories(
-    "spaces",
-    "List the spaces with their numbers of memories and messages, largest first.",
-    lambda done: show.counts("space", done.result),
-    shared=OF_A_FOLDER,
-)
-add_memories(
-    "users",
-    "List the users of the space with their numbers of memories and messages.",
-    lambda done: show.counts("user", done.result),
-)
-add_memories(
-    "subjects",
-    "List the subjects of the space with their numbers of current memories.",
-    lambda done: show.subjects(done.result),
-)
-
-
-def _memory(done: Done) -> "RenderableType":
-    return show.memory(done.result, done.timezone)
-
-
-add_memories("get", "Show all fields of a memory, current or not.", _memory)
-add_memories(
-    "history",
-    "Show the versions of a memory, oldest first.",
-    lambda done: show.history(done.result, done.timezone),
-)
 
 
 @of_verb(

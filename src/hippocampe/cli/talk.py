@@ -6,18 +6,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hippocampe.cli.call import Call, command
-from hippocampe.cli.from_verb import Done, add, flag, of_verb, text
+from hippocampe.cli.from_verb import add, flag, of_verb, text
 from hippocampe.cli.show import talk as show
 from hippocampe.cli.show.layout import count
 from hippocampe.config import OBSIDIAN_KEY
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 app = typer.Typer()
 PANEL = "Talk"
@@ -47,14 +44,9 @@ add_talk(
 )
 
 
-def _messages(done: Done) -> "RenderableType":
-    return show.messages(done.result, done.timezone)
-
-
 add_talk(
     "messages",
     "Show the latest messages, of --channel or of all channels, oldest first.",
-    _messages,
     overrides={"live": None, "ids": None},
 )
 
@@ -119,7 +111,6 @@ def notes(
 add_talk(
     "search-text",
     "Find the messages that contain all the words, newest first.",
-    _messages,
     overrides={
         "query": text('Words, "a phrase", or a prefix*.'),
         "channel": flag(

@@ -193,7 +193,6 @@ add(
     app,
     "retrievals",
     "Show the log of injections with the outcome of every candidate, newest first.",
-    lambda done: show.retrievals(done.result, done.timezone),
     panel=PANEL,
     overrides={"channel_only": text("Only the channel of --channel."), "cursor": None},
 )

@@ -11,7 +11,6 @@ import typer
 from hippocampe.cli import terminal
 from hippocampe.cli.call import OF_A_FOLDER, Call, command
 from hippocampe.cli.from_verb import add, of_verb, text
-from hippocampe.cli.show import audit as show_audit
 from hippocampe.cli.show import upkeep as show
 from hippocampe.client.wire import encode
 
@@ -22,16 +21,8 @@ NOT_CLEAN = 4
 
 add(
     app,
-    "stats",
-    "Show the counts of the space and the state of the index.",
-    lambda done: show.stats(done.result, done.timezone),
-    panel=PANEL,
-)
-add(
-    app,
     "audit",
     "Show who deleted, erased, restored, or changed settings or keys, newest first.",
-    lambda done: show_audit.entries(done.result, done.timezone),
     panel=PANEL,
     examples=["audit --since 2026-03-01"],
 )

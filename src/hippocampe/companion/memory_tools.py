@@ -12,7 +12,7 @@ from hippocampe.errors import NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
 from hippocampe.language.sentence import parse
-from hippocampe.types import Memory, Recollection, Remembered, Scope
+from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Recollection, Remembered, Scope
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
@@ -21,6 +21,7 @@ SETTLED_SCORE = 0.35
 SETTLED_LIMIT = 5
 
 Effect = Literal["reads", "adds", "deletes"]
+FactType: Any = Literal[*DEFAULT_IMPORTANCE]
 Wording = Mapping[str, str]
 
 
@@ -97,6 +98,9 @@ async def store_memory(
     subjects: list[str] | None = None,
     ttl: str | None = None,
     replaces: list[str] | None = None,
+    type: FactType | None = None,
+    importance: float | None = None,
+    source: str | None = None,
 ) -> Outcome:
     """Store a fact."""
     lasts: dict[str, Any] = {"ttl": ttl} if ttl else {}
@@ -105,7 +109,9 @@ async def store_memory(
         scope=access.scope,
         subjects=subjects or (),
         replaces=replaces or (),
-        source=access.source,
+        type=type,
+        importance=importance,
+        source=source or access.source,
         **lasts,
     )
     return StoreOutcome(stored)

@@ -149,8 +149,8 @@ def replace_by(
         at: The present.
         former: Whether recall still finds the superseded one, for the facts that the other one lacks.
     """
-    supersede(change, lost, survivor.id, at, former=former)
     edge = Association(survivor.id, lost.id, "updates", reason, at)
     associations.associate(change.connection, survivor.space, edge, review=False)
+    supersede(change, [lost], survivor, at, former=[lost.id] if former else ())
     if lost.key is not None and survivor.key is None:
         update_memory(change, replace(survivor, key=lost.key, updated_at=at))

@@ -63,9 +63,7 @@ class Verdicts:
     verdicts: list[Verdict] = field(default_factory=list[Verdict])
 
 
-def settle_reviews(
-    context: Context, *, space: str, run_id: str | None = None, settled: int = 0
-) -> int:
+def settle_reviews(context: Context, *, space: str, run_id: str | None = None) -> int:
     """Settle the pairs of the review list that no model has judged yet.
 
     Each batch is applied in one transaction; a failure keeps the batches before it.
@@ -73,7 +71,6 @@ def settle_reviews(
     Args:
         space: The space.
         run_id: The run of the ledger to finish with the last batch.
-        settled: Pairs that the run has settled already, counted in its outcome.
 
     Returns:
         The number of settled pairs of the run. The others stay on the review list for a person.
@@ -85,6 +82,7 @@ def settle_reviews(
     """
     corpus = context.corpus
     waiting = pairs_waiting(corpus.store, space)
+    settled = 0
     for start in range(0, len(waiting), BATCH):
         batch = waiting[start : start + BATCH]
         settled += _settle_batch(
@@ -92,8 +90,7 @@ def settle_reviews(
         )
     if not waiting and run_id is not None:
         with corpus.store.write() as connection:
-            outcome = f"{settled} settled" if settled else "nothing to settle"
-            job_runs.finish(connection, run_id, outcome, corpus.store.now())
+            job_runs.finish(connection, run_id, "nothing to settle", corpus.store.now())
     return settled
 
 

@@ -7,7 +7,9 @@ from hippocampe.engine.caches import AliasCache
 from hippocampe.engine.outages import Outages
 from hippocampe.engine.settings import SpaceSettings
 from hippocampe.engine.vocabulary import Vocabulary
+from hippocampe.errors import ModelUnavailable
 from hippocampe.protocols import Index
+from hippocampe.reader.network import Reader, load_reader
 from hippocampe.store.store import Store
 
 
@@ -38,6 +40,20 @@ class Corpus:
         """A corpus with empty caches."""
         settings, aliases = SpaceSettings(store, config), AliasCache(store)
         return cls(config, store, index, vocabulary, settings, aliases, Outages())
+
+    def reader(self) -> Reader:
+        """The reader of pairs of texts, loaded at the first call; its outage is logged once.
+
+        Raises:
+            ModelUnavailable: It cannot be loaded.
+        """
+        try:
+            reader = load_reader()
+        except ModelUnavailable as exc:
+            self.outages.failed("reader", exc)
+            raise
+        self.outages.works("reader")
+        return reader
 
     def check_serving(self) -> None:
         """Raise `Retired` if another corpus has taken over."""

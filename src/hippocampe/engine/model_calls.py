@@ -162,6 +162,10 @@ def costs(corpus: Corpus, *, scope: Scope, days: int = 30) -> list[Cost]:
 
     Days are those of the setting `timezone`; a day, purpose or model without calls has no entry.
 
+    Args:
+        scope: The space.
+        days: The number of days, 1 to 366, today included.
+
     Raises:
         InvalidInput: `days` is not a whole number from 1 to 366.
     """

@@ -117,6 +117,7 @@ ACCEPTED: Mapping[str, Accepted] = {
     "auto_retrieve_min_score": _number(0.3, 0.8),
     "recent_hours": _whole(0, 168),
     "channel_scope": _flag(),
+    "shared_memories": _flag(),
     "semantic_threshold": _number(0.5, 1),
     "max_semantic_buffer": _whole(0, 1_000),
     "max_injection_count": _whole(1, 100),

@@ -1,5 +1,6 @@
 """Time spent in each stage of a call."""
 
+import math
 import time
 
 
@@ -19,6 +20,10 @@ class Stopwatch:
         now = time.perf_counter()
         self.spent[stage] = self.spent.get(stage, 0.0) + (now - self._last) * 1000
         self._last = now
+
+    def seconds_left(self) -> float:
+        """Seconds until the deadline of the call; infinite without one."""
+        return math.inf
 
     def total(self) -> float:
         """Milliseconds since the start."""

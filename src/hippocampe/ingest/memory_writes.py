@@ -1,6 +1,6 @@
 """Write memories in a transaction: the row, the data derived from the statement, and the index."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from hippocampe.engine.documents import memory_point
@@ -52,26 +52,53 @@ def update_memory(change: UnitOfWork, memory: Memory, prepared: Prepared | None 
         change.index("memory", memory_point(memory, dense, names))
 
 
-def supersede(change: UnitOfWork, old: Memory, by: str, at: datetime, *, former: bool) -> None:
-    """Mark a memory as replaced; a former one stays in the index.
+def supersede(
+    change: UnitOfWork, lost: Sequence[Memory], by: Memory, at: datetime, *, former: Collection[str]
+) -> None:
+    """Mark memories as replaced, and list their pairs to review for their successor.
 
     Args:
         change: The transaction.
-        old: The memory.
-        by: Id of its successor.
+        lost: The memories.
+        by: Their successor.
         at: The time of the replacement.
-        former: Whether recall still finds it.
+        former: Ids of those that recall still finds; they stay in the index.
     """
-    memories.supersede(change.connection, old, by, at, former=former)
-    if not former:
-        change.unindex("memory", old.id, old.space)
+    for old in lost:
+        memories.supersede(change.connection, old, by.id, at, former=old.id in former)
+        if old.id not in former:
+            change.unindex("memory", old.id, old.space)
+    _hand_over_reviews(change, lost, by, at)
+
+
+def _hand_over_reviews(
+    change: UnitOfWork, lost: Sequence[Memory], by: Memory, at: datetime
+) -> None:
+    """List each pair to review of superseded memories for their successor, unless it resolves the pair.
+
+    It does if it states the same as the other memory, or if the two are linked already: they have been
+    compared. The old pairs stay marked, and wait again after a `restore`.
+    """
+    connection, ids = change.connection, [old.id for old in lost]
+    listed = associations.touching(connection, by.space, ids, listed=True)
+    if not listed:
+        return
+    reasons = {id: edge.reason for edge in listed for id in (edge.source_id, edge.target_id)}
+    linked = associations.touching(connection, by.space, [by.id])
+    known = {by.id, *(id for edge in linked for id in (edge.source_id, edge.target_id))}
+    others = memories.get(connection, by.space, reasons.keys() - known)
+    same = equality_digest(by.content)
+    edges = [
+        (Association(by.id, id, "related_to", associations.without_model(reasons[id]), at), True)
+        for id, other in others.items()
+        if other.current and equality_digest(other.content) != same
+    ]
+    associations.add(connection, by.space, edges)
 
 
 def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement) -> None:
     """Supersede the memories that a stored statement replaces, and link it to similar ones."""
     at = memory.updated_at
-    for old in judgement.replaced:
-        supersede(change, old, memory.id, at, former=old.id in judgement.former)
     edges = [
         (Association(memory.id, old.id, "updates", judgement.reason, at), False)
         for old in judgement.replaced
@@ -81,6 +108,7 @@ def supersede_and_link(change: UnitOfWork, memory: Memory, judgement: Judgement)
         for old in judgement.related
     ]
     associations.add(change.connection, memory.space, edges)
+    supersede(change, judgement.replaced, memory, at, former=judgement.former)
 
 
 def parse_statement(memory: Memory, names: Iterable[str]) -> statements.Reading:

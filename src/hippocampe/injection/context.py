@@ -5,7 +5,7 @@ widens it: by memories about the person, or by the turns and live messages that 
 """
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypedDict, cast
@@ -17,13 +17,15 @@ from hippocampe.injection import open_questions
 from hippocampe.injection.context_cache import ContextCache, ContextItem
 from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
+from hippocampe.language.reading.statement import read
 from hippocampe.language.small_talk import is_small_talk
 from hippocampe.language.subjects import fold_subjects, subjects_of
 from hippocampe.language.temporal.window import TimeWindow
 from hippocampe.language.text import fold, keywords, words
 from hippocampe.retrieval import results
 from hippocampe.store import always_on, embeddings, message_rows, turn_rows
-from hippocampe.types import Recollection, Route, Scope, Settings
+from hippocampe.store.turn_rows import Turn
+from hippocampe.types import Memory, Recollection, Route, Scope, Settings
 
 CONTEXT_LIMIT = 6
 """Always-on memories per kind; doubled for open questions."""
@@ -33,8 +35,12 @@ MAX_TURNS_OF_PERIOD = 100
 """Turns of the named period that are scanned for the topic."""
 MAX_TOLD = 200
 """Memories of the space, most important first, scanned for a user's statements about themselves."""
+OF_OTHERS = 2
+"""Memories read per returned one, because some of those about the speaker are about their teller."""
 OF_TALK = 3
 """Turns read per returned turn, because small talk is dropped."""
+_TELLER = frozenset({"speaker", "own"})
+"""Subjects of statements about their teller: "I", "my brother"."""
 _AUTHOR = re.compile(r"^[^:\n]{1,40} ?: ")
 _LONG_AGO = datetime(1, 1, 2, tzinfo=UTC)
 
@@ -92,6 +98,7 @@ class ContextReader:
             self._channel(),
             self.settings.important_threshold,
             self.settings.recent_hours,
+            None if self.settings.shared_memories else self.scope.user,
         )
 
     def _read(self, person: str | None, subject: str | None) -> list[ContextItem]:
@@ -99,6 +106,7 @@ class ContextReader:
         since = self.now - timedelta(hours=self.settings.recent_hours)
         if is_open:
             since = self.window.start if self.window else _LONG_AGO
+        names, limit = self._names(), 2 * CONTEXT_LIMIT if is_open else CONTEXT_LIMIT
         with self.corpus.store.read() as connection:
             listed = always_on.always_on(
                 connection,
@@ -108,13 +116,14 @@ class ContextReader:
                 since=since,
                 until=self.window.end if is_open and self.window else self.now,
                 channel=self._channel(),
-                limit=2 * CONTEXT_LIMIT if is_open else CONTEXT_LIMIT,
+                names=names,
+                limit=limit if names is None else OF_OTHERS * limit,
             )
-            talk = self._talk(connection)
+            talk = self._talk(connection, names)
             known = self._known(connection, person, subject)
             by_path = {
-                path: [results.of_memory(memory) for memory in each]
-                for path, each in listed.items()
+                path: [results.of_memory(each) for each in found if concerns(each, names)][:limit]
+                for path, found in listed.items()
             }
             order = ("identity", "important", "recent")
             if known and (subject or self._asks_about_asker()):
@@ -146,7 +155,16 @@ class ContextReader:
         name = open_questions.introduced(self.text, companions=self.settings.companion_names)
         return self.scope.user if name is None and self._asks_about_asker() else name
 
-    def _talk(self, connection: Connection) -> list[Recollection]:
+    def _names(self) -> frozenset[str] | None:
+        """The names of the speaker; None if what others told is theirs too, or nobody knows who speaks."""
+        user = self.scope.user
+        if user is None or self.settings.shared_memories:
+            return None
+        name = fold(user)
+        aliases = self.corpus.aliases.of(self.scope.space)
+        return frozenset({user, user.lower(), name, *aliases.get(name, ())})
+
+    def _talk(self, connection: Connection, names: frozenset[str] | None) -> list[Recollection]:
         """The talk that a question asks about: the latest, or that of a period and its topic."""
         question, window = self.question, self.window
         if question is None or question.about != "talk" or (question.topic and window is None):
@@ -163,14 +181,25 @@ class ContextReader:
                 results.of_turn(turn)
                 for turn in turns
                 if not question.topic.isdisjoint(words(turn.content))
+                and self._took_part(turn, names)
             ][:MAX_TURNS]
         limit = self.settings.live_limit
-        read = OF_TALK * MAX_TURNS
-        turns = turn_rows.latest(connection, space, limit=read, **where)
+        most = OF_TALK * MAX_TURNS if names is None else MAX_TURNS_OF_PERIOD
+        turns = [
+            turn
+            for turn in turn_rows.latest(connection, space, limit=most, **where)
+            if self._took_part(turn, names)
+        ]
         live = message_rows.latest_live(connection, space, limit=OF_TALK * limit, **where)
         talk = [item for item in map(results.of_turn, turns) if self.tells(item)][:MAX_TURNS]
         talk += [item for item in map(results.of_live, live) if self.tells(item)][:limit]
         return sorted(talk, key=lambda item: item.at or self.now, reverse=True)
+
+    def _took_part(self, turn: Turn, names: Collection[str] | None) -> bool:
+        """Return whether the speaker may have taken part in a turn: their own, or one of this room or a live one."""
+        if names is None or turn.author is None or fold(turn.author) in names:
+            return True
+        return turn.channel in (self.scope.channel, *self.settings.live_rooms)
 
     def tells(self, item: Recollection) -> bool:
         """Return whether talk is more than small talk; each line may begin with its speaker."""
@@ -221,3 +250,16 @@ class ContextReader:
 
     def _channel(self) -> str | None:
         return self.scope.channel if self.settings.channel_scope else None
+
+
+def concerns(memory: Memory, names: Collection[str] | None) -> bool:
+    """Return whether a memory found for a person, by who told it and by its subjects, concerns them.
+
+    What others say of themselves does not, though they name that person: "I plan a party for Mickael".
+
+    Args:
+        memory: The memory.
+        names: The names of the person; None if all memories concern them.
+    """
+    told_by_other = memory.user is not None and names is not None and fold(memory.user) not in names
+    return not told_by_other or read(memory.content).subject not in _TELLER

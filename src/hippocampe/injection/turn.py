@@ -4,7 +4,7 @@ Two paths run side by side: the always-on context and a search for the message. 
 skipped, noted in the trace and counted.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -32,6 +32,8 @@ from hippocampe.types import Injection, Scope, Settings, Trace
 
 SEARCH_LIMIT = 20
 """Search hits that are considered."""
+READ = 8
+"""Search hits that are read with the message: about all the time that a turn has."""
 MIN_SHOWN = 8
 """Hits always in the trace, even below the threshold, so that near misses can be inspected."""
 TALK = ("turn", "live")
@@ -53,6 +55,7 @@ def search_request(scope: Scope, settings: Settings) -> RecallRequest:
         min_score=least_score("live", settings),
         min_results=MIN_SHOWN,
         collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
+        read=READ,
         channel=scope.channel if settings.channel_scope else None,
     )
 
@@ -64,9 +67,13 @@ class _Abandoned(Exception):
 class _SearchStopwatch(Stopwatch):
     """Stops an abandoned search at the end of a stage, since it would only slow down other turns."""
 
-    def __init__(self, abandoned: Collection[str]) -> None:
+    def __init__(self, abandoned: Collection[str], seconds_left: Callable[[], float]) -> None:
         super().__init__()
         self._abandoned = abandoned
+        self._seconds_left = seconds_left
+
+    def seconds_left(self) -> float:
+        return self._seconds_left()
 
     def end(self, stage: str) -> None:
         super().end(stage)
@@ -219,7 +226,10 @@ class Turn:
     def _search(self) -> _PathResult:
         """Search memories, talk, live messages and notes for the message."""
         request = search_request(self.scope, self.settings)
-        outages, stopwatch = self.corpus.outages, _SearchStopwatch(self.abandoned)
+        outages, stopwatch = (
+            self.corpus.outages,
+            _SearchStopwatch(self.abandoned, partial(seconds_left, self.settings, self.stopwatch)),
+        )
         missing: list[str] = []
         try:
             try:
@@ -248,7 +258,7 @@ class Turn:
             )
             for item in found.items
         ]
-        return _PathResult(candidates, stopwatch.spent, tuple(missing))
+        return _PathResult(candidates, stopwatch.spent, (*missing, *found.missing))
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as of the last refresh."""

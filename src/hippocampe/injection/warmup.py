@@ -12,13 +12,14 @@ import numpy as np
 from hippocampe.embed import tokens
 from hippocampe.embed.local import LocalEmbedder
 from hippocampe.engine.corpus import Corpus, Retired
-from hippocampe.errors import HippocampeError
+from hippocampe.errors import HippocampeError, ModelUnavailable
 from hippocampe.injection import open_questions
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.humanize import relative_time
 from hippocampe.language.i18n import languages, translate
 from hippocampe.language.temporal.window import parse_window
 from hippocampe.protocols import Embedder
+from hippocampe.reader.network import load_reader
 from hippocampe.retrieval import recall, request, scoring
 from hippocampe.store import retrievals
 from hippocampe.system import allocator
@@ -36,6 +37,8 @@ def preload(embedder: Embedder) -> None:
     if isinstance(embedder, LocalEmbedder):
         _model()
     _rules()
+    with suppress(ModelUnavailable):
+        load_reader()
 
 
 def wait_until_loaded(corpus: Corpus, state: TurnState, space: str) -> float:

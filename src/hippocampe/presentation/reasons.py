@@ -14,6 +14,7 @@ REASONS = {
         *("late", "late_damped", "near", "near_damped", "passage", "density", "mass", "soft"),
         "rarest",
     ),
+    "read as an answer": ("reader",),
     "close in meaning": ("dense", "window", "meaning", "meaning_near"),
     "the same words": ("bm25", "exact", "exact_near", "phrase"),
     "about the same topic": ("covered",),

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 STAGES = (
     *("queue", "context", "gather", "analyse", "search", "fuse", "features", "score", "read"),
-    *("choose", "render"),
+    *("reader", "choose", "render"),
 )
-_INSIDE_GATHER = ("analyse", "search", "fuse", "features", "score", "read")
+_INSIDE_GATHER = ("analyse", "search", "fuse", "features", "score", "read", "reader")
 
 
 def stages_of(spent: Mapping[str, float]) -> Mapping[str, float]:

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import import_module, resources
 from io import BytesIO
 from threading import Lock
+from time import perf_counter
 from typing import Any, Final, Literal
 from zipfile import BadZipFile, ZipFile
 
@@ -31,6 +32,12 @@ MAX_PIECES: Final = 96
 """Pieces read of each text."""
 BATCH: Final = 16
 """Pairs read at a time; more gain nothing and need memory."""
+FIRST_EXPECTED: Final = 0.006
+"""Expected seconds of a pair before any was read."""
+SMOOTHING: Final = 0.1
+"""Weight of the latest call in the moving average."""
+MAX_GROWTH: Final = 4.0
+"""An outlier is clipped to this many times the average."""
 _BEGIN, _PADDING, _END = 0, 1, 2
 _FILE: Final = "reader.zip"
 _DAMAGED: Final = f"the reader cannot use its own weights, {_FILE}: reinstall Hippocampe."
@@ -45,6 +52,7 @@ class Reader:
 
     Attributes:
         about: How the weights were made.
+        seconds_per_pair: Moving average of the time to read a pair.
 
     Raises:
         ModelUnavailable: The file is damaged or of another format.
@@ -63,6 +71,7 @@ class Reader:
         self._session = _session(graph, threads)
         self._tokenizer = import_module("tokenizers").Tokenizer.from_str(pieces.decode())
         self._tokenizer.enable_truncation(MAX_PIECES)
+        self.seconds_per_pair = FIRST_EXPECTED
 
     def read_pairs(self, head: Head, pairs: Sequence[tuple[str, str]]) -> Logits:
         """Logits of a head, shape (pairs, logits).
@@ -72,6 +81,7 @@ class Reader:
             pairs: For `answer`, a message and a text, each after the name of its user and a colon where it is known;
                 for `relation`, an old statement and a new one.
         """
+        began = perf_counter()
         cut = [(self._pieces(one), self._pieces(two)) for one, two in pairs]
         order = sorted(range(len(cut)), key=lambda at: len(cut[at][0]) + len(cut[at][1]))
         parts = [
@@ -83,6 +93,8 @@ class Reader:
         read = np.concatenate(parts)
         logits = np.empty_like(read)
         logits[order] = read
+        pace = min((perf_counter() - began) / len(pairs), MAX_GROWTH * self.seconds_per_pair)
+        self.seconds_per_pair += SMOOTHING * (pace - self.seconds_per_pair)
         return logits
 
     def _pieces(self, text: str) -> list[int]:

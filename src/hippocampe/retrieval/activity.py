@@ -13,6 +13,10 @@ def activity(corpus: Corpus, buffer: RetrievalBuffer, *, scope: Scope, days: int
 
     Days are those of the setting `timezone`, with those on which nothing happened.
 
+    Args:
+        scope: The space.
+        days: The number of days, 1 to 366, today included.
+
     Raises:
         InvalidInput: `days` is not a whole number from 1 to 366.
     """

@@ -1,7 +1,8 @@
-"""Recall: request → query → candidates → fusion → features → signals → scoring → results.
+"""Recall: request → query → candidates → fusion → features → signals → scoring → results → reading.
 
 No language model is called. The query is analysed by rules and embedded once; several searches each give a
-ranking; the rankings are fused; the best candidates, at most 120, are scored by a logistic model.
+ranking; the rankings are fused; the best candidates, at most 120, are scored by a logistic model; the first results are
+read with the query.
 `hippocampe.retrieval.log` stores the outcome of the results in a turn.
 """
 
@@ -11,15 +12,17 @@ from datetime import datetime
 
 import numpy as np
 
+from hippocampe.embed.word_space import Floats
 from hippocampe.engine import backlog
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
+from hippocampe.errors import ModelUnavailable
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Vector
-from hippocampe.retrieval import candidates, features, results, scoring, signals
+from hippocampe.retrieval import candidates, features, reading, results, scoring, signals
 from hippocampe.retrieval.query import AnalysedQuery, analyse
 from hippocampe.retrieval.request import MAX_QUERY_CHARACTERS, RecallRequest, check_request
 from hippocampe.store import listing
@@ -43,6 +46,9 @@ from hippocampe.validation import (
     check_text,
     clean_text,
 )
+
+READ = 16
+"""How many of the first results are read with the query."""
 
 _TURNSTILE = Turnstile()
 """Searches compute one after the other: the threads of a process share one interpreter."""
@@ -113,6 +119,7 @@ def recall(
             channel=speaker.channel,
             min_score=min_score,
             mode=mode,
+            read=READ,
         )
     )
     pairs = check_metadata(metadata) if metadata else {}
@@ -154,16 +161,37 @@ class Found:
         vectors: The vectors of the items by id; empty for a single search.
         explain: Gives the signals of an item by its id.
         packed: Gives the same as bytes for the log, as `scoring.pack_signals` does.
+        missing: The parts of the pipeline that were skipped.
     """
 
     items: list[Recollection]
     vectors: Mapping[str, Vector]
     explain: Callable[[str], tuple[Signal, ...]]
     packed: Callable[[str], bytes]
+    missing: tuple[str, ...] = ()
 
 
 def _unscored(items: list[Recollection]) -> Found:
     return Found(items, {}, lambda _: (), lambda _: b"")
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Scored candidates.
+
+    Attributes:
+        items: The first of them, loaded, best first.
+        ranked: All of them, best first.
+        loaded: All of them with their features.
+        measured: Their signals, shape (n, signals).
+        rivals: As from `scoring.score`.
+    """
+
+    items: list[Recollection]
+    ranked: list[results.Ranked]
+    loaded: features.LoadedCandidates
+    measured: Floats
+    rivals: Floats
 
 
 def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch) -> Found:
@@ -172,7 +200,25 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     query = analyse(corpus, text, request.scope, now, embed=request.mode != "text")
     stopwatch.end("analyse")
     with _TURNSTILE.passed():
-        return _search(corpus, query, request, now, stopwatch)
+        scored = _search(corpus, query, request, now, stopwatch)
+    # A change of embedder in between may have removed the vectors: then the step is run again.
+    corpus.check_serving()
+    if isinstance(scored, Found):
+        return scored
+    items, read, missing = scored.items, np.zeros(0, np.float32), ()
+    if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
+        items, read, missing = _read(corpus, text, request, items, stopwatch)
+    rows = {id: row for row, id in enumerate(scored.loaded.ids)}
+    said = dict(zip((each.id for each in scored.items), read.tolist(), strict=False))
+    with corpus.store.read() as connection:
+        items = results.select(connection, items, scored.ranked, request)
+    return Found(
+        items,
+        {item.id: scored.loaded.vectors[rows[item.id]] for item in items},
+        lambda id: scoring.explain(scored.measured, rows[id], said.get(id)),
+        lambda id: scoring.pack_signals(scored.measured, scored.rivals, rows[id], said.get(id)),
+        missing,
+    )
 
 
 def _search(
@@ -181,7 +227,7 @@ def _search(
     request: RecallRequest,
     now: datetime,
     stopwatch: Stopwatch,
-) -> Found:
+) -> Found | _Scored:
     hits = candidates.search(corpus.index, query, request, now)
     stopwatch.end("search")
     with corpus.store.read() as connection:
@@ -192,7 +238,6 @@ def _search(
         loaded = features.load(corpus.vocabulary, connection, query, ids, hits)
         stopwatch.end("features")
         if not loaded.ids:
-            corpus.check_serving()
             return _unscored([])
         measured = signals.measure(query.features, loaded.features)
         scores, rivals = scoring.score(measured)
@@ -201,12 +246,28 @@ def _search(
         stopwatch.end("score")
         items = results.load(connection, ranked, request, now)
         stopwatch.end("read")
-    # A change of embedder in between may have removed the vectors: then the step is run again.
-    corpus.check_serving()
-    rows = {id: row for row, id in enumerate(loaded.ids)}
-    return Found(
-        items,
-        {item.id: loaded.vectors[rows[item.id]] for item in items},
-        lambda id: scoring.explain(measured, rows[id]),
-        lambda id: scoring.pack_signals(measured, rivals, rows[id]),
-    )
+    return _Scored(items, ranked, loaded, measured, rivals)
+
+
+def _read(
+    corpus: Corpus,
+    text: str,
+    request: RecallRequest,
+    items: list[Recollection],
+    stopwatch: Stopwatch,
+) -> tuple[list[Recollection], Floats, tuple[str, ...]]:
+    """The results in the order of their scores with the reader's log-odds; the latter; the missing parts."""
+    nothing = np.zeros(0, np.float32)
+    first = items[: request.read]
+    if not first:
+        return items, nothing, ()
+    try:
+        read = reading.read(corpus, text, request.scope.user, first, stopwatch.seconds_left())
+    except reading.NotRead:
+        return items, nothing, ("not read",)
+    except ModelUnavailable:
+        return items, nothing, ("reader down",)
+    scores = scoring.with_reader(np.array([item.score for item in items], np.float32), read)
+    order = np.argsort(-scores, kind="stable")
+    stopwatch.end("reader")
+    return [replace(items[at], score=float(scores[at])) for at in order], read, ()

@@ -19,6 +19,7 @@ class RecallRequest:
     Attributes:
         min_score: Results below it are dropped, except the best `min_results`.
         ids: The memories that match a metadata filter.
+        read: How many of the first results the reader reads with the query.
     """
 
     scope: Scope
@@ -35,6 +36,7 @@ class RecallRequest:
     channel: str | None = None
     min_results: int = 0
     ids: frozenset[str] | None = None
+    read: int = 0
 
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The kinds of points to search, each with its collections.

@@ -13,6 +13,9 @@ from hippocampe.store import memories, message_rows, notes, turn_rows
 from hippocampe.store.turn_rows import Turn
 from hippocampe.types import MEMORY_COLLECTIONS, Memory, Message, Recollection
 
+Ranked = tuple[str, str, float]
+"""Id, kind and score of a result."""
+
 
 def of_single_search(
     connection: Connection, hits: Hits, request: RecallRequest, now: datetime
@@ -20,45 +23,56 @@ def of_single_search(
     """Results of a single search; the score is the cosine, or BM25 squashed to 0-1 by s / (s + 5)."""
     scores = hits.scores["meaning"] or {id: s / (s + 5) for id, s in hits.scores["words"].items()}
     order = sorted(scores, key=lambda id: (-scores[id], id))
-    return load(
-        connection,
-        [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order],
-        request,
-        now,
-    )
+    ranked = [(id, hits.kinds[id], max(0.0, min(1.0, scores[id]))) for id in order]
+    return select(connection, load(connection, ranked, request, now), ranked, request)
 
 
 def load(
-    connection: Connection,
-    ranked: Sequence[tuple[str, str, float]],
-    request: RecallRequest,
-    now: datetime,
+    connection: Connection, ranked: Sequence[Ranked], request: RecallRequest, now: datetime
 ) -> list[Recollection]:
-    """Load the best results from the store, up to the limit of the request.
+    """Load the best results from the store: those that the request wants, and those to read.
 
     Items that the store hides meanwhile, although the index returned them, are skipped.
 
     Args:
-        ranked: Id, kind and score of each, best first.
+        ranked: All results, best first.
     """
     found: list[Recollection] = []
+    first, limit = max(request.min_results, request.read), max(request.limit, request.read)
     least = request.min_score or 0.0
-    good = [
-        each for rank, each in enumerate(ranked) if each[2] >= least or rank < request.min_results
-    ]
-    for start in range(0, len(good), request.limit):
-        batch = good[start : start + request.limit]
+    good = [each for rank, each in enumerate(ranked) if each[2] >= least or rank < first]
+    for start in range(0, len(good), limit):
+        batch = good[start : start + limit]
         rows = _rows(connection, batch, request.scope.space, now)
         found += [replace(rows[id], score=score) for id, _, score in batch if id in rows]
-        if len(found) >= request.limit:
+        if len(found) >= limit:
             break
-    if any(each.memory is not None and each.memory.former for each in found):
-        found = _below_successors(connection, found, ranked)
-    return found[: request.limit]
+    return found
+
+
+def select(
+    connection: Connection,
+    found: Sequence[Recollection],
+    ranked: Sequence[Ranked],
+    request: RecallRequest,
+) -> list[Recollection]:
+    """The loaded results that the request wants, with former memories below their successors.
+
+    Args:
+        found: The loaded results, best first.
+        ranked: As for `load`.
+    """
+    least = request.min_score or 0.0
+    wanted = [
+        each for rank, each in enumerate(found) if each.score >= least or rank < request.min_results
+    ][: request.limit]
+    if any(each.memory is not None and each.memory.former for each in wanted):
+        wanted = _below_successors(connection, wanted, ranked)
+    return wanted[: request.limit]
 
 
 def _below_successors(
-    connection: Connection, found: Sequence[Recollection], ranked: Sequence[tuple[str, str, float]]
+    connection: Connection, found: Sequence[Recollection], ranked: Sequence[Ranked]
 ) -> list[Recollection]:
     """Put former memories below their successors.
 
@@ -81,7 +95,7 @@ def _successor(connection: Connection, memory: Memory | None) -> Memory | None:
 
 
 def by_id(
-    connection: Connection, ranked: Sequence[tuple[str, str, float]], space: str, now: datetime
+    connection: Connection, ranked: Sequence[Ranked], space: str, now: datetime
 ) -> dict[str, Recollection]:
     """The items of a space by id; those that the store hides are left out.
 
@@ -98,7 +112,7 @@ def kind_of(collection: str) -> str:
 
 
 def _rows(
-    connection: Connection, batch: Sequence[tuple[str, str, float]], space: str, now: datetime
+    connection: Connection, batch: Sequence[Ranked], space: str, now: datetime
 ) -> dict[str, Recollection]:
     of_kind: dict[str, list[str]] = {}
     for id, kind, _ in batch:

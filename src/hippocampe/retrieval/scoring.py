@@ -32,17 +32,21 @@ from hippocampe.retrieval.signals import SIGNALS
 from hippocampe.types import Signal
 
 FORMS: Final = ("value", "relative", "gap")
+LEAST: Final = 1e-4
+"""Probabilities are clipped at this distance to 0 and 1, for their log-odds."""
 LIMIT: Final = 5.0
 """Values are clipped at this many deviations, so that unseen extremes do no harm."""
 SHORTEST, LONGEST = -1.5, 1.5
 """The range of the signal `typical_length` over which the weights of long texts fade in."""
 WEIGHT_KINDS: Final = ("talk", "long", "statement")
 """Kinds of text that have weights of their own."""
+READER: Final = "reader"
+"""The signal with the log-odds, by the reader, that a text answers the query."""
 RIVALS: Final = "rivals"
 """The signal with the log-odds that another candidate is the answer."""
 NO_RIVAL_LOG_ODDS: Final = -3.0
 """Log-odds of a constant null candidate, so that a single hit is not evidence of relevance."""
-LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS)
+LOGGED_SIGNALS: Final = (*SIGNALS, RIVALS, READER)
 """The values of `pack_signals`, in order."""
 
 
@@ -57,12 +61,15 @@ class Model:
         rivals: Shape (2, kinds): the factor by which the log-odds of the rivals lower those of a
             candidate, and the constant that compensates for it, both for `USUAL_CANDIDATES`
             candidates.
+        reader: Shape (3,): how the log-odds of a result that was read follow from those of the signals and
+            those of the reader, and a constant.
     """
 
     usual: Floats
     weights: Floats
     bias: Floats
     rivals: Floats
+    reader: Floats
 
 
 def probability(measured: Floats) -> Floats:
@@ -87,14 +94,34 @@ def score(measured: Floats, model: Model | None = None) -> tuple[Floats, Floats]
     return sigmoid(odds + rival_adjustment(model.rivals, measured, others)), others
 
 
-def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
+def with_reader(scores: Floats, read: Floats, model: Model | None = None) -> Floats:
+    """The probability of each result, given what the reader says of the first ones: shape (n,).
+
+    The others count as read with the lowest log-odds among the first.
+
+    Args:
+        scores: Shape (n,): probabilities from `score`, best first.
+        read: Shape (at most n,): the reader's log-odds of the first ones.
+    """
+    if not len(read):
+        return scores
+    of_signals, of_reader, constant = (model or load_model()).reader
+    said = np.full(len(scores), read.min(), np.float32)
+    said[: len(read)] = read
+    safe = np.clip(scores, LEAST, 1 - LEAST)
+    return sigmoid(of_signals * np.log(safe / (1 - safe)) + of_reader * said + constant)
+
+
+def explain(measured: Floats, row: int, read: float | None = None) -> tuple[Signal, ...]:
     """The signals of one candidate, largest contribution first.
 
     Args:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`, for all candidates of one query.
         row: The row of the candidate.
+        read: The reader's log-odds, if it was read.
     """
     model = load_model()
+    share = 1.0 if read is None else float(model.reader[0])
     every = contributions(model, measured)
     others = rival_log_odds(every.sum(axis=1) + intercept(model, measured))
     taken = rival_adjustment(model.rivals, measured, others)
@@ -102,16 +129,18 @@ def explain(measured: Floats, row: int) -> tuple[Signal, ...]:
     with np.errstate(invalid="ignore"):
         ranks = (measured > values).sum(axis=0) + 1
     reasons = [
-        Signal(name, float(values[column]), int(ranks[column]), float(added[column]))
+        Signal(name, float(values[column]), int(ranks[column]), share * float(added[column]))
         for column, name in enumerate(SIGNALS)
         if not np.isnan(values[column])
     ]
     place = int((others < others[row]).sum()) + 1
-    reasons.append(Signal(RIVALS, float(others[row]), place, float(taken[row])))
+    reasons.append(Signal(RIVALS, float(others[row]), place, share * float(taken[row])))
+    if read is not None:
+        reasons.append(Signal(READER, read, 1, float(model.reader[1]) * read))
     return tuple(sorted(reasons, key=lambda reason: -abs(reason.contribution)))
 
 
-def pack_signals(measured: Floats, others: Floats, row: int) -> bytes:
+def pack_signals(measured: Floats, others: Floats, row: int, read: float | None = None) -> bytes:
     """The signals of one candidate as little-endian float32, in the order of `LOGGED_SIGNALS`.
 
     NaN marks absent signals. It costs a hundredth of `explain`.
@@ -120,8 +149,10 @@ def pack_signals(measured: Floats, others: Floats, row: int) -> bytes:
         measured: Shape (n, len(SIGNALS)), from `signals.measure`.
         others: Shape (n,), from `score`.
         row: The row of the candidate.
+        read: The reader's log-odds, if it was read.
     """
-    return measured[row].astype("<f4").tobytes() + pack("<f", others[row])
+    after = pack("<2f", others[row], np.nan if read is None else read)
+    return measured[row].astype("<f4").tobytes() + after
 
 
 def sigmoid(odds: Floats) -> Floats:
@@ -240,4 +271,5 @@ def load_model(path: Path | None = None) -> Model:
             weights[number, column] = entry.get(form, (0.0,) * len(WEIGHT_KINDS))
     rivals = np.array([entries["rivals"][name] for name in ("taken", "given")], np.float32)
     bias = np.broadcast_to(np.array(entries["bias"], np.float32), len(WEIGHT_KINDS))
-    return Model(usual, weights, bias, rivals)
+    reader = np.array([entries["reader"][name] for name in ("signals", "reader", "constant")])
+    return Model(usual, weights, bias, rivals, reader.astype(np.float32))

@@ -1,23 +1,33 @@
 """Memories of the always-on context, selected without a search. Each function takes a connection."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, literal_column, or_, select
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Select,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 
 from hippocampe.store import memories
 from hippocampe.store.memories import COLUMNS, CURRENT, of_row
 from hippocampe.store.schema import memory, subject
 from hippocampe.types import Memory
 
-_LIVING = (
-    select(*COLUMNS)
-    .where(
-        memory.c.collection == "memory",
-        CURRENT,
-        or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
-    )
-    .limit(bindparam("most"))
+SCANNED: Final = 2_000
+"""Memories of a kind that are read to find those of one person: without a limit, somebody who has told nothing
+would have all memories of a large space read in each turn."""
+
+_LIVING = select(*COLUMNS).where(
+    memory.c.collection == "memory",
+    CURRENT,
+    or_(memory.c.expires_at.is_(None), memory.c.expires_at > bindparam("now")),
 )
 _OF_SPACE = _LIVING.where(memory.c.space == bindparam("space"))
 _IN_CHANNEL = memory.c.channel == bindparam("channel")
@@ -35,6 +45,29 @@ _QUERIES = {
     ).order_by(memory.c.created_at.desc()),
 }
 _QUERIES_IN_CHANNEL = {name: query.where(_IN_CHANNEL) for name, query in _QUERIES.items()}
+
+
+def _of_person(query: Select[Any]) -> Select[Any]:
+    """Restrict a query to what a person told, what is about them, and what nobody told; in the same order."""
+    each = query.limit(SCANNED).subquery()
+    names: BindParameter[list[str]] = bindparam("names", expanding=True)
+    about = select(subject.c.name).where(
+        subject.c.memory_id == each.c.id, subject.c.name.in_(names)
+    )
+    told = or_(each.c.user.in_(names), func.lower(each.c.user).in_(names))
+    # The subquery is read in its order, and only as far as the limit asks.
+    return select(each).where(or_(each.c.user.is_(None), told, about.exists()))
+
+
+_MOST: BindParameter[int] = bindparam("most")
+_ALWAYS_ON = {
+    (in_channel, of_person): {
+        name: (_of_person(query) if of_person else query).limit(_MOST)
+        for name, query in queries.items()
+    }
+    for in_channel, queries in ((False, _QUERIES), (True, _QUERIES_IN_CHANNEL))
+    for of_person in (False, True)
+}
 # No condition on the space of the memory: SQLite would then scan the space by importance.
 _ABOUT = (
     _LIVING.join(subject, subject.c.memory_id == memory.c.id)
@@ -43,6 +76,7 @@ _ABOUT = (
         subject.c.name.in_(bindparam("names", expanding=True)),
     )
     .order_by(_BY_IMPORTANCE, memory.c.created_at.desc())
+    .limit(_MOST)
 )
 # The user has no index, so only the most important memories of the space are read. Their ids come
 # first: in one query, SQLite would read all.
@@ -69,6 +103,7 @@ def always_on(
     since: datetime,
     until: datetime,
     channel: str | None,
+    names: Collection[str] | None,
     limit: int,
 ) -> dict[str, list[Memory]]:
     """The memories for every turn: identities, important and recent ones.
@@ -78,15 +113,17 @@ def always_on(
         since: Earliest creation time of `recent`, inclusive.
         until: Latest creation time of `recent`, inclusive.
         channel: Only memories learnt there; None for all.
+        names: Names of a person, folded and as labels: only what they told, what is about them, and what nobody
+            told; None for all.
         limit: Maximum of each.
 
     Returns:
         Best first, by `identity`, `important` and `recent`.
     """
     values = {"space": space, "now": now, "least": least, "since": since, "until": until}
-    queries = _QUERIES
-    if channel is not None:
-        queries, values = _QUERIES_IN_CHANNEL, values | {"channel": channel}
+    values |= {"channel": channel} if channel is not None else {}
+    values |= {"names": list(names)} if names is not None else {}
+    queries = _ALWAYS_ON[channel is not None, names is not None]
     return {
         name: [of_row(row) for row in connection.execute(query, values | {"most": limit})]
         for name, query in queries.items()

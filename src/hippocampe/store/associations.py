@@ -37,6 +37,7 @@ _ENDS = (
     .order_by(association.c.created_at)
 )
 
+_LISTED = _TOUCHING.where(association.c.review.is_(True))
 _INSIDE = select(
     *(association.c.space, association.c.source_id, association.c.target_id, association.c.kind)
 ).where(association.c.source_id.in_(_IDS))
@@ -48,9 +49,7 @@ BY_MODEL = "settled by model "
 LEFT_BY_MODEL = "left to a person by model "
 """The beginning of the reason of a pair that a language model could not settle."""
 BY_READER = "settled by the local reader: "
-"""The beginning of the reason of an edge that the local reader decided."""
-LEFT_BY_READER = "left by the local reader: "
-"""The beginning of the reason of a pair that the local reader could not settle; a model or a person may."""
+"""The beginning of the reason of an edge that the reader of an earlier version decided in the background."""
 RESTORED = "had superseded it"
 """The beginning of the reason of a pair that a `restore` made undecided."""
 
@@ -116,9 +115,11 @@ def _edge(row: Row[Any]) -> Association:
     return Association(row.source_id, row.target_id, row.kind, row.reason, row.created_at)
 
 
-def touching(connection: Connection, space: str, ids: Collection[str]) -> list[Association]:
-    """The edges that touch any of these memories, oldest first."""
-    rows = read_by_ids(connection, _TOUCHING, list(ids))
+def touching(
+    connection: Connection, space: str, ids: Collection[str], *, listed: bool = False
+) -> list[Association]:
+    """The edges that touch any of these memories, or those of them listed for review, oldest first."""
+    rows = read_by_ids(connection, _LISTED if listed else _TOUCHING, list(ids))
     return [
         Association(source, target, kind, reason, instant(at))
         for of, source, target, kind, reason, at in rows
@@ -150,6 +151,12 @@ def is_for_a_person(edge: Association) -> bool:
     settlement was undone."""
     beginnings = (BY_HAND, BY_MODEL, LEFT_BY_MODEL, BY_READER, RESTORED)
     return (edge.reason or "").startswith(beginnings)
+
+
+def without_model(reason: str | None) -> str | None:
+    """The reason of a pair as before a model left it to a person."""
+    left = (reason or "").startswith(LEFT_BY_MODEL)
+    return (reason or "").partition(": ")[2] if left else reason
 
 
 def between(connection: Connection, space: str, id: str, other_id: str) -> list[Association]:

@@ -35,7 +35,6 @@ _TO_REVIEW = text("""
         WHERE association.space = known.space AND review = 1
         AND coalesce(reason, '') NOT LIKE :asked AND coalesce(reason, '') NOT LIKE :left
         AND coalesce(reason, '') NOT LIKE :restored AND coalesce(reason, '') NOT LIKE :by_reader
-        AND (:read OR coalesce(reason, '') NOT LIKE :left_by_reader)
         AND source.forgotten_at IS NULL AND source.superseded_by IS NULL
         AND target.forgotten_at IS NULL AND target.superseded_by IS NULL
     )
@@ -44,7 +43,6 @@ _TO_REVIEW = text("""
     left=f"{associations.LEFT_BY_MODEL}%",
     restored=f"{associations.RESTORED}%",
     by_reader=f"{associations.BY_READER}%",
-    left_by_reader=f"{associations.LEFT_BY_READER}%",
 )
 
 
@@ -53,13 +51,9 @@ def with_live(connection: Connection) -> dict[str, datetime]:
     return {row.space: row.oldest for row in connection.execute(_WITH_LIVE)}
 
 
-def to_review(connection: Connection, *, read: bool) -> list[str]:
-    """The spaces with a pair of current memories to review that no language model has judged.
-
-    Args:
-        read: Whether to include pairs that the local reader has read.
-    """
-    return [row.space for row in connection.execute(_TO_REVIEW, {"read": read})]
+def to_review(connection: Connection) -> list[str]:
+    """The spaces with a pair of current memories to review that no language model has judged."""
+    return [row.space for row in connection.execute(_TO_REVIEW)]
 
 
 def with_expired(connection: Connection, now: datetime) -> list[str]:

@@ -1,25 +1,25 @@
 """Judge a new statement against the current memories. Writes nothing."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.unit_of_work import UnitOfWork
 from hippocampe.engine.vocabulary import Prepared, Vocabulary
-from hippocampe.errors import NotFound
+from hippocampe.errors import ModelUnavailable, NotFound
 from hippocampe.language.equality import equality_digest
 from hippocampe.language.reading.statement import read
 from hippocampe.language.sentence import CanonicalNames, parse
 from hippocampe.store import memories, statements
 from hippocampe.store.statements import StoredStatement
 from hippocampe.types import Memory
-from hippocampe.updates.cross_encoder.base import installed
 from hippocampe.updates.decide import Decision, Verdict, compare
 from hippocampe.updates.draft import Draft
-from hippocampe.updates.joining import held_back
-from hippocampe.updates.learnt import Model, model_for
+from hippocampe.updates.learnt import Floats, Model, model_for
 from hippocampe.updates.nomination import nominate, same_voice
+from hippocampe.updates.twins import twins_of
 from hippocampe.updates.weighing import Side, Weighed, apart, lost_words, weigh
 
 MAX_RELATED = 8
@@ -177,6 +177,7 @@ def _judge_by_rule(
     if updated:
         found = memories.get(connection, memory.space, updated)
         replaced = tuple(found[id] for id in updated)
+        replaced += tuple(twins_of(change, replaced, memory.content))
         former = _former(corpus.vocabulary, memory, replaced, prepared)
         return Judgement(replaced=replaced, former=former, reason=reason, similarity=nearest)
     related = _related(compared, corpus.vocabulary.embedder.dedup_threshold)
@@ -205,14 +206,11 @@ def _compare_nominated(
     model = model_for(corpus.vocabulary.embedder.model)
     if model is None:  # learnt with another embedder
         return compared
-    if corpus.config.background and installed() is not None:
-        # The local reader reads the listed pairs soon, so the decision can be more cautious.
-        model = replace(model, thresholds=held_back(model.thresholds))
-    return _weigh_nearest(corpus.vocabulary, memory.content, prepared, compared, model)
+    return _weigh_nearest(corpus, memory.content, prepared, compared, model)
 
 
 def _weigh_nearest(
-    vocabulary: Vocabulary,
+    corpus: Corpus,
     content: str,
     prepared: Prepared,
     compared: list[Compared],
@@ -230,10 +228,13 @@ def _weigh_nearest(
     unmerged.sort(reverse=True)
     nearest, farther = unmerged[:MAX_WEIGHED], unmerged[MAX_WEIGHED:]
     olds = [
-        Weighed(side_of(vocabulary, compared[row][0].content, prepared), cosine, compared[row][2])
+        Weighed(
+            side_of(corpus.vocabulary, compared[row][0].content, prepared), cosine, compared[row][2]
+        )
         for cosine, row in nearest
     ]
-    weighed = weigh(olds, side_of(vocabulary, content, prepared), model)
+    new = side_of(corpus.vocabulary, content, prepared)
+    weighed = weigh(olds, new, model, partial(_read, corpus))
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]
@@ -241,6 +242,14 @@ def _weigh_nearest(
     return [
         (old, cosine, decisions.get(row, rule)) for row, (old, cosine, rule) in enumerate(compared)
     ]
+
+
+def _read(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:
+    """The reader's logits of pairs of statements; None while it is down."""
+    try:
+        return corpus.reader().read_pairs("relation", pairs)
+    except ModelUnavailable:
+        return None
 
 
 def _related(compared: Sequence[Compared], threshold: float) -> tuple[Related, ...]:

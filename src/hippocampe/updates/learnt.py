@@ -1,7 +1,8 @@
 """The learnt model of the decision: from evidence to the probability of each outcome.
 
-The mean of a linear model and of boosted trees, both over the same named numbers, learnt by
-`benchmarks/learn_decide.py`. It holds for the word vectors and cosines of one embedder only.
+The mean of a linear model and of boosted trees, both over the same named numbers; and a linear model of its
+probabilities and those of the reader, for pairs that were read. Learnt by `benchmarks/learn_decide.py`. It holds for
+the word vectors and cosines of one embedder only.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ OUTCOMES: Final = ("update", "same", "detail", "partial", "separate")
 """The outcomes of the decision; the first three replace the old statement."""
 MERGING: Final = 3
 """Number of `OUTCOMES` that merge the two statements."""
+LEAST: Final = 1e-4
+"""Floor of probabilities, for their logarithm."""
 LIMIT: Final = 6.0
 """Evidence is clipped at this many deviations in the linear model."""
 LEAVES: Final = 8
@@ -65,6 +68,31 @@ class Trees:
 
 
 @dataclass(frozen=True, slots=True)
+class Joint:
+    """The model of two opinions on a pair.
+
+    Attributes:
+        weights: Shape (outcomes, 2 · outcomes), of the log-probabilities by the evidence and by the reader.
+        bias: Shape (outcomes,).
+        thresholds: As in `Model`.
+    """
+
+    weights: Floats
+    bias: Floats
+    thresholds: Mapping[str, float]
+
+    def probabilities(self, shares: Floats, read: Floats) -> Floats:
+        """The probability of each of `OUTCOMES`, shape (pairs, outcomes).
+
+        Args:
+            shares: Those by the evidence, shape (pairs, outcomes).
+            read: The reader's logits, shape (pairs, outcomes).
+        """
+        both = np.concatenate([_logs(shares), _logs(_softmax(read))], axis=1)
+        return _softmax(both @ self.weights.T + self.bias)
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """Learnt weights and thresholds.
 
@@ -76,8 +104,9 @@ class Model:
         bias: Shape (outcomes,).
         trees: The boosted trees.
         embedder: Id of the embedder whose vectors it was learnt with.
-        thresholds: The least probability of a merge, by the likeliest merging outcome; "long" is
-            added for two long statements; from "review" on, a pair is listed for review.
+        thresholds: From this probability of a merge on, a pair is merged ("merge"), listed for review
+            ("review"), and read if a reader is there ("read").
+        joint: The model for pairs that were read.
     """
 
     names: tuple[str, ...]
@@ -88,6 +117,7 @@ class Model:
     trees: Trees
     embedder: str
     thresholds: Mapping[str, float]
+    joint: Joint
 
     def probabilities(self, evidence: Sequence[Mapping[str, float]]) -> Floats:
         """The probability of each of `OUTCOMES`, shape (pairs, outcomes), from the evidence of pairs."""
@@ -101,6 +131,10 @@ class Model:
 def _softmax(logits: Floats) -> Floats:
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def _logs(shares: Floats) -> Floats:
+    return np.log(np.maximum(shares, LEAST)).astype(np.float32)
 
 
 @functools.cache
@@ -137,6 +171,7 @@ def from_arrays(held: Mapping[str, NDArray[Any]]) -> Model:
         ),
         embedder=about["embedder"],
         thresholds=about["thresholds"],
+        joint=Joint(held["joint_weights"], held["joint_bias"], about["joint_thresholds"]),
     )
 
 
@@ -146,6 +181,7 @@ def to_arrays(model: Model, provenance: Mapping[str, Any]) -> dict[str, NDArray[
         "provenance": provenance,
         "embedder": model.embedder,
         "thresholds": dict(model.thresholds),
+        "joint_thresholds": dict(model.joint.thresholds),
         "names": model.names,
     }
     text = json.dumps(about, ensure_ascii=False).encode()
@@ -162,6 +198,8 @@ def to_arrays(model: Model, provenance: Mapping[str, Any]) -> dict[str, NDArray[
         "first": trees.first,
         "leaves": trees.leaves,
         "base": trees.base,
+        "joint_weights": model.joint.weights,
+        "joint_bias": model.joint.bias,
     }
 
 

@@ -1,5 +1,7 @@
 """The learnt decision over the evidence of two aligned statements, for pairs that no sure rule decides.
 
+Pairs that may well merge by the evidence are read too: the reader errs on other pairs, so a second model weighs both.
+
 A pair that must not merge at any probability (a doubt, a question, another owner, swapped roles, one verb or
 modifier for another) is listed for review, and so is every pair that may well belong together: a review loses
 nothing.
@@ -7,9 +9,11 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Final
+
+import numpy as np
 
 from hippocampe.language.difference import SWAPPED
 from hippocampe.language.equated import equated_names
@@ -63,7 +67,11 @@ def worth_weighing(old: str, keywords_of_new: Set[str], cosine: float) -> bool:
     return cosine >= LEAST_COSINE and not keywords_of_new.isdisjoint(keywords(old))
 
 
-def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
+Read = Callable[[Sequence[tuple[str, str]]], Floats | None]
+"""The reader's logits of pairs of an old and a new statement, shape (pairs, outcomes); None without a reader."""
+
+
+def weigh(olds: Sequence[Weighed], new: Side, model: Model, read: Read) -> list[Decision]:
     """Decide on a new statement against old ones that no sure rule decides.
 
     A statement without words ("👍") cannot be aligned, and one that equates two names ("cam = Camille") states
@@ -73,22 +81,29 @@ def weigh(olds: Sequence[Weighed], new: Side, model: Model) -> list[Decision]:
         olds: The old statements.
         new: The new one.
         model: The learnt weights.
+        read: Reads the pairs that may merge.
     """
     decided = [old.rule for old in olds]
-    read = [at for at, old in enumerate(olds) if new.speaks and old.side.speaks]
-    if not read:
+    spoken = [at for at, old in enumerate(olds) if new.speaks and old.side.speaks]
+    if not spoken:
         return decided
     aligned = [
-        align(olds[at].side.reading, new.reading, olds[at].side.vectors, new.vectors) for at in read
+        align(olds[at].side.reading, new.reading, olds[at].side.vectors, new.vectors)
+        for at in spoken
     ]
     evidence = [
         evidence_of(each, olds[at].cosine, olds[at].side.vectors, new.vectors)
-        for at, each in zip(read, aligned, strict=True)
+        for at, each in zip(spoken, aligned, strict=True)
     ]
-    shares = model.probabilities(evidence)
-    for row, at in enumerate(read):
-        rule = decided[at]
-        decided[at] = conclude(aligned[row], evidence[row], shares[row], rule, model.thresholds)
+    shares, thresholds = model.probabilities(evidence), model.thresholds
+    likely = np.flatnonzero(shares[:, :MERGING].sum(axis=1) >= thresholds["read"])
+    texts = [(olds[spoken[row]].side.reading.text, new.reading.text) for row in likely]
+    logits = read(texts) if texts else None
+    if logits is not None:
+        thresholds = model.joint.thresholds
+        shares[likely] = model.joint.probabilities(shares[likely], logits)
+    for row, at in enumerate(spoken):
+        decided[at] = conclude(aligned[row], evidence[row], shares[row], decided[at], thresholds)
     return decided
 
 
@@ -132,7 +147,7 @@ def conclude(
         return apart(rule)
     why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
-    if why is None and merge >= _threshold(outcome, evidence, thresholds):
+    if why is None and merge >= thresholds["merge"]:
         verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
         return Decision(
             verdict, "weighed", f"{outcome}, {merge:.0%}: {contrast_of(aligned)}", probability=merge
@@ -155,12 +170,6 @@ def likeliest(shares: Floats, evidence: Mapping[str, float]) -> str:
     best = int(shares[:MERGING].argmax())
     rare = OUTCOMES[best] == "same" and shares[best] < shares[:MERGING].sum() / 2
     return "update" if rare or evidence["other_polarity"] else OUTCOMES[best]
-
-
-def _threshold(
-    outcome: str, evidence: Mapping[str, float], thresholds: Mapping[str, float]
-) -> float:
-    return thresholds[outcome] + thresholds["long"] * evidence["long"]
 
 
 def veto(aligned: Alignment, evidence: Mapping[str, float], rule: Decision) -> str | None:

@@ -11,7 +11,6 @@ from hippocampe.cli.show.layout import (
     entry,
     label,
     lines,
-    listing,
     local_time,
     pairs,
     reader,
@@ -26,7 +25,6 @@ from hippocampe.presentation.reader import state_of
 from hippocampe.types import (
     Action,
     Association,
-    Counts,
     History,
     Memory,
     MetadataValue,
@@ -163,21 +161,6 @@ def facts(found: Mapping[str, Memory]) -> "RenderableType":
     if not found:
         return text("There are no facts.")
     return pairs((key, found[key].content) for key in sorted(found))
-
-
-def counts(of: str, found: Mapping[str, Counts]) -> "RenderableType":
-    """Memories and messages by space or user."""
-    return listing(
-        ((f"{each.memories:,}", f"{each.messages:,}", text(name)) for name, each in found.items()),
-        *("memories", "messages", of),
-        none=f"There are no {of}s.",
-    )
-
-
-def subjects(found: Mapping[str, int]) -> "RenderableType":
-    """Subjects with their memories."""
-    rows = ((f"{number:,}", text(name)) for name, number in found.items())
-    return listing(rows, "memories", "subject", none="There are no subjects.")
 
 
 def _metadata(item: Memory) -> "list[Text]":

@@ -1,8 +1,6 @@
 """Statistics, verification and the checks of `doctor`."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import (
@@ -10,33 +8,15 @@ from hippocampe.cli.show.layout import (
     counted,
     grid,
     lines,
-    local_time,
-    pairs,
     text,
 )
 from hippocampe.cli.terminal import sign
-from hippocampe.types import Reindexed, Stats, Verification
+from hippocampe.types import Reindexed, Verification
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hippocampe.cli.doctor import Check
-
-
-def stats(found: Stats, timezone: str) -> "RenderableType":
-    """The counts of a space and the state of the index."""
-    return pairs(
-        (each.name.replace("_", " "), _shown(getattr(found, each.name), timezone))
-        for each in fields(found)
-    )
-
-
-def _shown(value: object, timezone: str) -> object:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {number:,}" for name, number in value.items()) or "none"  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, datetime):
-        return local_time(value, timezone)
-    return f"{value:,}" if isinstance(value, int) else value or "never"
 
 
 def verification(found: Verification) -> "RenderableType":

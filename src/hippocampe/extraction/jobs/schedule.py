@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection
 
-from hippocampe.curation import local_settlement, settlement
+from hippocampe.curation import settlement
 from hippocampe.engine.context import Context
 from hippocampe.language.datetimes import as_zone
 from hippocampe.store import job_runs, spaces
@@ -15,7 +15,6 @@ from hippocampe.types import Settings
 CATCH_UP = timedelta(hours=4)
 """Age of the last digest above which one is made at start (seed 001)."""
 SETTLE_EVERY = timedelta(minutes=10)
-READ_EVERY = timedelta(minutes=1)
 """Interval with the local reader alone, which costs no tokens."""
 EXPIRE_EVERY = timedelta(hours=1)
 """Interval of expiry. Recall excludes expired memories already; this removes them from the index."""
@@ -61,11 +60,10 @@ def _due(context: Context, connection: Connection, *, starting: bool) -> Iterato
         since = _last(connection, "digest", space, now) or oldest
         if is_digest_due(corpus.settings.of(space), since=since, now=now, starting=starting):
             yield "digest", space
-    asking = context.language_model is not None
-    if asking or local_settlement.is_available(corpus.vocabulary.embedder):
-        settles, every = (settlement, SETTLE_EVERY) if asking else (local_settlement, READ_EVERY)
-        for space in spaces.to_review(connection, read=asking):
-            if passed("settle", space, every) and settles.is_due(corpus.store, space=space):
+    if context.language_model is not None:
+        for space in spaces.to_review(connection):
+            due = passed("settle", space, SETTLE_EVERY)
+            if due and settlement.is_due(corpus.store, space=space):
                 yield "settle", space
     for space in spaces.with_expired(connection, now):
         if passed("expire", space, EXPIRE_EVERY):

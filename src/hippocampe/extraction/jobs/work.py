@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hippocampe.curation import forget, local_settlement, settlement
+from hippocampe.curation import forget, settlement
 from hippocampe.engine.context import Context
 from hippocampe.extraction import compaction, digest, extraction
 from hippocampe.extraction.jobs import housekeeping
@@ -38,13 +38,8 @@ def _compact(context: Context, run: JobRun) -> None:
     compaction.run(context, space=run.space, channel=channel, run_id=run.id)
 
 
-def _settle(context: Context, run: JobRun) -> str | None:
-    reading = local_settlement.is_available(context.corpus.vocabulary.embedder)
-    read = local_settlement.settle_reviews(context.writer, space=run.space) if reading else 0
-    if reading and context.language_model is None:
-        return f"{read} settled"
-    settlement.settle_reviews(context, space=run.space, run_id=run.id, settled=read)
-    return None
+def _settle(context: Context, run: JobRun) -> None:
+    settlement.settle_reviews(context, space=run.space, run_id=run.id)
 
 
 JOBS: dict[str, Handler] = {

@@ -6,7 +6,7 @@ from hippocampe.errors import NotFound
 from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
 from hippocampe.types import ApiKey
 
-router = APIRouter(prefix="/api/keys", tags=["keys"])
+router = APIRouter(prefix="/api/keys", tags=["Server"])
 
 
 @router.get("")

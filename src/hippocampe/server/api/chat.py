@@ -79,7 +79,7 @@ async def _closing(app: FastAPI) -> AsyncGenerator[None]:
     await app.state.answering.close()
 
 
-router = APIRouter(prefix="/api", tags=["companion"], lifespan=_closing)
+router = APIRouter(prefix="/api", tags=["Companion"], lifespan=_closing)
 
 
 class _Stream(StreamingResponse):

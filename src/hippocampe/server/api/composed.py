@@ -67,7 +67,7 @@ class ComingTurn(
     "/memories",
     status_code=201,
     responses={200: {"description": "A current memory states it already.", "model": Remembered}},
-    tags=["memories"],
+    tags=["Memories"],
 )
 async def remember(hippo: Hippo, scope: Writer, body: NewMemory, response: Response) -> Remembered:
     """Store a statement; memories that it corrects become history."""
@@ -77,7 +77,7 @@ async def remember(hippo: Hippo, scope: Writer, body: NewMemory, response: Respo
     return stored
 
 
-@router.post("/before_turn", tags=["turns"])
+@router.post("/before_turn", tags=["Turns"])
 async def before_turn(hippo: Hippo, scope: Reader, body: ComingTurn) -> Injection:
     """Select what to put in front of a model before it answers."""
     arguments = body.arguments()
@@ -90,7 +90,7 @@ async def before_turn(hippo: Hippo, scope: Reader, body: ComingTurn) -> Injectio
     return replace(injection, trace=replace(injection.trace, considered=considered))
 
 
-@router.get("/messages", tags=["talk"])
+@router.get("/messages", tags=["Talk"])
 async def list_messages(
     hippo: Hippo,
     scope: Reader,
@@ -122,7 +122,7 @@ async def list_messages(
     )
 
 
-@router.get("/memory/search", tags=["page of memory"])
+@router.get("/memory/search", tags=["Memories"])
 async def search(
     hippo: Hippo,
     scope: Reader,
@@ -141,14 +141,14 @@ def _found(item: Recollection) -> Found:
     return Found(item.id, item.kind, item.score, item.channel, item.at, excerpt)
 
 
-@router.get("/spaces", tags=["talk"])
+@router.get("/spaces", tags=["Memories"])
 async def list_spaces(hippo: Hippo, scope: Reader, has_key: HasKey) -> dict[str, Counts]:
     """The spaces with their counts, largest first; with a key only its own."""
     found = await hippo.spaces()
     return {scope.space: found.get(scope.space, Counts())} if has_key else found
 
 
-@router.get("/memory/stats", tags=["page of memory"])
+@router.get("/memory/stats", tags=["Upkeep"])
 async def stats(hippo: Hippo, scope: Reader, has_key: HasKey) -> Stats:
     """Counts of the space; without a key also those of the whole index, which all spaces share."""
     found = await hippo.stats(scope=scope)

@@ -27,6 +27,10 @@ _EXAMPLES: Mapping[str, object] = {
     "content": "Paul aime le thé vert.",
     "excerpt": "Paul aime le thé vert.",
     "text": "Paul aime le thé vert.",
+    "query": "Que boit Paul ?",
+    "topic": "le voilier d'Owen",
+    "user_message": "Je me suis mis au thé vert.",
+    "other_id": f"{_ID[:-1]}1",
     "value": "le thé vert",
     "key": "boisson",
     "message_preview": "Je bois quoi ce soir ?",
@@ -87,7 +91,7 @@ def _complete(document: Schema, path: str, method: str, operation: Schema) -> No
             content["example"] = _example(document, content["schema"])
     body = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if body and "example" not in body:
-        body["example"] = _body(document["components"]["schemas"], body["schema"])
+        body["example"] = _body(document, body["schema"])
     if method in idempotency.WRITES and path.startswith("/api/") and idempotency.taken(path):
         parameter = {
             "name": "Idempotency-Key",
@@ -103,13 +107,15 @@ def _complete(document: Schema, path: str, method: str, operation: Schema) -> No
         operation.setdefault("parameters", []).append(parameter)
 
 
-def _body(schemas: Schema, schema: Schema) -> object:
-    """The example of a body: its own, or those of its fields."""
-    found: Schema = schemas[schema["$ref"].rpartition("/")[2]]
-    fields = found["properties"].items()
-    return found.get("example") or {
-        name: field["examples"][0] for name, field in fields if "examples" in field
-    }
+def _body(document: Schema, schema: Schema) -> object:
+    """The example of a body: its own, or the fields that it needs; of one that needs none, the first."""
+    found: Schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if "example" in found:
+        return found["example"]
+    fields: Schema = found["properties"]
+    given = {name: field["examples"][0] for name, field in fields.items() if "examples" in field}
+    needed = found.get("required") or [name for name in fields if given or name in _EXAMPLES][:1]
+    return {name: _example(document, fields[name], name) for name in needed} | given
 
 
 def _example(document: Schema, schema: Schema, name: str = "") -> object:

@@ -1,4 +1,4 @@
-"""The endpoints that pass a request on to a verb: method, path and verb of each, in one table.
+"""The endpoints that pass a request on to a verb. Most are declared with the verb, in `hippocampe.verbs`.
 
 Arguments, limits, defaults, descriptions, role and result are those of the verb. A body has the arguments that the
 path lacks. In a query, a list is a parameter that is repeated, in the singular, and `of_user` and `of_channel` are
@@ -105,120 +105,58 @@ QUERY_NAMES = {
 NOT_IN_QUERIES = ("metadata",)
 """Objects."""
 _REASON = {"reason": {"default": "deleted over HTTP"}}
-_ID = "0198a000-0000-7000-8000-000000000000"
-ENDPOINTS: Mapping[str, tuple[Endpoint, ...]] = {
-    "memories": (
-        Endpoint("GET /api/memories", Hippocampe.memories, "list_memories"),
-        Endpoint("GET /api/memories/{id}", Hippocampe.get, "get_memory"),
-        Endpoint(
-            "PATCH /api/memories/{id}", Hippocampe.edit, "edit_memory", example={"importance": 0.9}
-        ),
-        Endpoint(
-            "DELETE /api/memories/{id}", Hippocampe.delete, "delete_memory", differing=_REASON
-        ),
-        Endpoint("GET /api/memories/{id}/history", Hippocampe.history, "memory_history"),
-        Endpoint("POST /api/memories/{id}/restore", Hippocampe.restore, "restore_memory"),
-        Endpoint("POST /api/recall", Hippocampe.recall, example={"query": "Que boit Paul ?"}),
-        Endpoint("POST /api/forget", Hippocampe.forget, example={"topic": "le voilier d'Owen"}),
-        Endpoint("POST /api/erase", Hippocampe.erase, example={"subject": "owen"}),
+DIFFERING = (
+    Endpoint("DELETE /api/memories/{id}", Hippocampe.delete, differing=_REASON),
+    Endpoint("GET /api/memories/{id}/neighbours", Hippocampe.neighbours, answer=_neighbourhood),
+    Endpoint(
+        "POST /api/memories/{source_id}/associations",
+        Hippocampe.associate,
+        status=201,
+        example={"kind": "related_to"},
     ),
-    "relations": (
-        Endpoint("GET /api/memories/{id}/neighbours", Hippocampe.neighbours, answer=_neighbourhood),
-        Endpoint(
-            "POST /api/memories/{source_id}/associations",
-            Hippocampe.associate,
-            status=201,
-            example={"target_id": _ID, "kind": "related_to"},
-        ),
-        Endpoint("GET /api/reviews", Hippocampe.reviews, "list_reviews"),
-        Endpoint(
-            "POST /api/reviews/settle",
-            Hippocampe.settle,
-            "settle_review",
-            status=204,
-            example={"id": _ID, "other_id": f"{_ID[:-1]}1"},
-        ),
+    Endpoint("POST /api/reviews/settle", Hippocampe.settle, status=204),
+    Endpoint(
+        "POST /api/after_turn",
+        Hippocampe.after_turn,
+        status=201,
+        answer=StoredTurn,
+        example={"reply": "Bonne idée !"},
+        differing={"reply": {"default": None}},
     ),
-    "turns": (
-        Endpoint(
-            "POST /api/after_turn",
-            Hippocampe.after_turn,
-            status=201,
-            answer=StoredTurn,
-            example={"user_message": "Je me suis mis au thé vert.", "reply": "Bonne idée !"},
-            differing={"reply": {"default": None}},
-        ),
-        Endpoint(
-            "POST /api/live",
-            Hippocampe.observe,
-            answer=Observed,
-            example={"content": "On se voit à 18 h au port."},
-            differing={"content": {"type": MessageText}},
-        ),
-        Endpoint("POST /admin/digest", Hippocampe.digest),
+    Endpoint(
+        "POST /api/live",
+        Hippocampe.observe,
+        answer=Observed,
+        differing={"content": {"type": MessageText}},
     ),
-    "talk": (
-        Endpoint("GET /api/users", Hippocampe.users, "list_users"),
-        Endpoint("GET /api/subjects", Hippocampe.subjects, "list_subjects"),
-        Endpoint("POST /admin/compact", Hippocampe.compact),
+    Endpoint("GET /api/memory/facts", Hippocampe.facts, answer=_facts),
+    Endpoint("POST /api/memory/facts", Hippocampe.set_fact, status=201, answer=_written),
+    Endpoint(
+        "DELETE /api/memory/facts/{key:path}",
+        Hippocampe.delete_fact,
+        answer=_fact,
+        differing=_REASON,
     ),
-    "page of memory": (
-        Endpoint("GET /api/memory/facts", Hippocampe.facts, "list_facts", answer=_facts),
-        Endpoint(
-            "POST /api/memory/facts",
-            Hippocampe.set_fact,
-            status=201,
-            answer=_written,
-            example={"key": "boisson", "value": "le thé vert"},
-        ),
-        Endpoint(
-            "DELETE /api/memory/facts/{key:path}",
-            Hippocampe.delete_fact,
-            answer=_fact,
-            differing=_REASON,
-        ),
-        Endpoint("GET /api/memory/settings", Hippocampe.settings, "get_settings"),
-        Endpoint(
-            "PATCH /api/memory/settings",
-            Hippocampe.update_settings,
-            "change_settings",
-            example={"recent_hours": 12, "language": None},
-        ),
-        Endpoint("GET /api/memory/retrievals", Hippocampe.retrievals),
-    ),
-    "background": (
-        Endpoint("GET /api/jobs", Hippocampe.jobs, "list_jobs"),
-        Endpoint("POST /api/jobs/run", Hippocampe.run_jobs),
-        Endpoint("POST /api/jobs/{id}/retry", Hippocampe.retry_job),
-        Endpoint("GET /api/usage", Hippocampe.usage, "list_usage"),
-        Endpoint("GET /api/notes", Hippocampe.notes, "list_notes", fixed={"refresh": False}),
-        Endpoint(
-            "POST /api/notes/refresh", Hippocampe.notes, "refresh_notes", fixed={"refresh": True}
-        ),
-    ),
-    "keys": (
-        Endpoint(
-            "POST /api/keys",
-            Hippocampe.create_key,
-            status=201,
-            example={"role": "write", "label": "phone"},
-        ),
-    ),
-    "operation": (Endpoint("GET /api/audit", Hippocampe.audit),),
-}
-"""The endpoints by their tag in the OpenAPI document. `hippocampe.server.api` has those that do more."""
+    Endpoint("GET /api/notes", Hippocampe.notes, fixed={"refresh": False}),
+    Endpoint("POST /api/notes/refresh", Hippocampe.notes, "refresh_notes", fixed={"refresh": True}),
+    Endpoint("POST /api/keys", Hippocampe.create_key, status=201),
+)
+"""Endpoints that differ from the declaration of their verb. `hippocampe.server.api` has more, which do more."""
+ENDPOINTS = (
+    *(Endpoint(verb.http, getattr(Hippocampe, name)) for name, verb in VERBS.items() if verb.http),
+    *DIFFERING,
+)
 
 
 def routes() -> APIRouter:
     """Make the routes of all endpoints."""
     router = APIRouter()
-    for tag, endpoints in ENDPOINTS.items():
-        for endpoint in endpoints:
-            _add(router, tag, endpoint)
+    for endpoint in ENDPOINTS:
+        _add(router, endpoint)
     return router
 
 
-def _add(router: APIRouter, tag: str, endpoint: Endpoint) -> None:
+def _add(router: APIRouter, endpoint: Endpoint) -> None:
     method, _, path = endpoint.request.partition(" ")
     name, answer = endpoint.verb.__name__, endpoint.answer
     verb = VERBS[name]
@@ -240,7 +178,7 @@ def _add(router: APIRouter, tag: str, endpoint: Endpoint) -> None:
         description=documentation(endpoint.verb).text,
         response_model=_result(answer or endpoint.verb),
         status_code=endpoint.status,
-        tags=[tag],
+        tags=[verb.group],
     )
 
 

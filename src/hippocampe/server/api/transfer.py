@@ -18,7 +18,7 @@ from hippocampe.server.http.dependencies import Admin, HasKey, Hippo
 from hippocampe.system import free_space
 from hippocampe.types import Imported
 
-router = APIRouter(prefix="/api", tags=["transfer"])
+router = APIRouter(prefix="/api", tags=["Talk"])
 LINES = "application/jsonl"
 MAX_IMPORT_BYTES = 2**30
 """Largest import: years of talk; exports of whole spaces are smaller."""

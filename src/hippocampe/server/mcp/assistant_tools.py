@@ -36,9 +36,8 @@ def _tool(
 
     async def run(caller: Caller, arguments: Arguments) -> tuple[str, BaseModel]:
         scope = caller.scope if declared.writes else caller.everywhere
-        source = {"source": SOURCE} if "source" in fields else {}
         call = getattr(caller.memory, declared.name)
-        result = await call(**arguments.arguments(), **source, scope=scope)
+        result = await call(**arguments.arguments(), scope=scope)
         return (await writer(caller)).answer(result)
 
     return MemoryTool(
@@ -49,6 +48,7 @@ def _tool(
         arguments_model(name, {each: fields[each] for each in arguments}),
         _RESULTS.get(get_type_hints(verb)["return"], Found),
         run,
+        declared.name,
     )
 
 
@@ -86,6 +86,15 @@ TOOLS = (
             "description": "What it is; it sets the importance. Default: fact.",
         },
         subjects={"description": "A few keywords: people, places, themes."},
+        importance={
+            "ge": 0,
+            "le": 1,
+            "description": "How much it matters, 0 to 1, only if it is more or less than usual for its type.",
+        },
+        source={
+            "default": SOURCE,
+            "description": "Where it comes from, if not from this conversation: the e-mail of 3 May, a web page.",
+        },
         ttl={
             "description": "How long it holds, for what passes: 12h, 7d, 2w. Leave it out for what lasts."
         },

@@ -10,6 +10,7 @@ from hippocampe.companion.memory_tools import (
     MAX_RECENT,
     CompanionTool,
     DeleteOutcome,
+    FactType,
     StoreOutcome,
     wordings,
 )
@@ -53,6 +54,8 @@ _ARGUMENTS = {
     **arguments_of(Hippocampe.remember),
     **arguments_of(Hippocampe.delete),
     "limit": (int, {"ge": 1, "le": MAX_RECENT}),
+    "type": (FactType, {}),
+    "importance": (float, {"ge": 0, "le": 1}),
 }
 """The arguments of the verbs that the tools call, by name."""
 _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "deletes": Deleted}

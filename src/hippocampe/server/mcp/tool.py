@@ -43,6 +43,7 @@ class MemoryTool(Generic[A]):
         arguments: The form of its arguments.
         result: The form of its structured result.
         run: Executes it: the text and the structured result.
+        verb: The verb that it calls; empty if it does more.
     """
 
     name: str
@@ -52,6 +53,7 @@ class MemoryTool(Generic[A]):
     arguments: type[A]
     result: type[BaseModel]
     run: Callable[[Caller, A], Awaitable[tuple[str, BaseModel]]]
+    verb: str = ""
 
     def described(self) -> Tool:
         """The description of the tool for clients."""

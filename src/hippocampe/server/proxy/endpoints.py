@@ -52,7 +52,7 @@ async def _closing(app: FastAPI) -> AsyncGenerator[None]:
         await upstream.close()
 
 
-router = APIRouter(prefix=PROXY.rstrip("/"), tags=["proxy"], lifespan=_closing, responses=DESCRIBED)
+router = APIRouter(prefix=PROXY.rstrip("/"), tags=["Proxy"], lifespan=_closing, responses=DESCRIBED)
 
 
 def _with_memory(protocol: Protocol) -> Callable[..., Coroutine[Any, Any, Response]]:

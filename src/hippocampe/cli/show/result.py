@@ -1,0 +1,72 @@
+"""The result of a verb by its type: in a view of its own, else as a table of its fields."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from hippocampe.cli.show import audit, jobs, memories, talk, turns
+from hippocampe.cli.show.layout import listing, local_time, pairs, text
+from hippocampe.types import AuditEntry, History, JobRun, Memory, Message, ModelUsage, Retrieval
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+NONE = "none"
+VIEWS: "Mapping[Any, Callable[[Any, str], RenderableType]]" = {
+    Memory: memories.memory,
+    list[Memory]: memories.memories,
+    History: memories.history,
+    list[Message]: talk.messages,
+    list[Retrieval]: turns.retrievals,
+    list[JobRun]: jobs.runs,
+    list[ModelUsage]: jobs.usage,
+    list[AuditEntry]: audit.entries,
+}
+"""Views by the type that a verb returns; they take the result and the timezone."""
+
+
+def result(found: object, returned: object, timezone: str) -> "RenderableType":
+    """Render the result of a verb.
+
+    Args:
+        found: The result.
+        returned: The type by which the verb declares it.
+        timezone: The timezone of the times.
+    """
+    if returned in VIEWS:
+        return VIEWS[returned](found, timezone)
+    if isinstance(found, Mapping):
+        named = cast("Mapping[str, object]", found)
+        rows = [{**_cells(each, timezone), "name": name} for name, each in named.items()]
+    elif isinstance(found, list | tuple):
+        rows = [_cells(each, timezone) for each in cast("Sequence[object]", found)]
+    elif is_dataclass(found):
+        return pairs(_cells(found, timezone).items())
+    else:
+        return text("done" if found is None else str(found))
+    columns = rows[0] if rows else ("name",)
+    return listing(
+        (list(map(text, row.values())) for row in rows), *columns, none="There are none."
+    )
+
+
+def _cells(item: object, timezone: str) -> dict[str, str]:
+    """The fields of a value in words, by name; of a plain value, the value."""
+    if not is_dataclass(item):
+        return {"number" if isinstance(item, int) else "value": _words(item, timezone)}
+    return {
+        each.name.replace("_", " "): _words(getattr(item, each.name), timezone)
+        for each in fields(item)
+    }
+
+
+def _words(value: object, timezone: str) -> str:
+    if isinstance(value, Mapping):
+        counts = cast("Mapping[str, object]", value).items()
+        return ", ".join(f"{name} {_words(each, timezone)}" for name, each in counts) or NONE
+    if isinstance(value, datetime):
+        return local_time(value, timezone)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}"
+    return NONE if value is None else str(value)

@@ -1,0 +1,76 @@
+"""Reading: the first results of a search and the query, read together by the reader.
+
+Ranking compares words and vectors; reading sees whether a text answers. It costs some milliseconds a text, so only
+the first results are read, one query at a time, and only while there is time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Final
+
+from hippocampe.embed.word_space import Floats
+from hippocampe.engine.corpus import Corpus
+from hippocampe.types import Recollection
+
+FEWEST: Final = 4
+"""With time for fewer texts, none is read."""
+CERTAIN, UNLIKELY = 0.97, 0.3
+"""Reading changes nothing if the first score is at least the one, and all others are at most the other."""
+SHARE_OF_TIME: Final = 0.5
+"""The share of the time left that reading may take, since a busy machine is slower than expected."""
+
+_one_at_a_time = Lock()
+
+
+class NotRead(Exception):
+    """There was no time to read: the load is high, or the deadline near."""
+
+
+def is_certain(scores: Sequence[float]) -> bool:
+    """Return whether one result is clearly the answer.
+
+    Args:
+        scores: Probabilities, best first.
+    """
+    return bool(scores) and scores[0] >= CERTAIN and max(scores[1:], default=0.0) <= UNLIKELY
+
+
+def read(
+    corpus: Corpus,
+    query: str,
+    user: str | None,
+    items: Sequence[Recollection],
+    seconds_left: float,
+) -> Floats:
+    """Log-odds that each text answers the query, shape (texts,): for the first results, as many as there is time for.
+
+    Args:
+        corpus: The corpus.
+        query: The query.
+        user: Who asks.
+        items: The results, best first.
+        seconds_left: Time until the deadline of the caller.
+
+    Raises:
+        NotRead: There is no time.
+        ModelUnavailable: The reader cannot be loaded.
+    """
+    reader = corpus.reader()
+    if not _one_at_a_time.acquire(blocking=False):
+        raise NotRead
+    try:
+        most = int(min(len(items), SHARE_OF_TIME * seconds_left / reader.seconds_per_pair))
+        if most < min(FEWEST, len(items)):
+            raise NotRead
+        asked = _line(user, query)
+        pairs = [(asked, _line(item.author, item.content)) for item in items[:most]]
+        return reader.read_pairs("answer", pairs)[:, 0]
+    finally:
+        _one_at_a_time.release()
+
+
+def _line(user: str | None, text: str) -> str:
+    """A text as the reader learnt to see it."""
+    return f"{user}: {text}" if user else text

@@ -1,1 +1,0 @@
-"""Read two statements together with a small encoder. An optional extra."""
