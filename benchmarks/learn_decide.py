@@ -107,7 +107,7 @@ class Pair:
     def weighed(self) -> bool:
         """Whether the probability decides whether it merges."""
         near = worth_weighing(self.old, set(keywords(self.new)), self.evidence["cosine"])
-        return near and not self.vetoed and not self.merged_by_rule
+        return near and not self.vetoed and not self.rule.is_final
 
 
 class Vectors:

@@ -16,7 +16,10 @@ import once
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine import settings
+from hippocampe.injection import turn as turn_step
+from hippocampe.retrieval import recall as recall_step
 from hippocampe.types import Settings
+from hippocampe.updates import judgement
 from model_server import ModelServer
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
 DEFAULTS = settings.defaults
+READ, TURN_READ, read_pairs = recall_step.READ, turn_step.READ, judgement.read_pairs
 """The defaults of the library, which tests replace."""
 
 
@@ -133,9 +137,9 @@ def scope() -> Scope:
 
 @pytest.fixture(autouse=True, scope="session")
 def defaults_of_tests() -> Iterator[None]:
-    """Give turns more time than their default deadline: on a busy machine they need it.
+    """Do without the reader, whose time would be most of that of the tests, and give turns more time.
 
-    Tests of deadlines set their own.
+    On a busy machine they need more than their default deadline. Tests of deadlines and of the reader set their own.
     """
 
     def patient(config: Config) -> Settings:
@@ -143,7 +147,18 @@ def defaults_of_tests() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "defaults", patient)
+        patch.setattr(recall_step, "READ", 0)
+        patch.setattr(turn_step, "READ", 0)
+        patch.setattr(judgement, "read_pairs", lambda *_: None)
         yield
+
+
+@pytest.fixture
+def reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read, as the product does."""
+    monkeypatch.setattr(recall_step, "READ", READ)
+    monkeypatch.setattr(turn_step, "READ", TURN_READ)
+    monkeypatch.setattr(judgement, "read_pairs", read_pairs)
 
 
 @pytest.fixture

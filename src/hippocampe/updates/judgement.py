@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from hippocampe.engine.corpus import Corpus
@@ -234,7 +233,7 @@ def _weigh_nearest(
         for cosine, row in nearest
     ]
     new = side_of(corpus.vocabulary, content, prepared)
-    weighed = weigh(olds, new, model, partial(_read, corpus))
+    weighed = weigh(olds, new, model, lambda pairs: read_pairs(corpus, pairs))
     decisions = {row: decision for (_, row), decision in zip(nearest, weighed, strict=True)}
     for _, row in farther:
         rule = compared[row][2]
@@ -244,7 +243,7 @@ def _weigh_nearest(
     ]
 
 
-def _read(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:
+def read_pairs(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> Floats | None:
     """The reader's logits of pairs of statements; None while it is down."""
     try:
         return corpus.reader().read_pairs("relation", pairs)

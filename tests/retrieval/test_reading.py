@@ -1,0 +1,175 @@
+"""The reader puts what answers first, and is dropped when it cannot help or there is no time."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+
+from hippocampe import Config, Hippocampe, Scope
+from hippocampe.engine.corpus import Corpus
+from hippocampe.errors import ModelUnavailable
+from hippocampe.reader import network
+from hippocampe.retrieval import scoring
+
+SCOPE = Scope(user="mickael", channel="salon")
+KNOWN = [
+    "Je suis allergique aux noix",
+    "David a deux chats",
+    "La boulangerie ouvre à 7 h",
+    "I learnt to swim in the lake of Annecy",
+    "Camille travaille le samedi",
+]
+
+
+@dataclass
+class Scripted:
+    """A reader that likes some texts, and counts what it reads."""
+
+    likes: frozenset[str] = frozenset()
+    seconds_per_pair: float = 1e-6
+    read: list[list[tuple[str, str]]] = field(default_factory=list[list[tuple[str, str]]])
+    going: Event = field(default_factory=Event)
+    begun: Event = field(default_factory=Event)
+
+    def read_pairs(self, head: str, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        if head == "relation":
+            return np.zeros((len(pairs), 5), np.float32)
+        self.begun.set()
+        assert self.going.wait(20)
+        self.read.append(list(pairs))
+        odds = [8.0 if text.partition(": ")[2] in self.likes else -8.0 for _, text in pairs]
+        return np.array(odds, np.float32)[:, None]
+
+
+@pytest.fixture
+def scripted(monkeypatch: pytest.MonkeyPatch, reading: None) -> Scripted:
+    reader = Scripted()
+    reader.going.set()
+    monkeypatch.setattr(Corpus, "reader", lambda self: reader)
+    return reader
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Hippocampe]:
+    with Hippocampe.open(Config(tmp_path / "data", background=False, share=False)) as hippo:
+        for text in KNOWN:
+            hippo.remember(text, scope=SCOPE)
+        yield hippo
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Est-ce que je peux manger ce gâteau aux amandes et aux noisettes ?", KNOWN[0]),
+        ("À partir de quelle heure je trouve du pain ?", KNOWN[2]),
+        ("Where did I take my swimming lessons?", KNOWN[3]),
+        ("Which day is Camille at work?", KNOWN[4]),
+    ],
+)
+def test_a_question_in_other_words_finds_its_answer(
+    memory: Hippocampe, reading: None, question: str, answer: str
+) -> None:
+    first, *_ = memory.recall(question, scope=SCOPE, explain=True)
+    assert first.content == answer
+    names = {signal.name for signal in first.why}
+    assert scoring.READER in names or first.score >= 0.97
+
+
+def test_what_is_read_decides_the_order_and_the_score(
+    memory: Hippocampe, scripted: Scripted
+) -> None:
+    scripted.likes = frozenset({"David a deux chats"})
+    question = "Qui pourrait me conseiller pour le dîner ?"
+    first, *others = memory.recall(question, scope=SCOPE, explain=True)
+    assert first.content == "David a deux chats"
+    assert first.score > 0.5 > max(each.score for each in others)
+    (read,) = scripted.read
+    assert read[0][0] == f"mickael: {question}"
+    assert {text for _, text in read} == {f"mickael: {text}" for text in KNOWN}
+    found = memory.recall(question, scope=SCOPE, min_score=0.5)
+    assert [each.content for each in found] == ["David a deux chats"]
+
+
+def test_contributions_add_up_to_the_score(memory: Hippocampe, scripted: Scripted) -> None:
+    for each in memory.recall("Qui conseille pour le dîner ?", scope=SCOPE, explain=True):
+        (signal,) = [signal for signal in each.why if signal.name == scoring.READER]
+        assert signal.contribution == pytest.approx(float(scoring.load_model().reader[1]) * -8)
+
+
+def test_nothing_is_read_without_a_question(memory: Hippocampe, scripted: Scripted) -> None:
+    for text in ("Salut !", "merci, bonne soirée", "ok lol", "hi there"):
+        assert memory.before_turn(text, scope=SCOPE).trace.missing == ()
+    memory.recall("chats", scope=SCOPE, mode="text")
+    memory.recall("chats", scope=SCOPE, mode="semantic")
+    assert not scripted.read
+
+
+def test_nothing_is_read_when_one_result_is_certain(memory: Hippocampe, scripted: Scripted) -> None:
+    found = memory.recall("David a deux chats", scope=SCOPE)
+    if found[0].score >= 0.97:
+        assert not scripted.read
+    assert found[0].content == "David a deux chats"
+
+
+def test_a_turn_reads_the_first_eight_and_says_when_it_has_no_time(
+    memory: Hippocampe, scripted: Scripted
+) -> None:
+    for number in range(20):
+        memory.remember(f"La recette numéro {number} demande {number} œufs", scope=SCOPE)
+    question = "Combien d'œufs dans la recette ?"
+    turn = memory.before_turn(question, scope=SCOPE)
+    assert [len(each) for each in scripted.read] == [8]
+    assert "reader" in turn.trace.stages
+    assert not turn.trace.missing
+    scripted.seconds_per_pair = 60.0
+    late = memory.before_turn(question, scope=Scope(user="mickael", channel="autre"))
+    assert late.trace.missing == ("not read",)
+    assert len(scripted.read) == 1
+    assert memory.recall(question, scope=SCOPE)  # a recall has no deadline
+    assert len(scripted.read) == 2
+
+
+def test_one_search_reads_at_a_time(memory: Hippocampe, scripted: Scripted) -> None:
+    scripted.going.clear()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(memory.recall, "Qui conseille pour le dîner ?", scope=SCOPE)
+        assert scripted.begun.wait(20)
+        assert memory.recall("Qui conseille pour le dîner ?", scope=SCOPE)
+        assert not scripted.read
+        scripted.going.set()
+        first.result(20)
+    assert len(scripted.read) == 1
+
+
+def test_a_damaged_reader_is_said_once_and_heals(
+    memory: Hippocampe,
+    reading: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken() -> network.Reader:
+        raise ModelUnavailable("the reader is damaged")
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.INFO, "hippocampe"):
+        patch.setattr("hippocampe.engine.corpus.load_reader", broken)
+        for _ in range(3):
+            turn = memory.before_turn("Qui pourrait garder un animal ?", scope=SCOPE)
+            assert turn.trace.missing == ("reader down",)
+            assert memory.recall("Qui pourrait garder un animal ?", scope=SCOPE)
+        assert memory.remember("Les chats de David s'appellent Zig et Zag", scope=SCOPE)
+        assert [each.levelname for each in caplog.records] == ["WARNING"]
+    assert memory.recall("Qui garde les animaux de David ?", scope=SCOPE)
+    assert "reader" in caplog.records[-1].getMessage()
+
+
+def test_results_that_were_not_read_stay_below_the_lowest_read() -> None:
+    scores = np.array([0.6, 0.5, 0.5, 0.4], np.float32)
+    read = np.array([-2.0, 3.0], np.float32)
+    given = scoring.with_reader(scores, read)
+    assert given[1] > given[0] > given[2] > given[3]
+    assert np.array_equal(scoring.with_reader(scores, read[:0]), scores)
