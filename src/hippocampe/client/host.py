@@ -233,7 +233,9 @@ class Host:
         wanted = len(signature(control).parameters) - 1
         texts = cast("list[object]", arguments) if isinstance(arguments, list) else [None]
         if named or len(texts) != wanted or not all(isinstance(each, str) for each in texts):
-            raise InvalidInput(f"{name!r} takes {wanted} texts in a list: {shown(arguments)}.")
+            raise InvalidInput(
+                f"{name!r} takes {wanted} texts in a list: {shown(cast('object', arguments))}."
+            )
         return control(self, *texts)
 
     def drop_candidates(self, space: str) -> None:

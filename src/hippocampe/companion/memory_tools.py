@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel
 
 from hippocampe.aio import AsyncHippocampe
-from hippocampe.errors import NotFound
+from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
 from hippocampe.language.sentence import parse
@@ -16,6 +16,8 @@ from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Recollection, Remembere
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
+MOST_AT_ONCE = 5
+"""More items are hidden only when the person confirms."""
 SETTLED_SCORE = 0.35
 """Cosine above which a limitation or a request is named as one that a capability may settle."""
 SETTLED_LIMIT = 5
@@ -117,8 +119,22 @@ async def store_memory(
     return StoreOutcome(stored)
 
 
-async def delete_memory(access: Access, id: str, reason: str) -> Outcome:
-    """Delete a fact."""
+async def delete_memory(
+    access: Access, id: str, reason: str, said: bool = False, confirmed: bool = False
+) -> Outcome:
+    """Delete a fact; with `said`, hide what was said about it too, if it is little or the person confirmed it."""
+    memory = await _found(access, id, "memory")
+    if said:
+        topic, scope = memory.content, access.scope
+        about = await access.hippo.forget(topic, scope=scope, dry_run=True)
+        if len(about.ids) > MOST_AT_ONCE and not confirmed:
+            raise InvalidInput(
+                f"{len(about.ids)} memories and exchanges would be hidden: ask the person first; if they agree, "
+                "call again with confirmed true. Nothing was deleted."
+            )
+        await access.hippo.delete(id, scope=scope, reason=reason)
+        await access.hippo.forget(topic, scope=scope)
+        return DeleteOutcome(memory)
     return await _delete(access, id, reason, "memory")
 
 
@@ -181,6 +197,17 @@ async def _store_own(
 
 
 async def _delete(access: Access, id: str, reason: str, collection: str) -> DeleteOutcome:
+    await _found(access, id, collection)
+    scope = access.scope if collection == "memory" else access.own_scope
+    return DeleteOutcome(await access.hippo.delete(id, scope=scope, reason=reason))
+
+
+async def _found(access: Access, id: str, collection: str) -> Memory:
+    """A current memory of a collection.
+
+    Raises:
+        NotFound: There is none of this id.
+    """
     scope = access.scope if collection == "memory" else access.own_scope
     try:
         memory = await access.hippo.get(id, scope=scope)
@@ -192,7 +219,7 @@ async def _delete(access: Access, id: str, reason: str, collection: str) -> Dele
         )
     if not memory.current:
         raise NotFound("this is deleted or replaced already: search for what is current.")
-    return DeleteOutcome(await access.hippo.delete(id, scope=scope, reason=reason))
+    return memory
 
 
 async def _settled_by(access: Access, capability: Memory) -> list[Recollection]:

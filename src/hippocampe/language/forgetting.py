@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from hippocampe.language.lexicon import languages, load
-from hippocampe.language.text import APOSTROPHE, cut, fold
+from hippocampe.language.text import APOSTROPHE, STOP_WORDS, cut, fold, words
 
 MAX_READ: Final = 2_000
 """Characters of a message that are read: a longer one is a text, not a request."""
@@ -49,6 +49,9 @@ def read_request(message: str) -> ForgetRequest | None:
             found = _forms(language).read(text, start)
             if found is not None:
                 topic, sure, end = found
+                if topic and STOP_WORDS.issuperset(words(topic)):
+                    # "Everything about me" is more than a topic: `erase` removes a user.
+                    return None
                 rest = " ".join(f"{message[:start]} {message[end:]}".split()).strip(" ,;")
                 return ForgetRequest(topic, sure, rest)
     return None
@@ -89,10 +92,11 @@ class _Forms:
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         options = re.IGNORECASE
-        asks = rf"(?:{_any(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{_any(data['asks'])}\s*)*"
+        asks = rf"(?:{_any(data['before'])}[\s,!.:]+|@?\w+\s?,\s+|{_any(data['asks'])}\s*){{0,6}}"
         verbs, removes, refuses = map(_any, (data["verbs"], data["removes"], data["refuses"]))
         self._verb = re.compile(
-            rf"{asks}(?:(?P<verb>{verbs})|(?P<removes>{removes})|(?P<refuses>{refuses}))\b\s*",
+            rf"{asks}(?:(?P<verb>{verbs})|(?P<removes>{removes})|(?P<refuses>{refuses}))\b\s*"
+            rf"(?:{_any(data['adverbs'])}\s+)?",
             options,
         )
         self._memory = re.compile(rf"\s*{_any(data['memory'])}\b", options)
@@ -106,10 +110,14 @@ class _Forms:
         self._bare = re.compile(
             rf"(?P<topic>(?:{_any(data['speakers'])})\b.*)$", options | re.DOTALL
         )
-        self._own = re.compile(rf"(?P<topic>{_any(data['own'])}\s.*)$", options | re.DOTALL)
+        self._own = re.compile(rf"(?P<topic>{_any(data['own'])}\s[^,]*)", options)
+        self._asked = re.compile(rf"(?P<topic>{_any(data['asked'])}\s\S[^,]*)", options)
+        self._keeps = re.compile(_any(data["keeps"]), options)
         self._about = re.compile(rf"{_any(data['about'])}\s+", options)
         self._idiom = re.compile(rf"(?:{_any(data['idioms'])})\W*$", options | re.DOTALL)
-        self._after = re.compile(rf"(?:[\s,]+{_any(data['after'])})*[\s.!?…;,]*$", options)
+        self._after = re.compile(
+            rf"(?:[\s,]+{_any(data['after'])}){{0,4}}[\s.!?…;,]{{0,20}}$", options
+        )
         self._agrees = re.compile(rf"{_any(data['agreements'])}\b", options)
         self._refusals = frozenset(data["refusals"].split())
 
@@ -123,8 +131,6 @@ class _Forms:
         if any(quote in named for quote in _QUOTES):
             return None
         named = self._without_politeness(named)
-        if not named or self._idiom.match(named):
-            return None
         remembered = self._memory.search(named)
         found = self._said.match(named) or self._known.match(named)
         if found is not None:
@@ -133,9 +139,13 @@ class _Forms:
             named = self._memory.sub("", named).strip()
         elif verb["removes"]:
             return None
-        found = self._that.match(named) or self._bare.match(named) or self._own.match(named)
+        if not named or self._idiom.match(named):
+            return None
+        forms = (self._that, self._bare, self._own, self._asked)
+        found = next((match for form in forms if (match := form.match(named))), None)
         if found is not None:
-            return _topic(found["topic"], sure=True, end=end)
+            sure = remembered is not None or not self._keeps.search(verb["refuses"] or "")
+            return _topic(found["topic"], sure=sure, end=end)
         if verb["refuses"] or "," in text[verb.end() : end].rstrip(" ,"):
             return None
         topic = self._about.sub("", named, count=1) if self._about.match(named) else named

@@ -57,27 +57,27 @@ _NAME = re.compile(_any("passwords"), re.IGNORECASE)
 _ABOUT_PASSWORDS = re.compile(rf"{_any('for_passwords')}\s*$", re.IGNORECASE)
 _PASSWORD = re.compile(rf"{_PASSWORDS}{_BETWEEN}(?P<copula>{_COPULA}){_VALUE}", re.IGNORECASE)
 _PIN = re.compile(
-    rf"(?<!\w){_any('pins')}{_COPULA}?\s*(?P<bare>(?=(?:\S*\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
+    rf"(?<!\w){_any('pins')}{_COPULA}?\s*(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}})(?![\w.,:/-]*\w)",
     re.IGNORECASE,
 )
 # "mon code est 4821", "the code to the garage is 12B45", but no postcode and no error code.
 _CODE = re.compile(
     rf"(?<![\w-])(?:{_any('whose')}\s+)(?:[\w'’-]{{1,20}}\s+)?{_any('codes')}"
     rf"(?P<of>(?:\s+(?!{_any('verbs')}\b)[\w'’-]{{1,20}}){{0,6}}?){_COPULA}"
-    rf"(?P<bare>(?=(?:\S*\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
+    rf"(?P<bare>(?=(?:\S{{0,8}}?\d){{3}})(?:[A-Z]?\d{{2,8}}[A-Z]?\d{{0,4}}))(?![\w%€$£/:-]|[.,]\d|\s+{_any('counted')}\b)",
     re.IGNORECASE,
 )
 _PUBLIC_CODE = re.compile(rf"(?<!\w){_any('public_codes')}(?!\w)", re.IGNORECASE)
 # "hunter2 is my password", "j'utilise hunter2 comme mot de passe".
 _PASSWORD_AFTER = re.compile(
-    rf"(?<![\w-])(?P<bare>(?=\S*\d)(?=\S*[^\W\d_])[^\s\"'«»“”`\[<,;]{{5,60}})\s+{_any('as')}\s+"
+    rf"(?<![\w-])(?P<bare>(?=\S{{0,59}}\d)(?=\S{{0,59}}[^\W\d_])[^\s\"'«»“”`\[<,;]{{5,60}})\s+{_any('as')}\s+"
     rf"(?:[\w'’-]{{1,15}}\s+){{0,2}}?{_PASSWORDS}",
     re.IGNORECASE,
 )
 # "le mot de passe Soleil42! marche": without a verb, only a value that no word looks like.
 _PASSWORD_BESIDE = re.compile(
     rf"{_PASSWORDS}\s+"
-    r"(?P<bare>(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d_])(?=[^\s,;]*[A-Z#$%&*+=!@_-]|[^\s,;]{8})[^\s\"'«»“”`\[<,;()]{6,60})",
+    r"(?P<bare>(?=[^\s,;]{0,59}\d)(?=[^\s,;]{0,59}[^\W\d_])(?=[^\s,;]{0,59}[A-Z#$%&*+=!@_-]|[^\s,;]{8})[^\s\"'«»“”`\[<,;()]{6,60})",
     re.IGNORECASE,
 )
 _SEED = re.compile(

@@ -1,7 +1,7 @@
 """Find everything about a topic, to forget it: memories, turns and live messages.
 
-A topic in the first person ("I play the tuba", "my card number") is the user's own: what others say of
-themselves stays.
+A topic in the first person ("I play the tuba", "my card number"), or that names the user ("Ana plays the tuba"), is
+the user's own: what others say of themselves stays.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -64,10 +64,10 @@ class _Topic:
         if self.user is None:
             return True
         told = author is not None and fold(author) == fold(self.user)
-        if not memory:
-            return told
         if mentions(text, self.names):
             return True
+        if not memory:
+            return told
         about = set(subjects_of(text))
         return told and (not about or "user" in about or is_first_person(text))
 
@@ -84,15 +84,19 @@ def find(corpus: Corpus, topic: str, scope: Scope) -> list[ReceiptItem]:
         topic: What it is about.
         scope: The space, and the user whose "I" the topic has.
     """
-    user = scope.user if is_about_speaker(topic) else None
+    called = names(corpus.aliases, scope.user, scope=scope) if scope.user else ()
+    own = is_about_speaker(topic) or mentions(topic, called)
+    user = scope.user if own else None
+    name = {word for each in called for word in words(each)}
     wanted = {word for word in content_words(topic) if word not in STOP_WORDS}
+    wanted = wanted - name or wanted
     asked = _Topic(
         topic,
         scope.space,
         wanted,
         secrets.kinds_named(topic),
         user,
-        names(corpus.aliases, user, scope=scope) if user else (),
+        called,
     )
     found = {item.id: item for item in _by_meaning(corpus, asked, scope)}
     if wanted:

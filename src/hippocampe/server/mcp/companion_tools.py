@@ -56,6 +56,8 @@ _ARGUMENTS = {
     "limit": (int, {"ge": 1, "le": MAX_RECENT}),
     "type": (FactType, {}),
     "importance": (float, {"ge": 0, "le": 1}),
+    "said": (bool, {}),
+    "confirmed": (bool, {}),
 }
 """The arguments of the verbs that the tools call, by name."""
 _RESULTS: Mapping[str, type[BaseModel]] = {"reads": Found, "adds": Stored, "deletes": Deleted}

@@ -86,3 +86,31 @@ def test_what_others_forget_leaves_the_session(
     ask(companion, server, "Quel temps fait-il à Brest ?")
     assert "canapé" not in shown(server)
     assert "Il pleut à Brest" in shown(server)
+
+
+def test_the_model_hides_what_was_said_for_words_that_no_rule_reads(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    memory = hippo.remember("Ana joue du tuba", scope=ANA).memory
+    hippo.after_turn("Je joue du tuba depuis mes douze ans", "Bel instrument !", scope=ANA)
+    hippo.after_turn("Moi aussi je joue du tuba", "Vraiment ?", scope=DAVID)
+    server.call("delete_memory", id=memory.id, reason="Ana l'a demandé", said=True)
+    reply = ask(companion, server, "Mon instrument, ça reste entre nous, plus un mot là-dessus")
+    assert [each.content for each in reply.memories] == ["Ana joue du tuba"]
+    assert known(hippo, "tuba") == {"Moi aussi je joue du tuba"}
+
+
+def test_the_model_asks_before_much_is_hidden(
+    hippo: Hippocampe, companion: Companion, server: ModelServer
+) -> None:
+    memory = hippo.remember("Ana joue du tuba", scope=ANA).memory
+    for day in ("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"):
+        hippo.after_turn(f"Je joue du tuba le {day}", "D'accord.", scope=ANA)
+    wanted: dict[str, Any] = {"id": memory.id, "reason": "demandé", "said": True}
+    server.call("delete_memory", **wanted)
+    ask(companion, server, "Mon instrument, plus un mot là-dessus")
+    assert "7 memories and exchanges" in str(server.requests[-1].body)
+    assert len(known(hippo, "tuba")) == 7
+    server.call("delete_memory", **wanted, confirmed=True)
+    ask(companion, server, "Certain, cache tout ça")
+    assert known(hippo, "tuba") == set()
