@@ -240,6 +240,7 @@ CASES: dict[str, tuple[Arguments, ...]] = {
             collection="memory",
             state="all",
             order="oldest",
+            min_importance=0.1,
             limit=1,
             **FILTERS,
         ),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import count, entry, label, lines, local_time, reader, table, text
+from hippocampe.model.prices import injected_price
 from hippocampe.types import JobRun, ModelUsage
 
 if TYPE_CHECKING:
@@ -54,4 +55,6 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
             text(call.model),
         )
     spent = sum(call.price or 0 for call in found)
-    return lines(rows, text(f"{by.dollars(spent)} in {count(len(found), 'call')}"))
+    added = sum(injected_price(call) or 0 for call in found)
+    summed = f"{by.dollars(spent)} in {count(len(found), 'call')}"
+    return lines(rows, text(f"{summed}, about {by.dollars(added)} of it by injections"))
