@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hippocampe.cli.show.layout import count, entry, label, lines, local_time, reader, table, text
-from hippocampe.model.prices import injected_price
 from hippocampe.types import JobRun, ModelUsage
 
 if TYPE_CHECKING:
@@ -40,6 +39,9 @@ def _outcome(run: JobRun, timezone: str) -> str:
 
 def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
     """A line per call, and the sum of the known prices."""
+    # Not at the top: the help must load nothing heavy.
+    from hippocampe.model.prices import injected_price
+
     if not found:
         return text("No language model was called.")
     rows = table("when", "purpose", "in", "injected", "out", "price", "model")
