@@ -27,7 +27,7 @@ ALLOWED: dict[str, str] = {
     "client": "errors types verbs config system language",
     "store": "errors types protocols system",
     "embed": "errors protocols system",
-    "model": "errors protocols system",
+    "model": "errors types protocols system",
     "index": "errors protocols system language store",
     "reader": "errors",
     "engine": "errors types verbs config protocols actor system language validation store embed index"

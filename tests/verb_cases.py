@@ -236,6 +236,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             collection="memory",
             state="all",
             order="oldest",
+            min_importance=0.1,
             limit=1,
             **FILTERS,
         ),

@@ -15,7 +15,7 @@ from hippocampe.errors import InvalidInput
 Action = Literal["inserted", "updated", "reinforced"]
 Mode = Literal["hybrid", "semantic", "text"]
 State = Literal["current", "superseded", "forgotten", "all"]
-Order = Literal["newest", "oldest", "importance"]
+Order = Literal["newest", "oldest", "importance", "used"]
 MetadataValue = str | int | float | bool | None
 Metadata = Mapping[str, MetadataValue]
 JobState = Literal["waiting", "running", "done", "failed", "parked"]

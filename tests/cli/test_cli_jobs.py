@@ -87,7 +87,7 @@ def test_usage(run: Run, config: Config) -> None:
     shown = run("usage")
     assert re.search(r"chat +1,200 +400 +30 +\$0\.0123 +gpt-5-mini", shown)
     assert re.search(r"chat +1,200 +0 +30 +\? +gpt-5-mini", shown)
-    assert "$0.0123 in 2 calls" in shown
+    assert "$0.0123 in 2 calls, about $0.0034 of it by injections" in shown
     found = json.loads(run("usage", "--limit", "1", "--json"))
     assert [each["price"] for each in found] == [None]
     assert run("usage", "--since", "2100-01-01") == "No language model was called.\n"

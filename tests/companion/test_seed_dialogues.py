@@ -106,6 +106,29 @@ class TestAgentic:
             "Mickael s'est cassé l'épaule le 10 janvier 2026",
         ]
 
+    @pytest.mark.parametrize(
+        ("content", "source"),
+        [
+            ("Mickael préfère le thé vert", "le courriel du 3 mai"),
+            ("Mickael prefers green tea", None),
+        ],
+    )
+    def test_a_fact_with_its_type_its_importance_and_its_source(
+        self,
+        hippo: Hippocampe,
+        companion: Companion,
+        server: ModelServer,
+        content: str,
+        source: str | None,
+    ) -> None:
+        told = {"type": "preference", "importance": 0.9, "source": source}
+        server.call("store_memory", content=content, **told)
+        server.call("respond", expression="happy", message="C'est noté !")
+        say(companion, content)
+        (memory,) = hippo.memories(scope=DEV).items
+        assert (memory.type, memory.importance) == ("preference", 0.9)
+        assert memory.source == (source or "chat")
+
     def test_a_passing_state(
         self, hippo: Hippocampe, companion: Companion, server: ModelServer, clock: FakeClock
     ) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import Opener
+from hippocampe import Scope
 from hippocampe.embed import open_embedder
 from hippocampe.embed.connection import ATTEMPTS
 from hippocampe.embed.remote import CHARACTERS_PER_REQUEST, RemoteEmbedder
@@ -478,3 +480,102 @@ def test_callers_do_not_wait_for_one_another(server: EmbeddingServer, embedder: 
 )
 def test_thresholds_follow_the_model(model: str, threshold: float) -> None:
     assert dedup_threshold(model) == threshold
+
+
+class TestWithoutKey:
+    """A folder whose configured embedder lacks its key is opened, with one line about it."""
+
+    NAME = "openai:some-model"
+    HERE = Scope(user="dev")
+
+    @pytest.fixture(autouse=True)
+    def service(self, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+    @pytest.fixture
+    def without_key(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> Callable[[], list[str]]:
+        """Removes the key; the result gives the lines logged about it since."""
+
+        def lines() -> list[str]:
+            return [each.getMessage() for each in caplog.records if "skipped" in each.message]
+
+        monkeypatch.delenv("OPENAI_API_KEY")
+        return lines
+
+    def test_a_new_folder_uses_the_bundled_embedder(
+        self, open_hippo: Opener, without_key: Callable[[], list[str]], server: EmbeddingServer
+    ) -> None:
+        hippo = open_hippo(embedder=self.NAME)
+        hippo.remember("David habite à Ordizan", scope=self.HERE)
+        assert hippo.recall("Where does David live?", scope=self.HERE)
+        (line,) = without_key()
+        assert "OPENAI_API_KEY" in line
+        assert "reindex --embedder openai:some-model" in line
+        assert hippo.config.embedder == "local"
+        assert server.requests == []
+
+    def test_a_folder_of_another_embedder_keeps_it(
+        self, open_hippo: Opener, without_key: Callable[[], list[str]]
+    ) -> None:
+        hippo = open_hippo()
+        hippo.remember("David habite à Ordizan", scope=self.HERE)
+        hippo.close()
+        again = open_hippo(embedder=self.NAME)
+        assert again.recall("où habite David ?", scope=self.HERE)
+        assert len(without_key()) == 1
+
+    def test_a_folder_of_this_embedder_is_searched_by_words(
+        self,
+        open_hippo: Opener,
+        server: EmbeddingServer,
+        monkeypatch: pytest.MonkeyPatch,
+        request: pytest.FixtureRequest,
+    ) -> None:
+        hippo = open_hippo(embedder=self.NAME)
+        hippo.update_settings(scope=self.HERE, hook_timeout_ms=10_000, recent_hours=0)
+        hippo.remember("David habite à Ordizan", scope=self.HERE)
+        hippo.close()
+        lines = request.getfixturevalue("without_key")
+        asked = len(server.requests)
+        again = open_hippo(embedder=self.NAME)
+        assert [each.content for each in again.recent(scope=self.HERE)] == [
+            "David habite à Ordizan"
+        ]
+        (found,) = again.recall("habite Ordizan", scope=self.HERE)
+        assert found.content == "David habite à Ordizan"
+        assert again.before_turn("habite Ordizan", scope=self.HERE).trace.missing == (
+            "embedder down",
+        )
+        with pytest.raises(EmbedderUnavailable, match="OPENAI_API_KEY"):
+            again.remember("Zoé joue du tuba", scope=self.HERE)
+        again.after_turn("Le tuba est réparé", "Bien.", scope=self.HERE)
+        again.close()
+        assert len(lines()) == 1
+        third = open_hippo(embedder=self.NAME)
+        assert len(third.messages(scope=self.HERE)) == 2
+        third.close()
+        assert len(server.requests) == asked
+
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        last = open_hippo(embedder=self.NAME)
+        last.flush()
+        assert last.recall("tuba réparé", scope=self.HERE, collections=["turn"], mode="semantic")
+        assert last.verify().ok
+
+    def test_once_the_key_is_set_the_folder_can_change_to_it(
+        self,
+        open_hippo: Opener,
+        without_key: Callable[[], list[str]],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        hippo = open_hippo(embedder=self.NAME)
+        hippo.remember("David habite à Ordizan", scope=self.HERE)
+        hippo.close()
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        with pytest.raises(EmbedderMismatch, match="reindex --embedder openai:some-model"):
+            open_hippo(embedder=self.NAME)
+        again = open_hippo(embedder="local")
+        again.reindex(embedder=self.NAME)
+        assert again.config.embedder == self.NAME

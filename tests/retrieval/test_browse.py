@@ -227,7 +227,29 @@ class TestMemories:
         shown = [content.split()[0] for content in contents(hippo, order="importance")]
         assert shown == ["canoë", "four", "tuba", "violon"]
 
-    @pytest.mark.parametrize("order", ["newest", "oldest", "importance"])
+    def test_the_most_often_recalled_comes_first_then_the_newest(self, hippo: Hippocampe) -> None:
+        for thing in THINGS[:4]:
+            remember(hippo, f"{thing} est là")
+        for asked in ("canoë", "canoë", "violon"):
+            hippo.recall(asked, scope=HERE, limit=1)
+        hippo.flush()
+        shown = [content.split()[0] for content in contents(hippo, order="used")]
+        assert shown == ["canoë", "violon", "four", "tuba"]
+
+    def test_only_those_from_an_importance_on(self, hippo: Hippocampe) -> None:
+        for number, importance in enumerate((0.5, 0.9, 0.8, 0.1)):
+            remember(hippo, f"{THINGS[number]} est là", importance=importance)
+        shown = contents(hippo, min_importance=0.8, order="importance")
+        assert shown == ["canoë est là", "four est là"]
+        assert len(contents(hippo, min_importance=0)) == 4
+        first = hippo.memories(scope=HERE, min_importance=0.5, limit=1)
+        with pytest.raises(InvalidInput, match="another query"):
+            hippo.memories(scope=HERE, min_importance=0.6, limit=1, cursor=first.next_cursor)
+        for wrong in (-0.1, 1.1, "0.5", True):
+            with pytest.raises(InvalidInput, match="min_importance"):
+                hippo.memories(scope=HERE, min_importance=wrong)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("order", ["newest", "oldest", "importance", "used"])
     def test_pages_neither_repeat_nor_skip(self, hippo: Hippocampe, order: Order) -> None:
         for number, thing in enumerate(THINGS):
             remember(hippo, f"le {thing} est là", importance=number % 3 / 3)

@@ -12,7 +12,7 @@ from hippocampe.errors import InvalidInput, NotFound
 from hippocampe.language.i18n import translate
 from hippocampe.language.lexicon import load
 from hippocampe.language.sentence import parse
-from hippocampe.types import DEFAULT_IMPORTANCE, Memory, Recollection, Remembered, Scope
+from hippocampe.types import Memory, Recollection, Remembered, Scope
 
 MAX_RESULTS = 10
 MAX_RECENT = 20
@@ -23,7 +23,10 @@ SETTLED_SCORE = 0.35
 SETTLED_LIMIT = 5
 
 Effect = Literal["reads", "adds", "deletes"]
-FactType: Any = Literal[*DEFAULT_IMPORTANCE]
+FactType = Literal[
+    "identity", "goal", "decision", "todo", "preference", "fact", "event", "observation"
+]
+"""A type of memory, as a model names it."""
 Wording = Mapping[str, str]
 
 

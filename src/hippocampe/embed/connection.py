@@ -36,6 +36,11 @@ KEYS = {"openai": "OPENAI_API_KEY", "voyageai": "VOYAGE_API_KEY"}
 URLS = {"openai": "https://api.openai.com/v1", "voyageai": "https://api.voyageai.com/v1"}
 
 
+def key_of(provider: str) -> str:
+    """The key of a provider in the environment; empty without one."""
+    return os.environ.get(KEYS[provider], "").strip()
+
+
 class _Failed(Exception):
     """One attempt failed; the message completes "MODEL …"."""
 
@@ -70,7 +75,7 @@ class Connection:
         self._provider = provider
         self._name = name
         self._timeout = timeout
-        self._key = os.environ.get(KEYS[provider], "").strip()
+        self._key = key_of(provider)
         if not self._key and url is None:
             raise EmbedderUnavailable(
                 f"{provider}:{name} cannot be used without a key: set the environment variable "

@@ -28,6 +28,7 @@ class RemoteEmbedder:
         name: The model, as the provider names it.
         url: Base URL of another server with the same protocol; it may need no key.
         timeout: Seconds for one request, retries included.
+        dimensions: Length of the vectors, if it is known.
 
     Raises:
         InvalidInput: The URL is not an http or https URL.
@@ -35,7 +36,15 @@ class RemoteEmbedder:
         EmbedderMismatch: From every use, if the dimensions differ from those of the first answer.
     """
 
-    def __init__(self, provider: str, name: str, *, url: str | None, timeout: float) -> None:
+    def __init__(
+        self,
+        provider: str,
+        name: str,
+        *,
+        url: str | None,
+        timeout: float,
+        dimensions: int | None = None,
+    ) -> None:
         if url is not None and not _is_web_address(url):
             raise InvalidInput(
                 "the URL of an embedding server must start with http:// or https:// and name a "
@@ -46,7 +55,7 @@ class RemoteEmbedder:
         self._url = url
         self._timeout = timeout
         self._connection: Connection | None = None
-        self._dimensions: int | None = None
+        self._dimensions = dimensions
         self._opening = Lock()
 
     @property

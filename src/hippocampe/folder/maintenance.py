@@ -1,13 +1,17 @@
 """Keep the index consistent with the store: catch up at open, flush, reindex, build graphs, close."""
 
+import base64
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+import numpy as np
+
 from hippocampe.curation import erase
-from hippocampe.embed.word_space import WordSpace, fit, shipped
+from hippocampe.embed import is_remote
+from hippocampe.embed.word_space import Floats, WordSpace, fit, shipped
 from hippocampe.engine import backlog, generations, projection, replies
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus, Retired
@@ -17,6 +21,7 @@ from hippocampe.engine.unit_of_work import WAITING
 from hippocampe.engine.vocabulary import Vocabulary
 from hippocampe.engine.writer import Writer
 from hippocampe.errors import (
+    EmbedderUnavailable,
     HippocampeError,
     IndexUnavailable,
     StoreFull,
@@ -32,6 +37,7 @@ from hippocampe.store.store import Store
 from hippocampe.system import free_space
 from hippocampe.types import Progress, Reindexed
 
+_MEAN = "word_mean"
 LOG_SECONDS = 5.0
 """Seconds between writes of the buffered retrieval log."""
 
@@ -39,13 +45,31 @@ REDERIVING_SECONDS = 1.0
 """Time budget per round of rederivation; in the background, or at closing without a background thread."""
 
 
-def word_space(embedder: Embedder) -> WordSpace:
+def word_space(store: Store, embedder: Embedder) -> WordSpace:
     """The shipped word space of an embedder, or one fitted on stop words.
 
-    Stop words suffice to find the direction common to all short texts.
+    Stop words suffice to find the direction common to all short texts. That of a remote embedder is stored:
+    opening needs no answer of it.
     """
     measured = shipped(embedder.model)
-    return measured or fit(embedder.embed(sorted(STOP_WORDS)))
+    if measured is not None or not is_remote(embedder.model):
+        return measured or fit(embedder.embed(sorted(STOP_WORDS)))
+    mean = stored_mean(store, embedder.model)
+    if mean is not None:
+        return WordSpace(mean)
+    fitted = fit(embedder.embed(sorted(STOP_WORDS)))
+    if not store.read_only:
+        with store.write() as connection:
+            text = base64.b64encode(fitted.mean.tobytes()).decode()
+            meta.put(connection, f"{_MEAN} {embedder.model}", text)
+    return fitted
+
+
+def stored_mean(store: Store, model: str) -> Floats | None:
+    """The mean of the word vectors of a remote embedder, as first measured; None before that."""
+    with store.read() as connection:
+        text = meta.get(connection, f"{_MEAN} {model}")
+    return None if text is None else np.frombuffer(base64.b64decode(text), np.float32)
 
 
 def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
@@ -54,7 +78,7 @@ def open_vocabulary(store: Store, embedder: Embedder) -> Vocabulary:
     Raises:
         StoreReadOnly: The store was opened read-only, and its words must be written again.
     """
-    vocabulary = Vocabulary(store, embedder, word_space(embedder))
+    vocabulary = Vocabulary(store, embedder, word_space(store, embedder))
     if store.read_only and vocabulary.is_outdated():
         raise StoreReadOnly(
             f"cannot read the data in {store.folder}: its word vectors were made by another version. Open "
@@ -108,7 +132,12 @@ def _catch_up(writer: Writer, progress: Progress | None) -> None:
         return
     generations.replay(writer)
     if unembedded:
-        backlog.embed_imported(writer, progress)
+        try:
+            backlog.embed_imported(writer, progress)
+        except EmbedderUnavailable as exc:
+            # The rows stay pending until the next open.
+            corpus.outages.failed("embedder", exc)
+            return
     if not _agree_in_number(corpus):
         log.warning("the index has missing or extra points, rebuilding it")
         reindex(writer, progress, graphs=False)

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 from hippocampe.client.host import Host
 from hippocampe.config import Config
 from hippocampe.curation import erase
-from hippocampe.embed import open_embedder
+from hippocampe.embed import missing_key, open_embedder
 from hippocampe.engine import durability
 from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
@@ -26,7 +26,7 @@ from hippocampe.index import open_index, open_read_only_index
 from hippocampe.model import open_language_model
 from hippocampe.protocols import Embedder, Index, LanguageModel
 from hippocampe.retrieval.log import RetrievalBuffer
-from hippocampe.store import meta, outbox
+from hippocampe.store import embeddings, meta, outbox
 from hippocampe.store.store import BACKUPS, Store, check_exists
 from hippocampe.system import private
 from hippocampe.system.atomic_file import OWN_FILES
@@ -258,7 +258,14 @@ def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
         name = meta.get(connection, "embedder")
         model = meta.get(connection, "model")
     chosen = config.embedder or name or "local"
-    embedder = _embedder(chosen, config)
+    key = missing_key(chosen, url=config.embedder_url)
+    if key is not None:
+        with store.read() as connection:
+            if not embeddings.has_any(connection):
+                name = model = None
+        chosen = _without_key(config, store, chosen, name, key)
+    mean = maintenance.stored_mean(store, chosen)
+    embedder = _embedder(chosen, config, None if mean is None else len(mean))
     if model is None and not store.read_only:
         with store.write() as connection:
             meta.put(connection, "embedder", chosen)
@@ -271,10 +278,44 @@ def _choose_embedder(config: Config, store: Store) -> tuple[Config, Embedder]:
     return replace(config, embedder=chosen), embedder
 
 
-def _embedder(name: str, config: Config) -> Embedder:
+def _without_key(config: Config, store: Store, chosen: str, name: str | None, key: str) -> str:
+    """The embedder to use instead of one whose key is missing: that of the folder, or the bundled one.
+
+    A folder that was embedded with the same one is opened all the same: search goes by words.
+
+    Args:
+        config: The folder.
+        store: Its store.
+        chosen: The embedder without its key.
+        name: That of the folder; None if nothing is embedded.
+        key: The environment variable that is not set.
+    """
+    if name == chosen and maintenance.stored_mean(store, chosen) is not None:
+        log.warning(
+            "%s is skipped, since %s is not set: search goes by words, and no statement is stored until it is",
+            *(chosen, key),
+        )
+        return chosen
+    usable = name or "local"
+    if missing_key(usable, url=config.embedder_url) is not None:
+        return chosen
+    log.warning(
+        "%s is skipped, since %s is not set: texts are embedded with %s. Set it, then run "
+        "hippocampe reindex --embedder %s",
+        *(chosen, key, usable, chosen),
+    )
+    return usable
+
+
+def _embedder(name: str, config: Config, dimensions: int | None) -> Embedder:
     if name == "local" and config.embedder_url is None:
         return _local_embedder()
-    return open_embedder(name, url=config.embedder_url, timeout=config.embedder_timeout)
+    return open_embedder(
+        name,
+        url=config.embedder_url,
+        timeout=config.embedder_timeout,
+        dimensions=dimensions,
+    )
 
 
 @cache

@@ -35,6 +35,7 @@ from hippocampe.validation import (
     check_limit,
     check_list,
     check_metadata,
+    check_number,
 )
 
 
@@ -51,6 +52,7 @@ def memories(
     metadata: Metadata | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
+    min_importance: float | None = None,
     state: State = "current",
     order: Order = "newest",
     limit: int = 50,
@@ -71,8 +73,10 @@ def memories(
         metadata: Only memories that hold all these pairs, equal in value and type.
         since: Only what was learnt at or after this.
         until: Only what was learnt before this.
+        min_importance: Only memories of this importance or more, 0 to 1.
         state: `current`, `superseded`, `forgotten` (also expired) or `all`.
-        order: `newest` or `oldest` learnt first, or `importance`, the highest first.
+        order: `newest` or `oldest` learnt first, `importance`, the highest first, or `used`, the most often
+            recalled first.
         limit: At most this many per page, 1 to 1,000.
         cursor: `next_cursor` of the page before; the other arguments must be the same, except
             `limit`.
@@ -83,6 +87,8 @@ def memories(
     limit = check_limit(limit)
     check_choice("state", state, get_args(State))
     check_choice("order", order, get_args(Order))
+    if min_importance is not None:
+        check_number("min_importance", min_importance, 0, 1)
     start, end = as_utc(since, name="since"), as_utc(until, name="until")
     if start and end and start >= end:
         raise InvalidInput("since must be before until.")
@@ -101,12 +107,16 @@ def memories(
     }
     pairs = {} if metadata is None else check_metadata(metadata)
     _check_labels(equal, any_of["types"])
-    query = _digest([scope.space, equal, any_of, pairs, str(start), str(end), state, order])
+    query = _digest(
+        [scope.space, equal, any_of, pairs, str(start), str(end), min_importance, state, order]
+    )
     after = None
     if cursor is not None:
         after = _read_cursor(check_id(cursor, name="cursor", limit=MAX_TOKEN_CHARACTERS), query)
     conditions = [listing.in_state(state, store.now())]
     conditions += _filters(scope.space, equal, any_of, pairs)
+    if min_importance is not None:
+        conditions.append(memory.c.importance >= min_importance)
     if start is not None:
         conditions.append(memory.c.created_at >= start)
     if end is not None:
@@ -154,11 +164,11 @@ def _cursor(query: str, position: Sequence[Any]) -> str:
 
 
 def _read_cursor(cursor: str, query: str) -> tuple[Any, ...]:
-    """The position in a cursor: an importance if ordered by it, a time, an id."""
+    """The position in a cursor: an importance or a number of uses if ordered by it, a time, an id."""
     try:
-        made_for, *importance, at, id = json.loads(base64.urlsafe_b64decode(cursor))
+        made_for, *measure, at, id = json.loads(base64.urlsafe_b64decode(cursor))
         if made_for == query:
-            return *map(float, importance), instant(at), str(id)
+            return *map(float, measure), instant(at), str(id)
     except (TypeError, ValueError, OverflowError) as exc:
         raise InvalidInput(
             f"cursor {cursor!r:.60} cannot be read: give next_cursor of a page as it is."

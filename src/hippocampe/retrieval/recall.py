@@ -18,7 +18,7 @@ from hippocampe.engine.context import Context
 from hippocampe.engine.corpus import Corpus
 from hippocampe.engine.past import known_at
 from hippocampe.engine.stopwatch import Stopwatch
-from hippocampe.errors import ModelUnavailable
+from hippocampe.errors import EmbedderUnavailable, ModelUnavailable
 from hippocampe.language.datetimes import as_utc
 from hippocampe.language.subjects import fold_subjects
 from hippocampe.protocols import Vector
@@ -145,8 +145,17 @@ def _with_metadata(store: Store, request: RecallRequest, pairs: Metadata) -> Rec
 def search(
     corpus: Corpus, query: str, request: RecallRequest, *, explain: bool = False
 ) -> list[Recollection]:
-    """Recall with a checked request, without counting the access."""
-    found = find(corpus, query, request, Stopwatch())
+    """Recall with a checked request, without counting the access.
+
+    While the embedder is down, a hybrid search goes by words only.
+    """
+    try:
+        found = find(corpus, query, request, Stopwatch())
+    except EmbedderUnavailable as exc:
+        if request.mode != "hybrid":
+            raise
+        corpus.outages.failed("embedder", exc)
+        found = find(corpus, query, replace(request, mode="text"), Stopwatch())
     if not explain:
         return found.items
     return [replace(item, why=found.explain(item.id)) for item in found.items]

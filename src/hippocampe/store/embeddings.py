@@ -238,6 +238,11 @@ def word_lists(connection: Connection, model: str, space: str) -> Iterator[list[
         yield [row[0] for row in rows]
 
 
+def has_any(connection: Connection) -> bool:
+    """Return whether anything is embedded."""
+    return connection.execute(select(vector.c.id).limit(1)).first() is not None
+
+
 def remove_vectors(connection: Connection, ids: Collection[str]) -> None:
     """Delete the vectors of items, of all models."""
     connection.execute(

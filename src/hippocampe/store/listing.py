@@ -75,6 +75,7 @@ _ORDERS: dict[Order, tuple[tuple[Column[Any], ...], bool]] = {
     "newest": ((memory.c.created_at, memory.c.id), True),
     "oldest": ((memory.c.created_at, memory.c.id), False),
     "importance": ((memory.c.importance, memory.c.created_at, memory.c.id), True),
+    "used": ((memory.c.access_count, memory.c.created_at, memory.c.id), True),
 }
 """By order: its columns, and whether it is descending."""
 

@@ -142,6 +142,8 @@ def test_costs_by_day_purpose_and_model(reader: Reader, lived: Hippocampe) -> No
     check_fits(page)
     assert "$0.25" in page.locator(".figures li").first.inner_text()
     assert "of a budget of $0.50 a day" in page.locator(".figures").inner_text()
+    # 800 of 9,000 tokens of requests, and 300 of answers, which cost four times as much.
+    assert "about $0.0196 of what was spent" in page.locator(".figures").inner_text()
     rows = page.locator("table").first.locator("tbody tr")
     assert [rows.nth(n).locator("td").first.inner_text() for n in range(2)] == [
         "digest",

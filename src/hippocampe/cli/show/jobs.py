@@ -39,6 +39,9 @@ def _outcome(run: JobRun, timezone: str) -> str:
 
 def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
     """A line per call, and the sum of the known prices."""
+    # Not at the top: the help must load nothing heavy.
+    from hippocampe.model.prices import injected_price
+
     if not found:
         return text("No language model was called.")
     rows = table("when", "purpose", "in", "injected", "out", "price", "model")
@@ -54,4 +57,6 @@ def usage(found: Sequence[ModelUsage], timezone: str) -> "RenderableType":
             text(call.model),
         )
     spent = sum(call.price or 0 for call in found)
-    return lines(rows, text(f"{by.dollars(spent)} in {count(len(found), 'call')}"))
+    added = sum(injected_price(call) or 0 for call in found)
+    summed = f"{by.dollars(spent)} in {count(len(found), 'call')}"
+    return lines(rows, text(f"{summed}, about {by.dollars(added)} of it by injections"))

@@ -5,6 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from hippocampe.model.prices import injected_price
 from hippocampe.server.dashboard import drawing
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
@@ -16,12 +17,17 @@ SPANS = (7, 30, 90)
 
 
 def total(costs: Iterable[Cost]) -> dict[str, Any]:
-    """Sum costs; the price covers the calls with a known price, and is None without any."""
+    """Sum costs; the prices cover the calls with a known price, and are None without any."""
     known = list(costs)
     prices = [each.price for each in known if each.price is not None]
+    added = [price for each in known if (price := injected_price(each)) is not None]
     counted = ("calls", "input_tokens", "output_tokens", "injected_tokens")
     sums = {name: sum(getattr(each, name) for each in known) for name in counted}
-    return {**sums, "price": sum(prices) if prices else None}
+    return {
+        **sums,
+        "price": sum(prices) if prices else None,
+        "injected_price": sum(added) if added else None,
+    }
 
 
 @router.get("/costs")

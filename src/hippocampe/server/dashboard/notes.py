@@ -12,6 +12,8 @@ from hippocampe.types import Note
 router = page_router(prefix="/memory/notes")
 CHANGED = "notes-changed"
 SHOWN = 200
+EXCERPT = 500
+"""Displayed characters of a note: as many as an injection quotes."""
 
 
 @router.get("")
@@ -70,6 +72,7 @@ async def _shown(page: Visit, *, refresh: bool) -> Response:
         folder=config.notes_folder is not None,
         notes=found[:SHOWN],
         total=len(found),
+        excerpt=EXCERPT,
         fixed=settings.obsidian_context_notes,
         absent=[path for path in settings.obsidian_context_notes if path not in _paths(found)],
         tagged={each.path for each in found if tag in {name.casefold() for name in each.tags}},

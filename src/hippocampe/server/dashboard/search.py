@@ -55,6 +55,7 @@ class Asked:
     channel: str = ""
     since: str = ""
     until: str = ""
+    importance: str = ""
     state: State = "current"
     order: Order = "newest"
 
@@ -94,7 +95,12 @@ async def search(
     }
     if not query:
         listed = await page.hippo.memories(
-            **limits, state=asked.state, order=asked.order, cursor=cursor, limit=LISTED
+            **limits,
+            min_importance=_share(asked.importance),
+            state=asked.state,
+            order=asked.order,
+            cursor=cursor,
+            limit=LISTED,
         )
         return page.part(
             "memory/listed.html", asked=asked, listed=listed, more=_more(page, listed.next_cursor)
@@ -122,6 +128,14 @@ def _more(page: Visit, cursor: str | None) -> str | None:
     if cursor is None:
         return None
     return str(page.request.url.include_query_params(cursor=cursor).replace(scheme="", netloc=""))
+
+
+def _share(text: str) -> float | None:
+    """A number from 0 to 1."""
+    try:
+        return float(text.replace(",", ".")) if text.strip() else None
+    except ValueError as exc:
+        raise InvalidInput(f"{text[:20]!r} is not a number: write it like 0.8.") from exc
 
 
 def _day(page: Visit, text: str, after: int = 0) -> datetime | None:

@@ -5,16 +5,16 @@ from typing import Any, Literal, get_type_hints
 
 from pydantic import BaseModel
 
+from hippocampe.companion.memory_tools import FactType
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.server.api.arguments import Step, arguments_of
 from hippocampe.server.mcp.answers import Forgotten, Found, Stored, writer
 from hippocampe.server.mcp.caller import SOURCE, Caller
 from hippocampe.server.mcp.tool import Arguments, MemoryTool, arguments_model
-from hippocampe.types import DEFAULT_IMPORTANCE, Receipt, Remembered
+from hippocampe.types import Receipt, Remembered
 from hippocampe.verbs import VERBS
 
 _RESULTS: Mapping[object, type[BaseModel]] = {Remembered: Stored, Receipt: Forgotten}
-_TYPE: Any = Literal[*DEFAULT_IMPORTANCE]
 _LIMIT = {"ge": 1, "le": 50, "description": "At most this many, 1 to 50."}
 
 
@@ -82,7 +82,7 @@ TOOLS = (
             "description": "One statement, clear on its own: whole sentences, with names and dates."
         },
         type={
-            "type": _TYPE | None,
+            "type": FactType | None,
             "description": "What it is; it sets the importance. Default: fact.",
         },
         subjects={"description": "A few keywords: people, places, themes."},

@@ -49,7 +49,7 @@ USES = {
 }
 """The use of a tool, after its description: the prompt of a companion explains it, a client of MCP has none."""
 
-_ARGUMENTS = {
+_ARGUMENTS: Fields = {
     **arguments_of(Hippocampe.recall),
     **arguments_of(Hippocampe.remember),
     **arguments_of(Hippocampe.delete),
