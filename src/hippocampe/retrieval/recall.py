@@ -214,7 +214,8 @@ def find(corpus: Corpus, text: str, request: RecallRequest, stopwatch: Stopwatch
     corpus.check_serving()
     if isinstance(scored, Found):
         return scored
-    items, read, missing = scored.items, np.zeros(0, np.float32), ()
+    items, read = scored.items, np.zeros(0, np.float32)
+    missing: tuple[str, ...] = ()
     if not (query.features.nothing or reading.is_certain([score for *_, score in scored.ranked])):
         items, read, missing = _read(corpus, text, request, items, stopwatch)
     rows = {id: row for row, id in enumerate(scored.loaded.ids)}
@@ -277,6 +278,6 @@ def _read(
     except ModelUnavailable:
         return items, nothing, ("reader down",)
     scores = scoring.with_reader(np.array([item.score for item in items], np.float32), read)
-    order = np.argsort(-scores, kind="stable")
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
     stopwatch.end("reader")
     return [replace(items[at], score=float(scores[at])) for at in order], read, ()
