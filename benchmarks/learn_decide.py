@@ -55,7 +55,7 @@ from hippocampe.updates.learnt import (
     matrix,
     to_arrays,
 )  # fmt: skip
-from hippocampe.updates.weighing import veto, worth_weighing
+from hippocampe.updates.weighing import needs_care, veto, worth_weighing
 
 OWN: Final = Path(__file__).parent / "data"
 FOLDS: Final = 5
@@ -65,10 +65,10 @@ STRANGERS: Final = 2
 """Near old statements of other groups that each new one is paired with."""
 ALIKE: Final = 0.92
 """Statements of two groups that are nearer than this may be one statement."""
-BUDGETS: Final = {"natural": 0.0125, "minimal": 0.03, "sentences": 0.02, "stranger": 0.005}
+BUDGETS: Final = {"natural": 0.0125, "minimal": 0.03, "sentences": 0.01, "stranger": 0.005}
 """The share of pairs to keep that may be merged, by source. Some strangers do conflict."""
-NEITHER: Final = 0.06
-"""The share of corrections that may be neither merged nor listed for review."""
+REVIEW, DOUBT = 0.2, 0.08
+"""From these probabilities of a merge on, a pair is listed for review; the other of pairs with a doubt."""
 READ: Final = 0.03
 """From this probability of a merge on, by the evidence, a pair is read."""
 REGULARISATION: Final = 0.003
@@ -316,28 +316,29 @@ def thresholds_of(found: Sequence[Pair], merge: Floats) -> dict[str, float]:
         merge: The probability of a merge, shape (pairs,).
     """
     weighed = np.array([pair.weighed for pair in found])
+    careful = np.array([needs_care(pair.evidence) for pair in found])
     lowest = 0.05
+    highest = 0.0
     for source, share in BUDGETS.items():
         apart = [pair.source == source and pair.label == SEPARATE for pair in found]
         rows = np.array(apart)
         most = share * rows.sum() - sum(
             pair.merged_by_rule for pair, kept in zip(found, apart, strict=True) if kept
         )
-        ranked = np.sort(merge[rows & weighed])[::-1]
+        ranked = np.sort(merge[rows & weighed & (careful if source == "sentences" else True)])[::-1]
         if 0 <= most < len(ranked):
-            lowest = max(lowest, float(ranked[int(most)]) + 1e-4)
-    update = np.array(
-        [p.label == UPDATE and p.source == "natural" and not p.merged_by_rule for p in found]
-    )
-    near = np.array(
-        [worth_weighing(p.old, set(keywords(p.new)), p.evidence["cosine"]) for p in found]
-    )
-    count = sum(p.label == UPDATE and p.source == "natural" for p in found)
-    hidden = (update & ~near).sum()
-    ranked = np.sort(merge[update & near])
-    allowed = int(max(NEITHER * count - hidden, 0))
-    review = float(ranked[allowed]) if allowed < len(ranked) else lowest
-    return {"merge": round(lowest, 4), "review": round(min(review, lowest), 4), "read": READ}
+            least = float(ranked[int(most)]) + 1e-4
+            if source == "sentences":
+                highest = least
+            else:
+                lowest = max(lowest, least)
+    return {
+        "merge": round(lowest, 4),
+        "careful": round(max(lowest, highest), 4),
+        "review": REVIEW,
+        "doubt": DOUBT,
+        "read": READ,
+    }
 
 
 def figures(
@@ -347,7 +348,8 @@ def figures(
     made: dict[str, dict[str, Any]] = {}
     merged = np.array(
         [
-            p.merged_by_rule or (p.weighed and m >= thresholds["merge"])
+            p.merged_by_rule
+            or (p.weighed and m >= thresholds["careful" if needs_care(p.evidence) else "merge"])
             for p, m in zip(found, merge, strict=True)
         ]
     )

@@ -14,11 +14,10 @@ import pytest
 
 import children
 import once
+import unread
 from hashed import install
 from hippocampe import Config, Hippocampe, Scope
 from hippocampe.engine import settings
-from hippocampe.injection import turn as turn_step
-from hippocampe.retrieval import recall as recall_step
 from hippocampe.types import Settings
 from hippocampe.updates import judgement
 from model_server import ModelServer
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 IN_MEMORY = Path("/dev/shm")
 MODEL = "openai-chat:scripted"
 DEFAULTS = settings.defaults
-READ, TURN_READ, read_pairs = recall_step.READ, turn_step.READ, judgement.read_pairs
 """The defaults of the library, which tests replace."""
 
 
@@ -144,28 +142,26 @@ def scope() -> Scope:
 
 @pytest.fixture(autouse=True, scope="session")
 def defaults_of_tests() -> Iterator[None]:
-    """Do without the reader, whose time would be most of that of the tests, and give turns more time.
+    """Read no results of a search, whose time would be most of that of the tests, and give turns more time.
 
     On a busy machine they need more than their default deadline. Tests of deadlines and of the reader set their own.
     """
 
     def patient(config: Config) -> Settings:
-        return replace(DEFAULTS(config), hook_timeout_ms=10_000)
+        # Scores of results that were not read are less sure of what does not answer.
+        return replace(DEFAULTS(config), hook_timeout_ms=10_000, auto_retrieve_min_score=0.5)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "defaults", patient)
-        patch.setattr(recall_step, "READ", 0)
-        patch.setattr(turn_step, "READ", 0)
-        patch.setattr(judgement, "read_pairs", lambda *_: None)
+        unread.install(patch.setattr)
+        patch.setattr(judgement, "read_pairs", unread.READ[judgement, "read_pairs"])
         yield
 
 
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read, as the product does."""
-    monkeypatch.setattr(recall_step, "READ", READ)
-    monkeypatch.setattr(turn_step, "READ", TURN_READ)
-    monkeypatch.setattr(judgement, "read_pairs", read_pairs)
+    unread.undo(monkeypatch.setattr)
 
 
 @pytest.fixture

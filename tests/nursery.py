@@ -28,6 +28,7 @@ from typing import Any
 import hashed
 import hippocampe
 import once
+import unread
 from hippocampe import Config, Hippocampe, Scope
 
 USED = (
@@ -42,6 +43,7 @@ def warm_up() -> None:
     """Import everything, and use a memory once, so that what it compiles and loads is there after a fork."""
     once.install()
     hashed.install(setattr)
+    unread.install(setattr)
     ours = pkgutil.walk_packages(hippocampe.__path__, "hippocampe.")
     for name in (*(each.name for each in ours if "__main__" not in each.name), *USED):
         # Of an extra that is not installed.

@@ -818,7 +818,7 @@ class Settings:
 
     auto_retrieve_enabled: bool = True
     auto_retrieve_max_results: int = 4
-    auto_retrieve_min_score: float = 0.5
+    auto_retrieve_min_score: float = 0.3
     recent_hours: int = 6
     channel_scope: bool = False
     shared_memories: bool = False

@@ -16,7 +16,7 @@ from hippocampe.updates.learnt import OUTCOMES, from_arrays, load_model, to_arra
 from hippocampe.updates.weighing import Side, Weighed, conclude, weigh, worth_weighing
 
 SCOPE = Scope(space="s")
-THRESHOLDS = {"merge": 0.7, "review": 0.2, "read": 0.03}
+THRESHOLDS = {"merge": 0.7, "careful": 0.8, "review": 0.2, "doubt": 0.1, "read": 0.03}
 SURE = {"update": 0.9, "same": 0.9, "detail": 0.9}
 
 

@@ -104,8 +104,9 @@ class Model:
         bias: Shape (outcomes,).
         trees: The boosted trees.
         embedder: Id of the embedder whose vectors it was learnt with.
-        thresholds: From this probability of a merge on, a pair is merged ("merge"), listed for review
-            ("review"), and read if a reader is there ("read").
+        thresholds: From this probability of a merge on, a pair is merged ("merge"; "careful" if it
+            `weighing.needs_care`), listed for review ("review"; "doubt" if it must not be merged), and read if a
+            reader is there ("read").
         joint: The model for pairs that were read.
     """
 
