@@ -1,7 +1,7 @@
 """A call of every tool of MCP with every argument, and the call of the library that it makes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -50,6 +50,7 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
     def delete(tool: str, name: str, scope: Scope) -> ToolCall:
         return call(tool, "delete", {"id": ids[name], "reason": "faux"}, scope=scope)
 
+    deleted = delete("delete_memory", "lyon", ME)
     calls = [
         call("store_memory", "remember", {**stored, "replaces": [ids["port"]]}),
         call("memory__index", "remember", indexed),
@@ -69,7 +70,7 @@ def tool_calls(ids: Mapping[str, str]) -> list[ToolCall]:
         call("search_goals", "recall", learnt, scope=OWN, collections=["goal"]),
         call("memory__search", "recall", found, scope=EVERYWHERE),
         call("memory__search_text", "search_text", words, scope=EVERYWHERE),
-        delete("delete_memory", "lyon", ME),
+        replace(deleted, arguments={**deleted.arguments, "said": True, "confirmed": True}),
         delete("delete_goal", "goal", OWN),
         delete("delete_self", "self", OWN),
         call("memory__forget", "forget", {"topic": "le voilier rouge", "dry_run": True}),
