@@ -117,8 +117,8 @@ def test_keeping_one_of_a_pair_takes_over_the_other_pairs_of_the_lost_one(
 TWINS = [
     ("Mon chien s'appelle Rex", "My dog is called Rex", "My dog is called Max now"),
     ("My dog is called Rex", "Mon chien s'appelle Rex", "Mon chien s'appelle Max maintenant"),
-    ("Le code du portail est le 4512", "The gate code is 4512", "The gate code is now 7788"),
-    ("The gate code is 4512", "Le code du portail est le 4512", "The gate code is now 7788"),
+    ("Le casier de Nina est le 4512", "Nina's locker is 4512", "Nina's locker is now 7788"),
+    ("Nina's locker is 4512", "Le casier de Nina est le 4512", "Nina's locker is now 7788"),
     (
         "Nous utilisons PostgreSQL pour la base de données",
         "We use PostgreSQL for the database",
@@ -147,9 +147,9 @@ def test_an_update_replaces_the_same_fact_in_the_other_language(
 NEIGHBOURS = [
     ("Mon chien s'appelle Rex", "My cat is called Felix", "Mon chien s'appelle Max maintenant"),
     (
-        "Le code du portail est le 4512",
-        "The alarm code is 9931",
-        "Le code du portail est maintenant le 7788",
+        "Le casier de Nina est le 4512",
+        "Nina's flat is 9931",
+        "Le casier de Nina est maintenant le 7788",
     ),
     (
         "We use PostgreSQL for the database",

@@ -77,7 +77,7 @@ def test_a_person_settles_a_listed_pair(
 ) -> None:
     older = hippo.remember("La réunion du comité est à 10h avec Marc", scope=PAUL).memory
     clock.advance(days=1)
-    newer = hippo.remember("La réunion du comité est à 11h", scope=PAUL).memory
+    newer = hippo.remember("Je crois que la réunion du comité est à 11h", scope=PAUL).memory
     assert len(hippo.reviews(scope=PAUL)) == 1
     kept, lost = (newer, older) if keep == "newer" else (older, newer)
     hippo.settle(newer.id, older.id, scope=PAUL, keep=kept.id)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,8 +121,12 @@ def test_what_may_merge_is_read_and_the_reader_counts() -> None:
     update, separate = merging(OUTCOMES.index("update")), merging(OUTCOMES.index("separate"))
     assert update > separate
     assert asked == [[("Le marché est le mardi", "Le marché est désormais le jeudi")]] * 2
-    far = [Weighed(ours, 0.0, rule)]
-    weigh(far, side("Ingrid paints trains on small canvases"), model, pytest.fail)
+    sure = replace(model, thresholds={**model.thresholds, "read": 1.1})
+    assert weigh([Weighed(ours, 0.8, rule)], theirs, sure, unexpected)
+
+
+def unexpected(pairs: Sequence[tuple[str, str]]) -> None:
+    pytest.fail(f"read {pairs}")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +244,7 @@ def test_a_new_statement_asks_about_one_old_one_at_most(hippo: Hippocampe) -> No
 
 
 def test_of_several_doubtful_pairs_the_likeliest_is_listed(hippo: Hippocampe) -> None:
-    for old in ("Le vol d'Ines part à 8 h de Brest", "Le vol d'Ines part à 9 h de Brest en mai"):
+    for old in ("Le vol d'Ines pour Brest part à 8 h", "Le vol d'Ines pour Rome part à 9 h"):
         hippo.remember(old, scope=SCOPE)
     before = len(hippo.reviews(scope=SCOPE))
     new = hippo.remember("Je crois que le vol d'Ines part à 7 h", scope=SCOPE).memory

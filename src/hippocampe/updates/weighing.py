@@ -151,6 +151,9 @@ def conclude(
     if merge < thresholds["review" if why is None else "doubt"]:
         return apart(rule)
     outcome = likeliest(shares, evidence)
+    if outcome == "same" and aligned.old.language != aligned.new.language:
+        # An update in either language then replaces both: see `twins`.
+        why = why or "in another language"
     if why is None and merge >= thresholds["careful" if needs_care(evidence) else "merge"]:
         verdict = Verdict.REINFORCED if outcome == "same" else Verdict.UPDATED
         return Decision(
