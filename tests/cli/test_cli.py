@@ -26,6 +26,7 @@ from hippocampe import Config, Hippocampe, Scope
 from hippocampe.cli import call, doctor, terminal
 from hippocampe.cli.app import app
 from hippocampe.engine.vocabulary import Vocabulary
+from hippocampe.errors import ModelUnavailable
 from hippocampe.ingest import archive
 from hippocampe.retrieval import log as retrieval_log
 from hippocampe.store import sqlite
@@ -829,22 +830,19 @@ class TestDoctor:
         assert said.startswith("fallback model: the model 'nobody:x' cannot be used")
         assert "secret" not in said
 
-    def test_it_says_whether_the_local_reader_is_there(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_it_says_whether_the_reader_is_whole(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def seen() -> tuple[bool, str]:
             (check,) = [each for each in run("doctor", "--json").json if each["name"] == "reader"]
             return check["ok"], check["seen"]
 
-        monkeypatch.setattr("hippocampe.updates.cross_encoder.base.installed", lambda: None)
-        assert seen()[0]
-        assert seen()[1].startswith("not installed (optional)")
-        file = tmp_path / "e5-small-q4.bin"
-        file.write_bytes(b"damaged")
-        monkeypatch.setattr("hippocampe.updates.cross_encoder.base.installed", lambda: file)
-        ok, said = seen()
-        assert not ok
-        assert "its sha256 is" in said
+        def damaged() -> None:
+            raise ModelUnavailable("the reader is damaged: reinstall Hippocampe.")
+
+        assert seen() == (True, "the file of the reader is whole")
+        monkeypatch.setattr("hippocampe.hippocampe.load_reader", damaged)
+        assert seen() == (False, "the reader is damaged: reinstall Hippocampe.")
 
     def test_it_looks_for_every_package_that_is_required(self) -> None:
         project = (Path(__file__).parents[2] / "pyproject.toml").read_text()

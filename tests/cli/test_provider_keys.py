@@ -63,7 +63,6 @@ COMMANDS = {
     "compact": ("compact", "--channel", "lobby"),
     "extract": ("extract", "TURN"),
     "doctor": ("doctor",),
-    "embedder": ("remember", "Paul aime le thé", "--embedder", "openai:text-embedding-3-small"),
 }
 
 
@@ -76,8 +75,7 @@ def test_a_command_without_a_key_says_which_to_set(
     monkeypatch.setenv("OPENAI_BASE_URL", " ")
     monkeypatch.setenv("HIPPOCAMPE_MODEL", "openai:gpt-5-mini")
     typed = [talked if each == "TURN" else each for each in COMMANDS[command]]
-    where = folder.with_name("new") if command == "embedder" else folder
-    done = CliRunner().invoke(app, [*typed, "--folder", str(where)])
+    done = CliRunner().invoke(app, [*typed, "--folder", str(folder)])
     assert isinstance(done.exception, SystemExit), done.exception
     assert done.exit_code == 1, done.output
     assert "OPENAI_API_KEY" in done.output

@@ -94,13 +94,13 @@ def test_programs_share_a_process_that_starts_by_itself(config: Config, folder: 
     memories[0].remember("Nina aime le thé vert", scope=ME)
     assert memories[1].recent(scope=ME)[0].content == "Nina aime le thé vert"
     # A terminal and a program with the library beside them read and write.
-    assert command(folder, "remember", "Le code est 1234").returncode == 0
+    assert command(folder, "remember", "Le casier est le 1234").returncode == 0
     assert recalled(folder, "Que boit Nina ?") == "Nina aime le thé vert"
     with Hippocampe.open(config) as library:
         assert isinstance(library, JoinedHippocampe)
         assert {each.content for each in library.recent(scope=ME)} == {
             "Nina aime le thé vert",
-            "Le code est 1234",
+            "Le casier est le 1234",
         }
     exported = folder.parent / "all.jsonl"
     assert memories[0].export_to(exported, scope=ME) == 2
@@ -191,7 +191,7 @@ def test_a_folder_that_is_not_shared(folder: Path) -> None:
             join_or_start(private)
         with pytest.raises(FolderInUse, match="does not share it"):
             Hippocampe.open(private)
-        refused = command(folder, "remember", "Le code est 1234")
+        refused = command(folder, "remember", "Le casier est le 1234")
         assert (refused.returncode, "does not share it" in refused.stderr) == (5, True)
         hippo.remember("Nina aime le thé vert", scope=ME)
         # Reading needs no owner.
@@ -214,7 +214,7 @@ def test_a_frozen_owner_is_not_waited_for(config: Config, folder: Path, hashed: 
                 ):
                     with pytest.raises(FolderInUse, match="has not answered for 1.5 s"):
                         use()
-                refused = command(folder, "remember", "Le code est 1234")
+                refused = command(folder, "remember", "Le casier est le 1234")
                 assert (refused.returncode, "has not answered" in refused.stderr) == (5, True)
                 assert recalled(folder, "Que boit Nina ?") == "Nina aime le thé vert"
             finally:
@@ -294,7 +294,7 @@ def test_why_it_does_not_start(folder: Path) -> None:
     with Hippocampe.open(Config(folder, embedder="local", background=False)):
         pass
     with pytest.raises(ServerUnavailable, match="did not start: .*reindex"):
-        join_or_start(Config(folder, embedder="openai:text-embedding-3-small"))
+        join_or_start(Config(folder, embedder="hashed:32"))
 
 
 def test_a_folder_and_a_server_are_not_both_used(folder: Path) -> None:

@@ -385,6 +385,7 @@ def old_tables(folder: Path) -> None:
     with database(folder) as connection:
         connection.execute("ALTER TABLE vector DROP COLUMN checksum")
         connection.execute("ALTER TABLE word DROP COLUMN checksum")
+        connection.execute("ALTER TABLE message DROP COLUMN expression")
         connection.execute("UPDATE alembic_version SET version_num = '0006'")
 
 

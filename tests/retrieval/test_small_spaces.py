@@ -52,7 +52,7 @@ def test_the_only_memory_of_a_space_is_injected_for_being_relevant(hippo: Hippoc
 
 
 ALONE = {
-    "Le code du portail de l'école est 5172": "c'est quoi le code pour entrer à l'école ?",
+    "Le casier de l'école est le 5172": "c'est quoi le numéro du casier à l'école ?",
     "ma belle-mère ne mange pas de porc": "qu'est-ce que je ne dois pas cuisiner pour ma belle-mère ?",
     "Théo a déménagé à Grenoble en mars": "où vit Théo maintenant ?",
     "mon chat s'appelle Moustique": "comment s'appelle mon chat ?",

@@ -58,7 +58,7 @@ class _Shard:
     writing: threading.Lock = field(default_factory=threading.Lock)
     serving: engine.EdgeShard | None = None
     indexed: bool = False
-    """Whether the fields of `serving` are known to be indexed."""
+    """True once the fields of `serving` are known to be indexed."""
     unflushed: int = 0
     """Points changed since the last flush."""
     started: str | None = None

@@ -48,7 +48,7 @@ from hippocampe.validation import (
 )
 
 READ = 16
-"""How many of the first results are read with the query."""
+"""The first results, which are read with the query: at most this many."""
 
 _TURNSTILE = Turnstile()
 """Searches compute one after the other: the threads of a process share one interpreter."""
