@@ -48,6 +48,7 @@ from hippocampe.updates.learnt import (
     LIMIT,
     MERGING,
     OUTCOMES,
+    SEPARATE,
     Floats,
     Joint,
     Model,
@@ -67,8 +68,8 @@ ALIKE: Final = 0.92
 """Statements of two groups that are nearer than this may be one statement."""
 BUDGETS: Final = {"natural": 0.0125, "minimal": 0.03, "sentences": 0.01, "stranger": 0.005}
 """The share of pairs to keep that may be merged, by source. Some strangers do conflict."""
-REVIEW, DOUBT = 0.2, 0.08
-"""From these probabilities of a merge on, a pair is listed for review; the other of pairs with a doubt."""
+REVIEW: Final = 0.25
+"""From this probability on that a pair is not separate, it is listed for review."""
 READ: Final = 0.03
 """From this probability of a merge on, by the evidence, a pair is read."""
 REGULARISATION: Final = 0.003
@@ -77,7 +78,7 @@ TREES: Final = {
     "max_iter": 120, "learning_rate": 0.07, "max_leaf_nodes": LEAVES, "min_samples_leaf": 15,
     "l2_regularization": 5, "max_features": 0.3, "max_bins": 96, "early_stopping": False,
 }  # fmt: skip
-UPDATE, SAME, SEPARATE = (OUTCOMES.index(name) for name in ("update", "same", "separate"))
+UPDATE, SAME = (OUTCOMES.index(name) for name in ("update", "same"))
 
 
 @dataclass(slots=True)
@@ -336,16 +337,16 @@ def thresholds_of(found: Sequence[Pair], merge: Floats) -> dict[str, float]:
         "merge": round(lowest, 4),
         "careful": round(max(lowest, highest), 4),
         "review": REVIEW,
-        "doubt": DOUBT,
         "read": READ,
     }
 
 
 def figures(
-    found: Sequence[Pair], merge: Floats, thresholds: Mapping[str, float]
+    found: Sequence[Pair], shares: Floats, thresholds: Mapping[str, float]
 ) -> dict[str, dict[str, Any]]:
     """Shares by part and language: missed, neither merged nor listed, wrong, listed."""
     made: dict[str, dict[str, Any]] = {}
+    merge = merging(shares)
     merged = np.array(
         [
             p.merged_by_rule
@@ -353,7 +354,7 @@ def figures(
             for p, m in zip(found, merge, strict=True)
         ]
     )
-    listed = ~merged & (merge >= thresholds["review"])
+    listed = ~merged & (1 - shares[:, SEPARATE] >= thresholds["review"])
     for part in dict.fromkeys((p.part, of) for p in found for of in (p.language, "all")):
         rows = np.array([p.part == part[0] and part[1] in (p.language, "all") for p in found])
         of: dict[str, Any] = {}
@@ -407,7 +408,7 @@ def main() -> None:
     chosen: dict[str, dict[str, float]] = {}
     for name, of in (("evidence", shares), ("evidence and reader", both)):
         chosen[name] = thresholds_of(apart, merging(of[fitted]))
-        measured[name] = figures(left, merging(of), chosen[name])
+        measured[name] = figures(left, of, chosen[name])
     model = replace(
         model,
         thresholds=chosen["evidence"],

@@ -385,7 +385,9 @@ def test_two_clients_over_stdio_share_a_folder(folder: Path, tmp_path: Path) -> 
                 assert (await names(first), await names(second)) == (COMPANION, ASSISTANT)
                 await call(first, "store_memory", content="Paul aime le thé vert")
                 await call(second, "memory__index", content="Nina aime le café")
-                found = await call(second, "memory__search", query="Que boit Paul ?")
+                found = await call(
+                    second, "memory__search", query="Qu'est-ce que Paul aime boire ?"
+                )
                 assert "thé vert" in text(found)
                 found = await call(first, "search_memories", query="Que boit Nina ?")
                 assert "café" in text(found)

@@ -17,7 +17,7 @@ from hippocampe.updates.learnt import OUTCOMES, from_arrays, load_model, to_arra
 from hippocampe.updates.weighing import Side, Weighed, conclude, weigh, worth_weighing
 
 SCOPE = Scope(space="s")
-THRESHOLDS = {"merge": 0.7, "careful": 0.8, "review": 0.2, "doubt": 0.1, "read": 0.03}
+THRESHOLDS = {"merge": 0.7, "careful": 0.8, "review": 0.2, "read": 0.03}
 SURE = {"update": 0.9, "same": 0.9, "detail": 0.9}
 
 
@@ -36,6 +36,7 @@ def concluded(old: str, new: str, shares: Mapping[str, float]) -> tuple[Verdict,
     ours, theirs = side(old), side(new)
     aligned = align(ours.reading, theirs.reading, ours.vectors, theirs.vectors)
     told = evidence_of(aligned, 0.6, ours.vectors, theirs.vectors)
+    shares = {"separate": 1 - sum(shares.values()), **shares}
     share = np.array([shares.get(outcome, 0.0) for outcome in OUTCOMES], np.float32)
     decision = conclude(aligned, told, share, decide(new, old), THRESHOLDS)
     return decision.verdict, decision.reason

@@ -22,6 +22,7 @@ OUTCOMES: Final = ("update", "same", "detail", "partial", "separate")
 """The outcomes of the decision; the first three replace the old statement."""
 MERGING: Final = 3
 """Number of `OUTCOMES` that merge the two statements."""
+SEPARATE: Final = OUTCOMES.index("separate")
 LEAST: Final = 1e-4
 """Floor of probabilities, for their logarithm."""
 LIMIT: Final = 6.0
@@ -105,8 +106,8 @@ class Model:
         trees: The boosted trees.
         embedder: Id of the embedder whose vectors it was learnt with.
         thresholds: From this probability of a merge on, a pair is merged ("merge"; "careful" if it
-            `weighing.needs_care`), listed for review ("review"; "doubt" if it must not be merged), and read if a
-            reader is there ("read").
+            `weighing.needs_care`), and read if a reader is there ("read"); from this
+            probability that it is not separate on, it is listed for review ("review").
         joint: The model for pairs that were read.
     """
 

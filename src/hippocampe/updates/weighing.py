@@ -22,7 +22,7 @@ from hippocampe.language.text import keywords
 from hippocampe.updates.alignment import Alignment, Floats, align
 from hippocampe.updates.decide import Decision, Verdict
 from hippocampe.updates.evidence import evidence_of
-from hippocampe.updates.learnt import MERGING, OUTCOMES, Model
+from hippocampe.updates.learnt import MERGING, OUTCOMES, SEPARATE, Model
 
 LEAST_COSINE: Final = 0.25
 """Two statements that share a keyword are weighed from this cosine on."""
@@ -147,9 +147,9 @@ def conclude(
         thresholds: As in `Model`.
     """
     merge = float(shares[:MERGING].sum())
-    why = veto(aligned, evidence, rule)
-    if merge < thresholds["review" if why is None else "doubt"]:
+    if 1 - float(shares[SEPARATE]) < thresholds["review"]:
         return apart(rule)
+    why = veto(aligned, evidence, rule)
     outcome = likeliest(shares, evidence)
     if outcome == "same" and aligned.old.language != aligned.new.language:
         # An update in either language then replaces both: see `twins`.
