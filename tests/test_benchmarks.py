@@ -154,7 +154,7 @@ def test_overload(results: Path) -> None:
 
 def test_server_load(results: Path) -> None:
     small = ("--size", 80, "--turns", 20, "--seconds", 0.1, "--overload-seconds", 0.3)
-    patient = ("--start", 100, "--limit", 100, "--deadline", 5_000)
+    patient = ("--start", 100, "--limit", 500, "--deadline", 5_000)
     pages = ("--pages", "/memory,/api/memory/stats")
     out = results / "server_load.json"
     figures = run("server_load", out, *small, *patient, *pages)["results"]
