@@ -11,7 +11,7 @@ router = page_router()
 
 @router.get("/menu/badges")
 async def badges(page: ReadPage) -> Response:
-    """What waits on each page; loaded after the page, since counts of a large space take longer than it."""
+    """Count what waits on each page; loaded after the page, since counts of a large space take longer."""
     stats = await page.hippo.stats(scope=page.scope)
     waiting = {each.name: each.badge(stats) for each in MENU if each.badge and page.may(each.role)}
     return page.part("badges.html", waiting=waiting)
