@@ -12,6 +12,7 @@ from hippocampe.server.dashboard import (
     auto_retrieval,
     badges,
     brain,
+    connect,
     costs,
     digesting,
     facts,
@@ -55,6 +56,7 @@ PAGES = (
     costs,
     jobs,
     logs,
+    connect,
     playground,
 )
 """The modules with a `router`, one per page."""
