@@ -26,6 +26,7 @@ SETTINGS: dict[str, Any] = {
     "auto_retrieve_enabled": False,
     "auto_retrieve_max_results": 3,
     "auto_retrieve_min_score": 0.4,
+    "always_on_limit": 6,
     "recent_hours": 12,
     "channel_scope": True,
     "shared_memories": True,

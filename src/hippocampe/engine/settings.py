@@ -115,6 +115,7 @@ ACCEPTED: Mapping[str, Accepted] = {
     "auto_retrieve_enabled": _flag(),
     "auto_retrieve_max_results": _whole(1, 10),
     "auto_retrieve_min_score": _number(0.3, 0.8),
+    "always_on_limit": _whole(0, 60),
     "recent_hours": _whole(0, 168),
     "channel_scope": _flag(),
     "shared_memories": _flag(),
