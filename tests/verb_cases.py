@@ -329,6 +329,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
     "retrievals": (_next_page("retrievals", scope=ME, limit=1, since=SINCE, channel_only=True),),
     "retrieval": (_on("id", "injection"),),
     "replay": (_on("id", "injection"),),
+    "try_settings": (_always(scope=ME, limit=2, **SETTINGS),),
     "forget": (
         _always(topic="le voilier rouge", scope=ME, dry_run=True),
         _always(topic="le voilier rouge", scope=ME),

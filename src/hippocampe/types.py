@@ -799,6 +799,21 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """A logged turn, served again under the settings of its space and under changed ones.
+
+    Attributes:
+        retrieval: Its entry in the log, without items.
+        before: Its injection under the settings of the space.
+        after: Its injection under the changed ones.
+    """
+
+    retrieval: Retrieval
+    before: Injection
+    after: Injection
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of a space, changed at run time. `hippocampe.engine.settings` checks the values.
 
