@@ -10,6 +10,7 @@ from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
     auto_retrieval,
+    badges,
     brain,
     costs,
     digesting,
@@ -36,6 +37,7 @@ from hippocampe.server.http.log_tail import Listening, LogTail
 HOME = "/overview"
 PAGES = (
     login,
+    badges,
     overview,
     memory,
     facts,
