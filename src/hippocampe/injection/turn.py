@@ -22,7 +22,7 @@ from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
 from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.injection.render import Rendered, render_for
-from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
+from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
@@ -127,7 +127,7 @@ class Turn:
             rendered.shown,
             rendered.tokens,
             self.stopwatch.total(),
-            Trace(LazyConsidered(candidates), stages, tuple(self.missing)),
+            Trace(considered(candidates), stages, tuple(self.missing)),
         )
         return injection, tuple(each.line() for each in candidates)
 
