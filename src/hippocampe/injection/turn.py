@@ -16,14 +16,14 @@ from hippocampe.engine.corpus import Corpus, Retired
 from hippocampe.engine.outages import log
 from hippocampe.engine.stopwatch import Stopwatch
 from hippocampe.errors import EmbedderUnavailable, HippocampeError, IndexUnavailable
-from hippocampe.injection import open_questions
 from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
-from hippocampe.injection.open_questions import OpenQuestion
 from hippocampe.injection.render import Rendered, render_for
 from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
+from hippocampe.language import open_questions
+from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.temporal.window import TimeWindow, parse_window
 from hippocampe.retrieval import recall
 from hippocampe.retrieval.request import RecallRequest
@@ -52,7 +52,7 @@ def search_request(scope: Scope, settings: Settings) -> RecallRequest:
     return RecallRequest(
         scope=scope,
         limit=SEARCH_LIMIT,
-        min_score=least_score("live", settings),
+        min_score=min(least_score(kind, settings, recalls=True) for kind in TALK),
         min_results=MIN_SHOWN,
         collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
         read=READ,
@@ -111,9 +111,10 @@ class Turn:
 
     def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
         """The injection, and the lines of the log about its candidates."""
-        candidates = merge(self._gather(), self.settings)
+        recalls = open_questions.recalled(self.text) is not None
+        candidates = merge(self._gather(), self.settings, recalls=recalls)
         self.stopwatch.end("gather")
-        rendered = self._choose(channel, candidates)
+        rendered = self._choose(channel, candidates, recalls=recalls)
         no_room = {item.id for item in rendered.no_room}
         for each in candidates:
             each.vector = None
@@ -155,9 +156,9 @@ class Turn:
             always_on = _of_context(cached or ())
         is_open = question is not None and question.is_open
         is_open = is_open or open_questions.subject_of(self.text) is not None
-        if is_open:
-            # Small talk resembles an open question, but asks nothing.
-            found = [c for c in found if c.item.kind not in TALK or reader.tells(c.item)]
+        # Small talk resembles an open question, but asks nothing; live, it answers no other question either.
+        said = TALK if is_open else ("live",)
+        found = [c for c in found if c.item.kind not in said or reader.tells(c.item)]
         ordered = [*always_on, *found] if is_open else [*found, *always_on]
         return [*ordered, *self._named_notes()]
 
@@ -170,10 +171,13 @@ class Turn:
             self.text,
             named_time=window.text if window else "",
             companions=self.settings.companion_names,
+            rooms=self.settings.live_rooms,
         )
         return question, window
 
-    def _choose(self, channel: Channel, candidates: Sequence[Candidate]) -> Rendered:
+    def _choose(
+        self, channel: Channel, candidates: Sequence[Candidate], *, recalls: bool
+    ) -> Rendered:
         """Select candidates and render them, under the lock of the channel."""
         with channel.lock:
             channel.begin(
@@ -182,7 +186,7 @@ class Turn:
                 session=timedelta(minutes=self.settings.session_timeout_minutes),
             )
             try:
-                selected = select(candidates, channel, self.settings)
+                selected = select(candidates, channel, self.settings, recalls=recalls)
                 self.stopwatch.end("choose")
                 rendered = render_for(self.settings, [each.item for each in selected], self.now)
             except BaseException:
