@@ -13,11 +13,6 @@ LIVE_SCORE = 0.1
 """Minimum score of live messages. They are few and of the day: the ten best are useful, and "ok" or "lol" stay
 below 0.06."""
 
-RECALLED_SCORE = 0.2
-"""Minimum score of talk that a message asks to recall: "what did we say about the roof?" wants all that was said of
-it, while a question wants what answers it."""
-_TALK = ("turn", "live", "summary")
-
 
 @dataclass(slots=True)
 class Candidate:
@@ -80,23 +75,13 @@ class LazyConsidered(Sequence[Considered]):
         return len(self._candidates if self._considered is None else self._considered)
 
 
-def least_score(kind: str, settings: Settings, *, recalls: bool) -> float:
-    """The minimum score of a search hit, by kind.
-
-    Args:
-        kind: Its kind.
-        settings: The settings of the space.
-        recalls: Whether the message asks to recall what was said.
-    """
+def least_score(kind: str, settings: Settings) -> float:
+    """The minimum score of a search hit, by kind."""
     chosen = settings.auto_retrieve_min_score
-    if kind == "live":
-        return min(LIVE_SCORE, chosen)
-    return min(RECALLED_SCORE, chosen) if recalls and kind in _TALK else chosen
+    return min(LIVE_SCORE, chosen) if kind == "live" else chosen
 
 
-def merge(
-    candidates: Sequence[Candidate], settings: Settings, *, recalls: bool = False
-) -> list[Candidate]:
+def merge(candidates: Sequence[Candidate], settings: Settings) -> list[Candidate]:
     """Deduplicate candidates by id; the first occurrence keeps its place.
 
     A recollection found by several paths gets its search score. A search hit below its least score
@@ -111,19 +96,19 @@ def merge(
             scored = replace(each.item, score=hit.item.score)
             candidate = replace(each, item=scored, explain=hit.explain, packed=hit.packed)
         first = unique.get(id)
-        if first is not None and _is_below(first, settings, recalls):
+        if first is not None and _is_below(first, settings):
             del unique[id]
         unique.setdefault(id, candidate)
     return list(unique.values())
 
 
-def _is_below(candidate: Candidate, settings: Settings, recalls: bool) -> bool:
-    least = least_score(candidate.item.kind, settings, recalls=recalls)
+def _is_below(candidate: Candidate, settings: Settings) -> bool:
+    least = least_score(candidate.item.kind, settings)
     return candidate.path == "search" and candidate.item.score < least
 
 
 def select(
-    candidates: Sequence[Candidate], channel: Channel, settings: Settings, *, recalls: bool = False
+    candidates: Sequence[Candidate], channel: Channel, settings: Settings
 ) -> list[Candidate]:
     """Select what to inject, most useful first, and set the outcome of each candidate.
 
@@ -133,7 +118,7 @@ def select(
     room = {"search": settings.auto_retrieve_max_results, "live": settings.live_limit}
     for each in candidates:
         limited_by = "live" if each.item.kind == "live" else each.path
-        if _is_below(each, settings, recalls):
+        if _is_below(each, settings):
             each.outcome = "below_threshold"
         elif refused := channel.refused(each.item, each.vector, settings.semantic_threshold):
             each.outcome = refused

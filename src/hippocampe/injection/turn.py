@@ -52,7 +52,7 @@ def search_request(scope: Scope, settings: Settings) -> RecallRequest:
     return RecallRequest(
         scope=scope,
         limit=SEARCH_LIMIT,
-        min_score=min(least_score(kind, settings, recalls=True) for kind in TALK),
+        min_score=least_score("live", settings),
         min_results=MIN_SHOWN,
         collections=tuple(name for name in COLLECTIONS if name != "note" or notes),
         read=READ,
@@ -111,10 +111,9 @@ class Turn:
 
     def serve(self, channel: Channel) -> tuple[Injection, tuple[Line, ...]]:
         """The injection, and the lines of the log about its candidates."""
-        recalls = open_questions.recalled(self.text) is not None
-        candidates = merge(self._gather(), self.settings, recalls=recalls)
+        candidates = merge(self._gather(), self.settings)
         self.stopwatch.end("gather")
-        rendered = self._choose(channel, candidates, recalls=recalls)
+        rendered = self._choose(channel, candidates)
         no_room = {item.id for item in rendered.no_room}
         for each in candidates:
             each.vector = None
@@ -175,9 +174,7 @@ class Turn:
         )
         return question, window
 
-    def _choose(
-        self, channel: Channel, candidates: Sequence[Candidate], *, recalls: bool
-    ) -> Rendered:
+    def _choose(self, channel: Channel, candidates: Sequence[Candidate]) -> Rendered:
         """Select candidates and render them, under the lock of the channel."""
         with channel.lock:
             channel.begin(
@@ -186,7 +183,7 @@ class Turn:
                 session=timedelta(minutes=self.settings.session_timeout_minutes),
             )
             try:
-                selected = select(candidates, channel, self.settings, recalls=recalls)
+                selected = select(candidates, channel, self.settings)
                 self.stopwatch.end("choose")
                 rendered = render_for(self.settings, [each.item for each in selected], self.now)
             except BaseException:

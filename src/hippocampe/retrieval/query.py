@@ -59,7 +59,9 @@ def analyse(
     """
     aliases, vocabulary = corpus.aliases.of(scope.space), corpus.vocabulary
     query = questions.rewrite_idioms(query)
-    topic = recalled(query)
+    chosen = corpus.settings.of(scope.space)
+    window = parse_window(query, now=now, timezone=chosen.timezone)
+    topic = recalled(query.replace(window.text, " ", 1) if window else query)
     asked = topic or query
     asks = questions.asks(query)
     spoken_words = words(query)
@@ -79,8 +81,6 @@ def analyse(
         dense, fresh = vocabulary.embedder.embed_query(text, spoken(unknown))
     else:
         listed, unknown = [word for word in listed if word not in unknown], []
-    chosen = corpus.settings.of(scope.space)
-    window = parse_window(query, now=now, timezone=chosen.timezone)
     features = _features(vocabulary, scope.space, listed, unknown, fresh, asks, window)
     own = _own_names(scope, aliases) if is_first_person(query) else frozenset[str]()
     asker = own if is_about_speaker(query) else frozenset[str]()

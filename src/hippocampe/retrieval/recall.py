@@ -51,7 +51,7 @@ from hippocampe.validation import (
 READ = 16
 """The first results, which are read with the query: at most this many."""
 
-RECALLED = 0.3
+RECALLED = 0.5
 """Least score of talk that has all words of what a query asks to recall."""
 ALL_WORDS = 0.95
 """Share of the words of a query, by rarity, that counts as all."""
