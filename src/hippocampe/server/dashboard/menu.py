@@ -36,6 +36,7 @@ MENU: tuple[Section, ...] = (
     Section("reviews", "memory", "git-compare", badge=lambda stats: stats.reviews),
     Section("graph", "memory", "waypoints"),
     Section("brain", "memory", "brain"),
+    Section("conversations", "activity", "message-square"),
     Section("live", "activity", "radio", badge=lambda stats: stats.live),
     Section("retrievals", "activity", "scan-search"),
     Section("playground", "activity", "flask-conical"),

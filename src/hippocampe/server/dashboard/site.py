@@ -13,6 +13,7 @@ from hippocampe.server.dashboard import (
     badges,
     brain,
     connect,
+    conversations,
     costs,
     digesting,
     facts,
@@ -57,6 +58,7 @@ PAGES = (
     jobs,
     logs,
     connect,
+    conversations,
     playground,
 )
 """The modules with a `router`, one per page."""
