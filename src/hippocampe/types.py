@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from hippocampe.errors import InvalidInput
 
@@ -721,6 +721,37 @@ class Considered:
     def part(self) -> Part:
         """The part of an injection to which it belongs."""
         return part_of(self.recollection.kind, self.path)
+
+
+class LazyConsidered(Sequence[Considered]):
+    """Candidates that are made at the first access, which few turns need.
+
+    Args:
+        make: Makes them.
+        length: Their number, if it is known before.
+    """
+
+    def __init__(self, make: Callable[[], Sequence[Considered]], length: int | None = None) -> None:
+        # Freed once used: it may hold measured signals, which are large.
+        self._make: Callable[[], Sequence[Considered]] | None = make
+        self._length = length
+        self._made: Sequence[Considered] = ()
+
+    def _all(self) -> Sequence[Considered]:
+        if (make := self._make) is not None:
+            self._made = made = make()
+            self._length, self._make = len(made), None
+        return self._made
+
+    @overload
+    def __getitem__(self, index: int) -> Considered: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
+    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all()) if self._length is None else self._length
 
 
 @dataclass(frozen=True, slots=True)

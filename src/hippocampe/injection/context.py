@@ -13,9 +13,9 @@ from typing import TypedDict, cast
 from sqlalchemy import Connection
 
 from hippocampe.engine.corpus import Corpus
-from hippocampe.injection import open_questions
 from hippocampe.injection.context_cache import ContextCache, ContextItem
-from hippocampe.injection.open_questions import OpenQuestion
+from hippocampe.language import open_questions
+from hippocampe.language.open_questions import OpenQuestion
 from hippocampe.language.person import is_about_speaker
 from hippocampe.language.reading.statement import read
 from hippocampe.language.small_talk import is_small_talk
@@ -175,7 +175,7 @@ class ContextReader:
         if question is None or question.about != "talk" or (question.topic and window is None):
             return []
         where: _Talk = {
-            "channel": self._channel(),
+            "channel": question.room or self._channel(),
             "since": window.start if window else None,
             "until": window.end if window else None,
         }

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 from hippocampe.injection.channel_history import Channel
 from hippocampe.protocols import Vector
 from hippocampe.store.retrievals import Line
 from hippocampe.types import (
     Considered,
+    LazyConsidered,
     Outcome,
     Part,
     Recollection,
@@ -64,31 +64,9 @@ class Candidate:
         return item.id, item.kind, item.score, self.path, self.outcome, signals
 
 
-class LazyConsidered(Sequence[Considered]):
-    """The candidates of a trace. Signals are explained at the first access, which few turns need."""
-
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
-        self._candidates = candidates
-        self._considered: tuple[Considered, ...] | None = None
-
-    def _all(self) -> tuple[Considered, ...]:
-        considered = self._considered
-        if considered is None:
-            considered = tuple(each.considered() for each in self._candidates)
-            self._considered = considered
-            # Free the measured signals, which are large.
-            self._candidates = ()
-        return considered
-
-    @overload
-    def __getitem__(self, index: int) -> Considered: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
-    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
-        return self._all()[index]
-
-    def __len__(self) -> int:
-        return len(self._candidates if self._considered is None else self._considered)
+def considered(candidates: Sequence[Candidate]) -> Sequence[Considered]:
+    """The candidates as the trace shows them, explained at the first access."""
+    return LazyConsidered(lambda: tuple(each.considered() for each in candidates), len(candidates))
 
 
 def least_score(kind: str, settings: Settings) -> float:

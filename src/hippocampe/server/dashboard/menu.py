@@ -41,6 +41,7 @@ MENU: tuple[Section, ...] = (
     Section("retrievals", "activity", "scan-search"),
     Section("playground", "activity", "flask-conical"),
     Section("settings", "system", "sliders-horizontal"),
+    Section("connect", "system", "link"),
     Section("costs", "system", "receipt"),
     Section("jobs", "system", "list-checks", badge=_failed),
     Section("logs", "system", "scroll-text", role="admin"),

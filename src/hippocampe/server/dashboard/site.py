@@ -11,6 +11,7 @@ from starlette.types import Scope as Connection
 from hippocampe.server.dashboard import (
     badges,
     brain,
+    connect,
     costs,
     digesting,
     facts,
@@ -54,6 +55,7 @@ PAGES = (
     costs,
     jobs,
     logs,
+    connect,
     playground,
     settings,
 )
