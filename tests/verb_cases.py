@@ -269,6 +269,7 @@ _OWN: dict[str, tuple[Arguments, ...]] = {
             "kind": "part_of",
             "scope": ME,
             "reason": "elle y va",
+            "review": True,
         },
     ),
     "neighbours": (_on("id", "boat", depth=1),),

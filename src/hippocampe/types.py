@@ -389,11 +389,19 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Two memories whose relation no rule could decide, for a person to review."""
+    """Two memories whose relation no rule could decide, for a person to review.
+
+    Attributes:
+        memory: One of them.
+        other: The other one.
+        reason: Why no rule decided.
+        likelihood: The probability that they belong together, 0 to 1; None if it was not weighed.
+    """
 
     memory: Memory
     other: Memory
     reason: str
+    likelihood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,10 @@ LABELS: dict[str, set[str]] = {
     "theme": set(THEMES),
 }
 """The values of each kind; kinds without a list of their values are not here."""
-OPEN = {"count", "decided outcome", "decided relation", "decision", "purpose", "skipped"}
+OPEN = {
+    *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "why asked",
+}
 
 
 def extracted(folder: Path, keywords: dict[str, Any], files: str, method: str) -> set[Any]:
