@@ -18,8 +18,11 @@ FEWEST: Final = 4
 """With time for fewer texts, none is read."""
 CERTAIN, UNLIKELY = 0.97, 0.3
 """Reading changes nothing if the first score is at least the one, and all others are at most the other."""
-SHARE_OF_TIME: Final = 0.5
-"""The share of the time left that reading may take, since a busy machine is slower than expected."""
+SHARE_OF_TIME: Final = 0.3
+"""The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
+PATIENCE: Final = 0.2
+"""Longest wait in seconds for the searches that read before, of which each reads with all cores that the reader
+may use."""
 
 _one_at_a_time = Lock()
 
@@ -58,15 +61,15 @@ def read(
         ModelUnavailable: The reader cannot be loaded.
     """
     reader = corpus.reader()
-    if not _one_at_a_time.acquire(blocking=False):
+    seconds = SHARE_OF_TIME * seconds_left
+    if seconds < min(FEWEST, len(items)) * reader.seconds_per_pair:
+        raise NotRead
+    if not _one_at_a_time.acquire(timeout=min(seconds, PATIENCE)):
         raise NotRead
     try:
-        most = int(min(len(items), SHARE_OF_TIME * seconds_left / reader.seconds_per_pair))
-        if most < min(FEWEST, len(items)):
-            raise NotRead
         asked = _line(user, query)
-        pairs = [(asked, _line(item.author, item.content)) for item in items[:most]]
-        return reader.read_pairs("answer", pairs)[:, 0]
+        pairs = [(asked, _line(item.author, item.content)) for item in items]
+        return reader.read_pairs("answer", pairs, seconds)[:, 0]
     finally:
         _one_at_a_time.release()
 
