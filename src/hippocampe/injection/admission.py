@@ -53,7 +53,7 @@ class Admission:
 
     @property
     def crowded(self) -> bool:
-        """Whether turns wait for a place."""
+        """Return whether turns wait for a place."""
         return bool(self._waiting)
 
     def enter(self, deadline: float) -> Place | None:

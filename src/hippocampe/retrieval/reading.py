@@ -21,8 +21,7 @@ CERTAIN, UNLIKELY = 0.97, 0.3
 SHARE_OF_TIME: Final = 0.3
 """The share of the time left that reading may take: of a turn's 100 ms some 25, and as much to wait for others."""
 PATIENCE: Final = 0.2
-"""Longest wait in seconds for the searches that read before, of which each reads with all cores that the reader
-may use."""
+"""Longest wait in seconds for other searches that read."""
 
 _one_at_a_time = Lock()
 
