@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Signal,
         Stats,
         Trace,
+        Trial,
         Verification,
         Vitals,
     )
@@ -136,6 +137,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreTooNew",
     "Trace",
+    "Trial",
     "UnreadableFile",
     "Verification",
     "Vitals",

@@ -13,7 +13,7 @@ from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import STAGES
-from hippocampe.server.dashboard.rendering import SECTIONS
+from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
 from hippocampe.server.dashboard.visit import THEMES
 from hippocampe.types import (
@@ -40,6 +40,7 @@ LABELS: dict[str, set[str]] = {
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
+    "menu": {each.group for each in MENU} - {""},
     "mode": set(get_args(Mode)),
     "order": set(get_args(Order)),
     "outcome": set(get_args(Outcome)),
@@ -47,7 +48,7 @@ LABELS: dict[str, set[str]] = {
     "reason": {*REASONS, *OBJECTIONS.values()},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},
-    "section": set(SECTIONS),
+    "section": {each.name for each in MENU},
     "stage": set(STAGES),
     "state": {*get_args(State), "expired", "former"},
     "theme": set(THEMES),

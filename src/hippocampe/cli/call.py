@@ -26,6 +26,7 @@ from hippocampe.errors import (
     StoreReadOnly,
     UnreadableFile,
 )
+from hippocampe.system.command_line import install_line
 from hippocampe.system.environment import variable
 from hippocampe.system.local_socket import IN_USE
 from hippocampe.types import Scope
@@ -352,7 +353,7 @@ def needing_server(command: str) -> Generator[None]:
         yield
     except ModuleNotFoundError as exc:
         raise InvalidInput(
-            f"{command} needs the package {exc.name}: install it with: pip install 'hippocampe[server]'."
+            f"{command} needs the package {exc.name}: install it with: {install_line('server')}"
         ) from exc
 
 

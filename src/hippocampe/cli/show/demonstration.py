@@ -21,7 +21,7 @@ def demonstration(report: "Report", folder: Path | None) -> "RenderableType":
     parts: list[RenderableType] = [
         text(
             f"{count(report.messages, 'message')} and {count(report.memories, 'memory')} of Camille "
-            f"and Owen, January and February 2026, loaded in {report.load_seconds:.1f} s"
+            f"and Owen, of the last eight weeks, loaded in {report.load_seconds:.1f} s"
         )
     ]
     for each in report.asked:

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Form
 from starlette.responses import Response
 
+from hippocampe.server.dashboard.connect import vault_lines
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import AdminPage, ReadPage, Toast, Visit, WritePage
 from hippocampe.types import Note
@@ -69,6 +70,7 @@ async def _shown(page: Visit, *, refresh: bool) -> Response:
     return page.part(
         "memory/notes.html",
         configured=configured,
+        vault_lines=[] if configured else vault_lines(page),
         folder=config.notes_folder is not None,
         notes=found[:SHOWN],
         total=len(found),

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard import drawing
+from hippocampe.server.dashboard.connect import doors
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import Day, Memory, Stats
@@ -31,8 +32,8 @@ async def overview(page: ReadPage) -> Response:
         return page.render(
             "begin.html",
             section="overview",
-            address=page.address,
             programs=", ".join(IMPORT_FORMATS.values()),
+            **doors(page),
         )
     medians = [day.took_ms_p50 for day in days if day.took_ms_p50 is not None]
     return page.render(

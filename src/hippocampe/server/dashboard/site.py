@@ -10,7 +10,9 @@ from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
     auto_retrieval,
+    badges,
     brain,
+    connect,
     costs,
     digesting,
     facts,
@@ -36,6 +38,7 @@ from hippocampe.server.http.log_tail import Listening, LogTail
 HOME = "/overview"
 PAGES = (
     login,
+    badges,
     overview,
     memory,
     facts,
@@ -53,6 +56,7 @@ PAGES = (
     costs,
     jobs,
     logs,
+    connect,
     playground,
 )
 """The modules with a `router`, one per page."""
