@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from threading import Event
@@ -203,3 +203,17 @@ def test_results_that_were_not_read_stay_below_the_lowest_read() -> None:
     given = scoring.with_reader(scores, read)
     assert given[1] > given[0] > given[2] > given[3]
     assert np.array_equal(scoring.with_reader(scores, read[:0]), scores)
+
+
+@pytest.mark.parametrize(("pairs", "texts"), [(0, 0), (1, 0), (4, 2), (5, 2), (10, 5)])
+def test_a_text_counts_as_read_once_it_was_read_with_each_query(
+    memory: Hippocampe, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, pairs: int, texts: int
+) -> None:
+    scripted.likes = frozenset({KNOWN[1]})
+    corpus = memory._context.corpus
+    items = memory.recall("chats", scope=SCOPE, mode="text")
+    items = [replace(items[0], id=text, content=text, author="mickael") for text in KNOWN]
+    whole = Scripted.read_pairs
+    monkeypatch.setattr(Scripted, "read_pairs", lambda *given: whole(*given)[:pairs])
+    odds = reading.read(corpus, ["Des chats ?", "chats"], "mickael", items, inf)
+    assert odds.tolist() == [-8, 8, -8, -8, -8][:texts]

@@ -41,19 +41,22 @@ def is_certain(scores: Sequence[float]) -> bool:
 
 def read(
     corpus: Corpus,
-    query: str,
+    queries: Sequence[str],
     user: str | None,
     items: Sequence[Recollection],
     seconds_left: float,
 ) -> Floats:
-    """Log-odds that each text answers the query, shape (texts,): for the first results, as many as there is time for.
+    """Log-odds that each text answers one of the queries: for the first results, as many as there is time for.
 
     Args:
         corpus: The corpus.
-        query: The query.
+        queries: The query, and perhaps its topic.
         user: Who asks.
         items: The results, best first.
         seconds_left: Time until the deadline of the caller.
+
+    Returns:
+        Shape (at most items,).
 
     Raises:
         NotRead: There is no time.
@@ -61,16 +64,19 @@ def read(
     """
     reader = corpus.reader()
     seconds = SHARE_OF_TIME * seconds_left
-    if seconds < min(FEWEST, len(items)) * reader.seconds_per_pair:
+    if seconds < min(FEWEST, len(items)) * len(queries) * reader.seconds_per_pair:
         raise NotRead
     if not _one_at_a_time.acquire(timeout=min(seconds, PATIENCE)):
         raise NotRead
     try:
-        asked = _line(user, query)
-        pairs = [(asked, _line(item.author, item.content)) for item in items]
-        return reader.read_pairs("answer", pairs, seconds)[:, 0]
+        asked = [_line(user, query) for query in queries]
+        told = [_line(item.author, item.content) for item in items]
+        pairs = [(query, text) for text in told for query in asked]
+        odds = reader.read_pairs("answer", pairs, seconds)
     finally:
         _one_at_a_time.release()
+    whole = len(odds) // len(queries)
+    return odds[: whole * len(queries)].reshape(whole, len(queries)).max(axis=1)
 
 
 def _line(user: str | None, text: str) -> str:
