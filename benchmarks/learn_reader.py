@@ -104,8 +104,8 @@ def known_worlds(data: Path) -> list[World]:
 
 def known_pairs(data: Path) -> list[Pair]:
     """All pairs to learn from and to measure."""
-    groups = [*(data / "reader").glob("pairs-*.txt"), *(OWN / "statements").glob("*.txt")]
-    return pairs([*sorted(groups), *sorted((data / "updates-dev").glob("*.jsonl"))])
+    groups = sorted((data / "reader").glob("pairs-*.txt"))
+    return pairs([*groups, *sorted((data / "updates-dev").glob("*.jsonl"))])
 
 
 def ranked(world: World, cache: Path) -> list[list[tuple[str, float]]]:
@@ -167,6 +167,7 @@ def learn(options: argparse.Namespace) -> None:
     pieces = Pieces(cache / "tokenizer.json")
     known = [w for w in known_worlds(options.data) if options.all or not held_out(w.name)]
     found = [p for p in known_pairs(options.data) if options.all or not held_out(p.group)]
+    found += pairs(sorted((OWN / "statements").glob("*.txt")))
     questions = [each for w in known for each in asked(w, ranked(w, cache), pieces)]
     statements = related(found, known, pieces)
     print(len(known), "worlds", len(questions), "questions", len(statements), "pairs", flush=True)

@@ -9,10 +9,10 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
-    auto_retrieval,
     badges,
     brain,
     connect,
+    conversations,
     costs,
     digesting,
     facts,
@@ -29,6 +29,7 @@ from hippocampe.server.dashboard import (
     retrievals,
     reviews,
     search,
+    settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -43,7 +44,6 @@ PAGES = (
     memory,
     facts,
     search,
-    auto_retrieval,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -57,7 +57,9 @@ PAGES = (
     jobs,
     logs,
     connect,
+    conversations,
     playground,
+    settings,
 )
 """The modules with a `router`, one per page."""
 
