@@ -64,6 +64,7 @@ LABELS: dict[str, set[str]] = {
 """The values of each kind; kinds without a list of their values are not here."""
 OPEN = {
     *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "recorded",
     "why asked",
 }
 
