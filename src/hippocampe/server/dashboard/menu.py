@@ -40,6 +40,7 @@ MENU: tuple[Section, ...] = (
     Section("live", "activity", "radio", badge=lambda stats: stats.live),
     Section("retrievals", "activity", "scan-search"),
     Section("playground", "activity", "flask-conical"),
+    Section("data", "system", "database", role="admin"),
     Section("connect", "system", "link"),
     Section("costs", "system", "receipt"),
     Section("jobs", "system", "list-checks", badge=_failed),
