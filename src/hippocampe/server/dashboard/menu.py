@@ -42,6 +42,7 @@ MENU: tuple[Section, ...] = (
     Section("retrievals", "activity", "scan-search"),
     Section("playground", "activity", "flask-conical"),
     Section("settings", "system", "sliders-horizontal"),
+    Section("data", "system", "database", role="admin"),
     Section("connect", "system", "link"),
     Section("costs", "system", "receipt"),
     Section("jobs", "system", "list-checks", badge=_failed),

@@ -14,9 +14,11 @@ from hippocampe.server.dashboard import (
     connect,
     conversations,
     costs,
+    data,
     digesting,
     facts,
     graph,
+    importing,
     jobs,
     live,
     login,
@@ -58,6 +60,7 @@ PAGES = (
     logs,
     connect,
     conversations,
+    data,
     playground,
     settings,
 )
@@ -111,6 +114,7 @@ def install(app: FastAPI) -> None:
     """Add the pages and their files to an application whose errors are problems."""
     app.mount(STATIC.rstrip("/"), StaticFiles(directory=STATIC_FOLDER), name="static")
     app.state.digests = digesting.Digests()
+    app.state.imports = importing.Imports()
     app.state.log_tail = LogTail()
     app.add_middleware(Listening, tail=app.state.log_tail)
     app.add_api_route("/", _home, include_in_schema=False)
