@@ -77,7 +77,7 @@ REQUESTS = [
     ("please don't keep track of my weight", "my weight"),
     ("Forget about my addiction problems please", "my addiction problems"),
     ("pls forget my iban", "my iban"),
-    ("hey could u forget my adress pls", "my adress pls"),
+    ("hey could u forget my adress pls", "my adress"),
     ("Actually can we forget that I mentioned my pregnancy?", "my pregnancy"),
     ("Stop remembering that I smoke", "I smoke"),
     ("tu pourrais oublier où j'habite ?", "où j'habite"),
