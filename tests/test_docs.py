@@ -20,7 +20,7 @@ from conftest import Connect, Opener
 from hippocampe import Config, Hippocampe, Scope, errors
 from hippocampe.cli.app import app
 from hippocampe.config import UPSTREAM_URL
-from hippocampe.server.dashboard.rendering import SECTIONS
+from hippocampe.server.dashboard.menu import MENU
 from model_server import ModelServer
 from served import served
 
@@ -195,7 +195,7 @@ def _refused(client: httpx.Client, method: str, path: str) -> bool:
 
 
 def test_every_page_is_documented() -> None:
-    pages = {f"/{name}" for name in SECTIONS} | {"/login", "/docs", "/memory/{id}"}
+    pages = {f"/{each.name}" for each in MENU} | {"/login", "/docs", "/memory/{id}"}
     for name in ("docs/reference.md", "docs/dashboard.md"):
         named = set(re.findall(r"`(?:GET )?(/[^` ]+)`", _text(name)))
         assert pages <= named, f"{name} lacks {pages - named}"

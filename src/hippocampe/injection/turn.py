@@ -20,7 +20,7 @@ from hippocampe.injection.channel_history import Channel
 from hippocampe.injection.context import ContextReader
 from hippocampe.injection.context_cache import ContextItem
 from hippocampe.injection.render import Rendered, render_for
-from hippocampe.injection.selection import Candidate, LazyConsidered, least_score, merge, select
+from hippocampe.injection.selection import Candidate, considered, least_score, merge, select
 from hippocampe.injection.turn_state import TurnState
 from hippocampe.language import open_questions
 from hippocampe.language.open_questions import OpenQuestion
@@ -127,7 +127,7 @@ class Turn:
             rendered.shown,
             rendered.tokens,
             self.stopwatch.total(),
-            Trace(LazyConsidered(candidates), stages, tuple(self.missing)),
+            Trace(considered(candidates), stages, tuple(self.missing)),
         )
         return injection, tuple(each.line() for each in candidates)
 
@@ -229,7 +229,7 @@ class Turn:
         request = search_request(self.scope, self.settings)
         outages, stopwatch = (
             self.corpus.outages,
-            _SearchStopwatch(self.abandoned, partial(seconds_left, self.settings, self.stopwatch)),
+            _SearchStopwatch(self.abandoned, self._seconds_to_read),
         )
         missing: list[str] = []
         try:
@@ -260,6 +260,10 @@ class Turn:
             for item in found.items
         ]
         return _PathResult(candidates, stopwatch.spent, (*missing, *found.missing))
+
+    def _seconds_to_read(self) -> float:
+        """Time until the deadline; none while other turns wait for a place, which reading would take from them."""
+        return 0.0 if self.state.admission.crowded else seconds_left(self.settings, self.stopwatch)
 
     def _named_notes(self) -> list[Candidate]:
         """The notes that the settings name, as of the last refresh."""

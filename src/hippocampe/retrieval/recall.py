@@ -6,7 +6,7 @@ read with the query.
 `hippocampe.retrieval.log` stores the outcome of the results in a turn.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -277,13 +277,6 @@ def _recalled(item: Recollection, covered: float) -> Recollection:
     return replace(item, score=RECALLED)
 
 
-def _best_of(readings: Iterable[Floats]) -> Floats:
-    """The highest log-odds of each result that all readings have."""
-    several = list(readings)
-    most = min(map(len, several))
-    return np.maximum.reduce([each[:most] for each in several])
-
-
 def _read(
     corpus: Corpus,
     text: str,
@@ -301,10 +294,8 @@ def _read(
     if not first:
         return items, nothing, ()
     try:
-        read = _best_of(
-            reading.read(corpus, each, request.scope.user, first, stopwatch.seconds_left())
-            for each in ([text] if topic is None else [text, topic])
-        )
+        queries = [text] if topic is None else [text, topic]
+        read = reading.read(corpus, queries, request.scope.user, first, stopwatch.seconds_left())
     except reading.NotRead:
         return items, nothing, ("not read",)
     except ModelUnavailable:

@@ -208,6 +208,26 @@ def test_language_theme_and_the_search_by_keyboard(reader: Reader, memory: Hippo
     assert "skip" in (page.evaluate("document.activeElement.className") or "")
 
 
+def test_the_menu_has_groups_and_counts_what_waits(reader: Reader, memory: Hippocampe) -> None:
+    memory.remember("Rose peint son petit bateau en bois", scope=Scope(user="rose"))
+    memory.remember("Rose vend son petit bateau en bois", scope=Scope(user="rose"))
+    waiting = memory.stats(scope=Scope()).reviews
+    assert waiting
+    page = reader.open("/overview")
+    menu = page.get_by_role("navigation", name="Sections")
+    assert menu.get_by_role("heading").all_inner_texts() == ["Memory", "Activity", "System"]
+    expect(menu.locator("#badge-reviews")).to_have_text(f"{waiting} waiting")
+    expect(menu.locator("#badge-jobs")).to_be_hidden()
+    expect(menu.get_by_role("link", name="Logs")).to_be_visible()
+    page.goto("/reviews")
+    expect(menu.get_by_role("link", name="Reviews")).to_have_attribute("aria-current", "page")
+    page.locator("[data-review] button", has_text="Keep both").first.click()
+    expect(menu.locator("#badge-reviews")).to_be_hidden()
+    page = reader.open("/overview", role="read")
+    expect(page.get_by_role("link", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("link", name="Logs")).to_have_count(0)
+
+
 def test_the_rail_is_a_menu_on_a_phone(reader: Reader) -> None:
     page = reader.open("/overview", size=PHONE, language="fr")
     check_fits(page)

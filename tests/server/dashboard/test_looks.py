@@ -13,7 +13,7 @@ import pytest
 from browsing import PHONE, WIDE, Reader, check_fits, settle, shoot
 from conftest import FakeClock, Opener
 from hippocampe import Hippocampe, Scope
-from hippocampe.server.dashboard.rendering import SECTIONS
+from hippocampe.server.dashboard.menu import MENU
 
 LONG = "Un énoncé qui ne finit pas, avec une-très-longue-suite-de-lettres-" + "sans-espace" * 12
 EVERY = list(product(("en", "fr"), ("light", "dark"), (WIDE, PHONE)))
@@ -52,7 +52,7 @@ def test_every_page_fits(
 ) -> None:
     one = memory.recent(20, scope=Scope())[-1].id
     given = memory.retrievals(scope=Scope())[0].id
-    paths = {name: f"/{name}" for name in SECTIONS} | {
+    paths = {each.name: f"/{each.name}" for each in MENU} | {
         "search": f"/memory?q={quote('voilier à Nantes')}",
         "one": f"/memory/{one}",
         "why": f"/retrievals/{given}",

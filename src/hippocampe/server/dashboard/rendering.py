@@ -1,6 +1,5 @@
 """The templates of the pages: all values are escaped."""
 
-from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -10,26 +9,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from hippocampe.presentation.reader import state_of
 from hippocampe.presentation.stages import stages_of
+from hippocampe.server.dashboard.menu import groups
 
 _HERE = Path(__file__).parent
 FOLDER = _HERE / "templates"
 STATIC_FOLDER = _HERE / "static"
-
-
-SECTIONS: Mapping[str, str] = {
-    "overview": "layout-dashboard",
-    "memory": "database",
-    "brain": "brain",
-    "live": "radio",
-    "graph": "waypoints",
-    "retrievals": "scan-search",
-    "reviews": "git-compare",
-    "costs": "receipt",
-    "jobs": "list-checks",
-    "logs": "scroll-text",
-    "playground": "flask-conical",
-}
-"""The sections of the left rail with their icons; the path of each is its name."""
 
 
 def template_named(name: str) -> Template:
@@ -48,7 +32,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     shared: dict[str, Any] = environment.globals  # pyright: ignore[reportUnknownMemberType, reportAssignmentType]
-    shared.update(static=static, sections=SECTIONS, stages_of=stages_of, state_of=state_of)
+    shared.update(static=static, menu=groups, stages_of=stages_of, state_of=state_of)
     return environment
 
 

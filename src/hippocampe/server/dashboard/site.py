@@ -9,8 +9,10 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
-    auto_retrieval,
+    badges,
     brain,
+    connect,
+    conversations,
     costs,
     digesting,
     facts,
@@ -27,6 +29,7 @@ from hippocampe.server.dashboard import (
     retrievals,
     reviews,
     search,
+    settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -36,11 +39,11 @@ from hippocampe.server.http.log_tail import Listening, LogTail
 HOME = "/overview"
 PAGES = (
     login,
+    badges,
     overview,
     memory,
     facts,
     search,
-    auto_retrieval,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -53,7 +56,10 @@ PAGES = (
     costs,
     jobs,
     logs,
+    connect,
+    conversations,
     playground,
+    settings,
 )
 """The modules with a `router`, one per page."""
 
