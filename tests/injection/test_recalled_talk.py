@@ -120,3 +120,17 @@ def test_what_was_said_a_minute_ago_is_given_beside_much_that_is_known(
 )
 def test_the_talk_of_a_room_is_the_last_of_it(lobby: Hippocampe, message: str) -> None:
     assert given(lobby, message) == [LIVE[0][1], LIVE[3][1], LIVE[4][1]]
+
+
+@pytest.mark.parametrize(
+    ("message", "said", "reply"),
+    [
+        ("what time is Zoe's dance?", "I signed Zoe up for dance on Wednesdays at 2 pm", "Fun!"),
+        ("dis eko, combien de plus le loyer ?", "le proprio augmente le loyer de 30 euros", "Aïe."),
+    ],
+)
+def test_a_reply_does_not_hide_what_a_person_said(
+    hippo: Hippocampe, message: str, said: str, reply: str
+) -> None:
+    hippo.after_turn(said, reply, scope=LEA)
+    assert given(hippo, message) == [said]
