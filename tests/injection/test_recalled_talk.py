@@ -3,6 +3,7 @@
 import pytest
 
 from hippocampe import Hippocampe, Scope
+from hippocampe.reader.network import load_reader
 
 LEA = Scope(user="Léa", channel="desk")
 SAID = [
@@ -125,12 +126,21 @@ def test_the_talk_of_a_room_is_the_last_of_it(lobby: Hippocampe, message: str) -
 @pytest.mark.parametrize(
     ("message", "said", "reply"),
     [
-        ("what time is Zoe's dance?", "I signed Zoe up for dance on Wednesdays at 2 pm", "Fun!"),
-        ("dis eko, combien de plus le loyer ?", "le proprio augmente le loyer de 30 euros", "Aïe."),
+        ("what day is the plumber coming?", "the plumber's coming on Tuesday morning", "Great."),
+        (
+            "où sont mes clés de cave ?",
+            "mes clés de cave sont dans le tiroir du bas",
+            "C'est noté.",
+        ),
     ],
 )
 def test_a_reply_does_not_hide_what_a_person_said(
     hippo: Hippocampe, message: str, said: str, reply: str
 ) -> None:
     hippo.after_turn(said, reply, scope=LEA)
+    [found] = hippo.recall(message, scope=LEA, collections=["turn"], explain=True)
+    texts = [f"Léa: {said}", f"Léa: {said}\nassistant: {reply}"]
+    pairs = [(f"Léa: {message}", text) for text in texts]
+    [read] = [signal.value for signal in found.why if signal.name == "reader"]
+    assert read == pytest.approx(load_reader().read_pairs("answer", pairs).max(), abs=1e-3)
     assert given(hippo, message) == [said]
