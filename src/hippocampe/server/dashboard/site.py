@@ -27,7 +27,6 @@ from hippocampe.server.dashboard import (
     playground,
     retrievals,
     reviews,
-    search,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -41,7 +40,6 @@ PAGES = (
     overview,
     memory,
     facts,
-    search,
     auto_retrieval,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
