@@ -33,7 +33,7 @@ ALLOWED: dict[str, str] = {
     "engine": "errors types verbs config protocols actor system language validation store embed index"
     " reader",
     "updates": "errors types protocols language store engine",
-    "notes": "errors types config protocols language store engine",
+    "notes": "errors types config protocols system language store engine",
     "ingest": "errors types protocols system language validation store engine updates",
     "retrieval": "errors types protocols system language validation store embed engine",
     "injection": "errors types config protocols system language validation store embed index engine"

@@ -5,16 +5,18 @@ import re
 import shutil
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from children import run
 from hippocampe import Hippocampe, Scope, demo
+from hippocampe.demo.sample import load_sample, moved_text
 from hippocampe.errors import InvalidInput
 
 LEAST = 10
+LEAST_CURRENT = 60
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,15 @@ def test_what_changed_was_corrected(report: demo.Report) -> None:
     new = [each.new for each in report.corrected]
     assert any(text.startswith("Marmite will use SQLite") for text in new)
     assert len(new) >= 5
+
+
+def test_few_pairs_wait_for_a_person_likeliest_first(report: demo.Report, folder: Path) -> None:
+    with demo.open_after(report, folder) as hippo:
+        stats, pairs = hippo.stats(scope=Scope()), hippo.reviews(scope=Scope())
+    assert 0 < len(pairs) <= 0.05 * sum(stats.memories.values())
+    assert stats.reviews == len(pairs)
+    likely = [each.likelihood or 0 for each in pairs]
+    assert likely == sorted(likely, reverse=True)
 
 
 def test_the_data_stays_in_a_folder_of_ones_own(report: demo.Report, folder: Path) -> None:
@@ -85,12 +96,49 @@ def test_the_server_shows_it_answers_and_stops_without_a_terminal() -> None:
     assert "The check passed." in done.stdout
 
 
-def test_the_server_goes_on_from_the_last_question(
-    report: demo.Report, folder: Path, tmp_path: Path
-) -> None:
+def test_the_demo_does_not_age(report: demo.Report, folder: Path, tmp_path: Path) -> None:
+    """Opened today, nothing of it has expired but what its own time ended, and its charts are full."""
     shutil.copytree(folder, tmp_path / "copy")
     with demo.open_after(report, tmp_path / "copy") as hippo:
-        asked = max(each.asked_at for each in report.asked)
-        assert timedelta() <= hippo.now() - asked < timedelta(minutes=5)
-        shown = hippo.retrievals(scope=Scope(), limit=50)
-    assert {each.message_preview for each in shown} == {each.question for each in report.asked}
+        last = max(each.asked_at for each in report.asked)
+        assert timedelta() <= hippo.now() - last < timedelta(days=1)
+        stats = hippo.stats(scope=Scope())
+        assert stats.memories["memory"] >= LEAST_CURRENT
+        shown = hippo.retrievals(scope=Scope(), limit=200)
+        days = hippo.activity(scope=Scope(), days=demo.LIVED_DAYS)
+    assert {each.question for each in report.asked} <= {each.message_preview for each in shown}
+    assert sum(day.injections > 0 for day in days) >= 4
+    assert sum(day.messages > 0 for day in days) >= 5
+
+
+@pytest.mark.parametrize(
+    ("text", "days", "moved"),
+    [
+        ("Porto du 11 au 18 avril 2026", 269, "Porto du 5 au 12 janvier 2027"),
+        ("du samedi 11 au samedi 18 avril", 15, "du dimanche 26 avril au dimanche 3 mai"),
+        ("week-end de mars", 30, "week-end d'avril"),
+        ("le voyage d'avril, départ samedi", 30, "le voyage de mai, départ lundi"),
+        ("le samedi 7 mars", 25, "le mercredi 1er avril"),
+        ("Friday 27 February 2026 at 2 pm", 1, "Saturday 28 February 2026 at 2 pm"),
+        (
+            "Wednesdays off, no climbing before May",
+            269,
+            "Saturdays off, no climbing before February",
+        ),
+        ("le 26 avril à 9h15, 40 ans, 12 m³", 0, "le 26 avril à 9h15, 40 ans, 12 m³"),
+    ],
+)
+def test_the_dates_that_a_text_names_are_moved(text: str, days: int, moved: str) -> None:
+    assert moved_text(text, days, date(2026, 2, 20)) == moved
+
+
+@pytest.mark.parametrize("now", ["2026-07-14T09:00:00+00:00", "2027-01-01T22:30:00+00:00"])
+def test_the_sample_ends_within_the_day_before(now: str) -> None:
+    present = datetime.fromisoformat(now)
+    sample = load_sample(present)
+    last = max(each["asked_at"] for each in sample.questions)
+    assert timedelta() <= present - last < timedelta(days=1)
+    assert last.strftime("%H:%M") == "20:00"
+    times = [each["at"] for each in sample.messages]
+    assert times == sorted(times)
+    assert (times[-1] - times[0]).days == 54

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from hippocampe.errors import InvalidInput
 
@@ -16,6 +16,7 @@ Action = Literal["inserted", "updated", "reinforced"]
 Mode = Literal["hybrid", "semantic", "text"]
 State = Literal["current", "superseded", "forgotten", "all"]
 Order = Literal["newest", "oldest", "importance", "used"]
+TalkOrder = Literal["newest", "oldest"]
 MetadataValue = str | int | float | bool | None
 Metadata = Mapping[str, MetadataValue]
 JobState = Literal["waiting", "running", "done", "failed", "parked"]
@@ -260,7 +261,7 @@ class Message:
 
     `live` messages were overheard since the last digest. `working` messages form the history that the
     companion restores after a restart; compaction removes the oldest from it. `expression` is the face of the
-    companion in its answer.
+    companion in its answer. `turn_id` is the id of its exchange; a live message has none.
     """
 
     id: str
@@ -275,6 +276,47 @@ class Message:
     live: bool = False
     working: bool = False
     expression: str | None = None
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The talk of one channel of a space, in numbers.
+
+    Attributes:
+        channel: The channel; None for talk without one.
+        messages: Its number of messages.
+        first_at: The time of its first message.
+        last_at: The time of its last message.
+    """
+
+    channel: str | None
+    messages: int
+    first_at: datetime
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message of a user with the reply to it, or one message of a room.
+
+    Attributes:
+        id: Its id, that of a recollection of the kind `turn`.
+        space: Its space.
+        channel: Its channel.
+        author: Who began it.
+        at: When it began.
+        messages: Its messages with results of tools, oldest first.
+        forgotten_at: When it was hidden from recall, if it was.
+    """
+
+    id: str
+    space: str
+    channel: str | None
+    author: str | None
+    at: datetime
+    messages: tuple[Message, ...]
+    forgotten_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,11 +396,19 @@ class Forgetting:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Two memories whose relation no rule could decide, for a person to review."""
+    """Two memories whose relation no rule could decide, for a person to review.
+
+    Attributes:
+        memory: One of them.
+        other: The other one.
+        reason: Why no rule decided.
+        likelihood: The probability that they belong together, 0 to 1; None if it was not weighed.
+    """
 
     memory: Memory
     other: Memory
     reason: str
+    likelihood: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -702,6 +752,20 @@ Outcome = Literal[
 """The outcome of a candidate: injected, or the reason why not."""
 
 
+Part = Literal["search", "live", "always_on", "named"]
+"""A part of an injection, each with its own limit: what search found for the message, live talk, memories that need
+no search and have no relevance, notes that the settings name."""
+
+
+def part_of(kind: str, path: Route) -> Part:
+    """The part of an injection to which a recollection of a kind, found by a path, belongs."""
+    if kind == "live":
+        return "live"
+    if path == "context":
+        return "named"
+    return "search" if path == "search" else "always_on"
+
+
 @dataclass(frozen=True, slots=True)
 class Considered:
     """A candidate of a turn, with its outcome."""
@@ -709,6 +773,42 @@ class Considered:
     recollection: Recollection
     path: Route
     outcome: Outcome
+
+    @property
+    def part(self) -> Part:
+        """The part of an injection to which it belongs."""
+        return part_of(self.recollection.kind, self.path)
+
+
+class LazyConsidered(Sequence[Considered]):
+    """Candidates that are made at the first access, which few turns need.
+
+    Args:
+        make: Makes them.
+        length: Their number, if it is known before.
+    """
+
+    def __init__(self, make: Callable[[], Sequence[Considered]], length: int | None = None) -> None:
+        # Freed once used: it may hold measured signals, which are large.
+        self._make: Callable[[], Sequence[Considered]] | None = make
+        self._length = length
+        self._made: Sequence[Considered] = ()
+
+    def _all(self) -> Sequence[Considered]:
+        if (make := self._make) is not None:
+            self._made = made = make()
+            self._length, self._make = len(made), None
+        return self._made
+
+    @overload
+    def __getitem__(self, index: int) -> Considered: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Considered]: ...
+    def __getitem__(self, index: int | slice) -> Considered | Sequence[Considered]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all()) if self._length is None else self._length
 
 
 @dataclass(frozen=True, slots=True)
@@ -760,6 +860,11 @@ class Retrieved:
     outcome: Outcome
     signals: Mapping[str, float]
 
+    @property
+    def part(self) -> Part:
+        """The part of an injection to which it belongs."""
+        return part_of(self.kind, self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
@@ -782,13 +887,50 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """A logged turn, served again under the settings of its space and under changed ones.
+
+    Attributes:
+        retrieval: Its entry in the log, without items.
+        before: Its injection under the settings of the space.
+        after: Its injection under the changed ones.
+    """
+
+    retrieval: Retrieval
+    before: Injection
+    after: Injection
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeHistory:
+    """An exchange, and what became of it.
+
+    Attributes:
+        exchange: The exchange.
+        learnt: The memories with one of its messages as evidence, replaced and forgotten ones too, newest first.
+        given: The latest injections with it, newest first.
+        previous_id: The exchange before it in its channel.
+        next_id: The exchange after it in its channel.
+    """
+
+    exchange: Exchange
+    learnt: tuple[Memory, ...]
+    given: tuple[Retrieval, ...]
+    previous_id: str | None
+    next_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Settings of a space, changed at run time. `hippocampe.engine.settings` checks the values.
 
     Attributes:
         auto_retrieve_enabled: Whether turns get an injection.
         auto_retrieve_max_results: Maximum number of search results per turn.
-        auto_retrieve_min_score: Minimum score of a search result; live messages need 0.1.
+        auto_retrieve_min_score: Minimum relevance of a search result; live messages need 0.1.
+        always_on_limit: Maximum number of items per turn that need no search and have no relevance: identity,
+            important and recent memories, a third each, or the answer to a question about somebody or the talk;
+            0: none.
         recent_hours: Memories newer than this are candidates of every turn; 0: none.
         channel_scope: Whether a turn only gets results from its own channel.
         shared_memories: Whether the important and recent memories that other users told, and the talk of
@@ -826,6 +968,7 @@ class Settings:
     auto_retrieve_enabled: bool = True
     auto_retrieve_max_results: int = 4
     auto_retrieve_min_score: float = 0.3
+    always_on_limit: int = 18
     recent_hours: int = 6
     channel_scope: bool = False
     shared_memories: bool = False

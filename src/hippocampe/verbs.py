@@ -120,6 +120,9 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _write("observe", idempotent_by="external_id"),
         _read("messages"),
         _read("search_text"),
+        _read("conversations", "count", http="GET /api/conversations"),
+        _read("exchanges", http="GET /api/exchanges"),
+        _read("exchange", http="GET /api/exchanges/{id}"),
         _write(
             "digest",
             "long",
@@ -142,6 +145,7 @@ _GROUPS: Mapping[str, tuple[Verb, ...]] = {
         _write("extract", "long"),
         _read("settings", http="GET /api/memory/settings"),
         _write("update_settings", role="admin", http="PATCH /api/memory/settings"),
+        _read("try_settings"),
         _read("retrievals", http="GET /api/memory/retrievals"),
         _read("retrieval"),
         _read("replay"),

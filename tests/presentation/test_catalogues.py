@@ -9,6 +9,7 @@ from babel.messages.catalog import Message
 from babel.messages.extract import extract_from_dir
 
 import hippocampe
+from hippocampe.hippocampe import SETTING_GROUPS, SETTINGS
 from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
@@ -27,10 +28,13 @@ from hippocampe.types import (
     Mode,
     Order,
     Outcome,
+    Part,
     Role,
     Route,
+    Settings,
     State,
 )
+from hippocampe.verbs import documentation
 
 SOURCE = Path(hippocampe.__file__).parent
 PAGES = SOURCE / "server/dashboard"
@@ -48,18 +52,25 @@ LABELS: dict[str, set[str]] = {
     "mode": set(get_args(Mode)),
     "order": set(get_args(Order)),
     "outcome": set(get_args(Outcome)),
+    "companion mode": set(SETTINGS["companion_mode"].choices),
+    "part": set(get_args(Part)),
     "place": set(get_args(Place)),
     "reason": {*REASONS, *OBJECTIONS.values()},
     "role": set(get_args(Role)),
     "route": {*get_args(Route), "companion"},
     "section": {each.name for each in MENU},
+    "setting": set(SETTINGS),
+    "setting group": set(SETTING_GROUPS),
     "stage": set(STAGES),
     "state": {*get_args(State), "expired", "former"},
     "states": set(get_args(State)),
     "theme": set(THEMES),
 }
 """The values of each kind; kinds without a list of their values are not here."""
-OPEN = {"count", "decided outcome", "decided relation", "decision", "purpose", "skipped"}
+OPEN = {
+    *("count", "decided outcome", "decided relation", "decision", "purpose", "skipped"),
+    "why asked",
+}
 
 
 def extracted(folder: Path, keywords: dict[str, Any], files: str, method: str) -> set[Any]:
@@ -73,6 +84,7 @@ def in_source() -> set[Any]:
         extracted(SOURCE, {"translate": None, "say": None}, "**.py", "python")
         | extracted(PAGES, plural, "**.py", "python")
         | extracted(PAGES, {"_": None} | plural, "templates/**.html", "jinja2.ext:babel_extract")
+        | set(documentation(Settings).arguments.values())
     )
 
 

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hippocampe.errors import EmbedderUnavailable
+from hippocampe.system.command_line import install_line
 
 if TYPE_CHECKING:
     import httpx
 
 Kind = Literal["query", "document"]
 
-PACKAGE = "hippocampe[remote]"
+EXTRA = "remote"
 ATTEMPTS = 4
 FIRST_PAUSE_SECONDS = 0.25
 """Doubled after each attempt, with a jitter of ±50 % so that callers that failed together do not
@@ -69,7 +70,7 @@ class Connection:
         except ImportError as error:
             raise EmbedderUnavailable(
                 f"{provider}:{name} needs a package that cannot be imported ({error}): install it "
-                f"with: pip install '{PACKAGE}'"
+                f"with: {install_line(EXTRA)}"
             ) from error
         self._httpx = httpx
         self._provider = provider

@@ -15,8 +15,9 @@ from hippocampe.embed.clean import clean
 from hippocampe.embed.vectors import dedup_threshold, unit
 from hippocampe.errors import EmbedderUnavailable
 from hippocampe.protocols import Vector, Vectors
+from hippocampe.system.command_line import install_line
 
-PACKAGE = "hippocampe[fastembed]"
+EXTRA = "fastembed"
 
 
 class _Encoder(Protocol):
@@ -87,7 +88,7 @@ def _open_package(name: str) -> _Encoder:
     except ImportError as error:
         raise EmbedderUnavailable(
             f"the embedder fastembed:{name} needs a package that cannot be imported ({error}): "
-            f"install it with: pip install '{PACKAGE}'"
+            f"install it with: {install_line(EXTRA)}"
         ) from error
     try:
         return cast(_Encoder, package.TextEmbedding(model_name=name))

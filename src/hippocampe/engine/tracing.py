@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidInput
+from hippocampe.system.command_line import install_line
 from hippocampe.types import Injection, Memory, Receipt, Remembered
 from hippocampe.verbs import Verb
 
@@ -38,8 +39,8 @@ class Tracer:
             from opentelemetry import trace
         except ImportError as exc:
             raise InvalidInput(
-                "cannot trace: OpenTelemetry is not installed. Install it with "
-                '`pip install "hippocampe[tracing]"`, or set tracing to False.'
+                "cannot trace: OpenTelemetry is not installed. Set tracing to False, or install it with: "
+                f"{install_line('tracing')}"
             ) from exc
         self._tracer = trace.get_tracer("hippocampe")
 

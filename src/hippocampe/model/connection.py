@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hippocampe.errors import InvalidAnswer, InvalidInput, ModelError, ModelUnavailable
+from hippocampe.system.command_line import install_line
 
 if TYPE_CHECKING:
     from pydantic_ai.exceptions import ModelAPIError
@@ -41,7 +42,7 @@ def connect(name: str, fallback: str | None = None) -> "Model":
         from pydantic_ai.models.fallback import FallbackModel
     except ImportError as exc:
         raise ModelUnavailable(
-            "language models need an extra package: pip install 'hippocampe[companion]'."
+            f"language models need an extra package: {install_line('companion')}"
         ) from exc
     from pydantic_ai.exceptions import UserError
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from hippocampe.errors import NotesUnavailable
 from hippocampe.language.text import fold
+from hippocampe.system.command_line import install_line
 
 MAX_NOTE_BYTES = 1_000_000
 """Longer notes are skipped: they are data dumps, and would give thousands of pieces."""
@@ -20,8 +21,7 @@ def require(*packages: str) -> None:
     for name in packages:
         if find_spec(name) is None:
             raise NotesUnavailable(
-                f"notes cannot be read without the package {name}: install it with: pip install "
-                "'hippocampe[notes]'"
+                f"notes cannot be read without the package {name}: install it with: {install_line('notes')}"
             )
 
 

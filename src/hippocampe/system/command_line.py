@@ -1,9 +1,11 @@
-"""Shell commands that run this program."""
+"""Shell commands that run this program, and that install its extras."""
 
+import json
 import shlex
 import shutil
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 PROGRAM = "hippocampe"
@@ -11,7 +13,17 @@ PROGRAM = "hippocampe"
 
 def command_line(*words: str) -> str:
     """A command line ready to copy: quoted, with the full path of this installation if it is not on `PATH`."""
-    line = [*_program(), *words]
+    return _quoted(*_program(), *words)
+
+
+def install_line(extra: str) -> str:
+    """A command line ready to copy that adds an extra to this installation, from where it was installed."""
+    source = _source()
+    wanted = f"{PROGRAM}[{extra}]" + (f" @ {source}" if source else "")
+    return _quoted(sys.executable, "-m", "pip", "install", wanted)
+
+
+def _quoted(*line: str) -> str:
     return subprocess.list2cmdline(line) if sys.platform == "win32" else shlex.join(line)
 
 
@@ -21,3 +33,12 @@ def _program() -> list[str]:
     if found is not None and folder in (Path(found).parent, Path(found).resolve().parent):
         return [PROGRAM]
     return [sys.executable, "-m", PROGRAM]
+
+
+def _source() -> str | None:
+    """The folder or archive that this was installed from; None if it came from a package index."""
+    try:
+        recorded = distribution(PROGRAM).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    return json.loads(recorded)["url"] if recorded else None

@@ -7,6 +7,7 @@ import pytest
 from browsing import PHONE, Reader, check_accessible, check_fits
 from conftest import FakeClock
 from hippocampe import Hippocampe, Scope
+from hippocampe.system.command_line import command_line
 
 LOBBY = Scope(user="owen", channel="lobby")
 
@@ -24,14 +25,20 @@ def lived(memory: Hippocampe, clock: FakeClock) -> Hippocampe:
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_an_empty_space_has_three_ways_to_begin(reader: Reader, language: str) -> None:
+def test_an_empty_space_has_three_ways_to_begin(
+    reader: Reader, memory: Hippocampe, language: str
+) -> None:
     page = reader.open("/", language=language)
     ways = page.locator(".ways > li")
     assert ways.count() == 3
     page.locator("[data-copy]").first.click()
     page.locator(".toast").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()") == "hippocampe import chat.txt"
-    assert "/v1" in ways.nth(2).inner_text()
+    folder = str(memory.config.folder)
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == command_line("import", "chat.txt", "--folder", folder)
+    # Without an upstream it is no proxy: it shows how to become one, not an address that refuses.
+    assert "upstream_url=" in ways.nth(2).inner_text()
+    assert "OPENAI_BASE_URL" not in page.content()
     check_accessible(page)
 
 
@@ -61,11 +68,11 @@ def test_a_pair_is_decided_and_taken_back(
     lived.remember("Nina sells her small wooden boat", scope=LOBBY)
     assert len(lived.reviews(scope=LOBBY)) == 1
     page = reader.open("/overview")
-    page.get_by_role("button", name="Keep the newer one").click()
+    page.get_by_role("button", name="Replace").click()
     page.get_by_text("Nothing waits for you.").wait_for()
     assert not lived.get(first.id, scope=LOBBY).current
     page.get_by_role("button", name="Undo").click()
-    page.get_by_text("Restored").wait_for()
+    page.get_by_text("Undone").wait_for()
     assert lived.get(first.id, scope=LOBBY).current
 
 

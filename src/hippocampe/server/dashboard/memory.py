@@ -34,7 +34,7 @@ async def memories(page: ReadPage, asked: Question) -> Response:
 
 @router.get("/found")
 async def found(page: ReadPage, asked: Question) -> Response:
-    """What a query finds, once the form has changed; the address of the page follows."""
+    """Answer a changed form; the address of the page follows."""
     response = page.part("memory/found.html", **await _found(page, asked))
     response.headers["HX-Replace-Url"] = asked.address(page=asked.page, open=asked.open)
     return response

@@ -8,6 +8,8 @@ from starlette.responses import Response
 
 from hippocampe.hippocampe import IMPORT_FORMATS
 from hippocampe.server.dashboard import drawing
+from hippocampe.server.dashboard.connect import doors
+from hippocampe.server.dashboard.reviews import pair_of
 from hippocampe.server.dashboard.routing import page_router
 from hippocampe.server.dashboard.visit import ReadPage, Visit
 from hippocampe.types import Day, Memory, Stats
@@ -31,8 +33,8 @@ async def overview(page: ReadPage) -> Response:
         return page.render(
             "begin.html",
             section="overview",
-            address=page.address,
             programs=", ".join(IMPORT_FORMATS.values()),
+            **doors(page),
         )
     medians = [day.took_ms_p50 for day in days if day.took_ms_p50 is not None]
     return page.render(
@@ -96,7 +98,7 @@ async def _lists(page: Visit) -> dict[str, Any]:
     learnt = await asyncio.gather(*(_learnt(page, memory) for memory in recent))
     return {
         "learnt": learnt,
-        "pairs": waiting[:WAITING],
+        "pairs": [pair_of(each) for each in waiting[:WAITING]],
         "waiting": len(waiting),
         "stuck": len(parked),
     }

@@ -74,7 +74,7 @@ class Asked:
 
     @property
     def ranked(self) -> bool:
-        """Whether results are ranked: the index holds what is current only, the rest is listed by its words."""
+        """True if results are ranked: the index holds what is current only, the rest is listed by its words."""
         return bool(self.q.strip()) and self.state == "current"
 
     @property
@@ -129,7 +129,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a query finds.
+    """The results of a query.
 
     Attributes:
         rows: The rows of this page.

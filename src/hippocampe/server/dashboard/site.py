@@ -9,9 +9,10 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Connection
 
 from hippocampe.server.dashboard import (
-    auto_retrieval,
     badges,
     brain,
+    connect,
+    conversations,
     costs,
     digesting,
     facts,
@@ -27,6 +28,7 @@ from hippocampe.server.dashboard import (
     playground,
     retrievals,
     reviews,
+    settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
 from hippocampe.server.dashboard.routing import refused
@@ -40,7 +42,6 @@ PAGES = (
     overview,
     memory,
     facts,
-    auto_retrieval,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
@@ -53,7 +54,10 @@ PAGES = (
     costs,
     jobs,
     logs,
+    connect,
+    conversations,
     playground,
+    settings,
 )
 """The modules with a `router`, one per page."""
 

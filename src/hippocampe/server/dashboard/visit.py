@@ -21,6 +21,7 @@ from hippocampe.presentation.reader import Reader
 from hippocampe.server.dashboard.rendering import template_named
 from hippocampe.server.http.access import STALE_PAGE, allows, origin_of, scope_of, session_of
 from hippocampe.server.http.sessions import COOKIE, SAFE_METHODS, TOKEN_HEADER, Sessions, new_id
+from hippocampe.system.command_line import command_line
 from hippocampe.types import ApiKey, Counts, Role, Scope, Settings
 
 Theme = Literal["system", "light", "dark"]
@@ -82,6 +83,24 @@ class Visit(Reader):
     def address(self) -> str:
         """The base URL of the server, as the reader sees it."""
         return origin_of(self.request.headers)
+
+    def command(self, *words: str) -> str:
+        """A command line ready to copy that uses this memory: the folder here, the server for a reader with a key."""
+        if self.key is not None:
+            return f"HIPPOCAMPE_URL={self.address} HIPPOCAMPE_KEY=hippo_… {command_line(*words)}"
+        space = () if self.scope.space == Scope().space else ("--space", self.scope.space)
+        return command_line(*words, "--folder", self.folder, *space)
+
+    def serving(self, name: str, value: str) -> str:
+        """A command line ready to copy that starts this server again with a value of its configuration."""
+        place = ("--folder", self.folder) if self.key is None else ()
+        _, port = self.request.scope["server"]
+        return command_line("serve", *place, "--port", str(port), "--set", f"{name}={value}")
+
+    @property
+    def folder(self) -> str:
+        """The folder of the data, which only readers of this machine may know."""
+        return str(self.hippo.sync.config.folder.absolute())
 
     def may(self, role: Role) -> bool:
         """Return whether the reader has a role, or a higher one."""

@@ -77,7 +77,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   const control = event.target.closest("[data-unclamp]");
   if (!control) return;
-  const open = document.getElementById(control.dataset.unclamp).classList.toggle("clamp");
+  const open = document.getElementById(control.dataset.unclamp).classList.toggle("shortened");
   control.setAttribute("aria-expanded", String(!open));
 });
 

@@ -1,23 +1,24 @@
 """Demonstrate the library: load two months of talk, then ask questions about it.
 
-The clock follows the dates of the talk, so corrections, expiries and "three weeks ago" behave as they
-did at the time.
+The talk ends today: its dates, and those that it names, are moved. The clock follows them, so corrections, expiries
+and "three weeks ago" behave as they did at the time.
 """
 
 import json
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from importlib.resources import as_file, files
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from statistics import median
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any
 
 from hippocampe.config import Config
+from hippocampe.demo.sample import Sample, at, load_sample
 from hippocampe.errors import InvalidInput
 from hippocampe.hippocampe import Hippocampe
 from hippocampe.types import Progress, Recollection, Scope
@@ -25,6 +26,8 @@ from hippocampe.types import Progress, Recollection, Scope
 ASKERS = ("camille", "owen")
 LIMIT = 3
 """Results per question."""
+LIVED_DAYS = 7
+"""The last days of the talk, in which its messages to the assistant get injections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +80,15 @@ class _Clock:
         return self.now
 
 
-class _RunningClock:
-    """A clock that runs on from a start time."""
-
-    def __init__(self, start: datetime) -> None:
-        self._start = start
-        self._begun = monotonic()
-
-    def __call__(self) -> datetime:
-        return self._start + timedelta(seconds=monotonic() - self._begun)
-
-
-def _sample(name: str) -> str:
-    return (files("hippocampe") / "sample" / name).read_text(encoding="utf-8")
-
-
-def run(folder: Path | None = None, progress: Progress | None = None) -> Report:
+def run(
+    folder: Path | None = None, progress: Progress | None = None, now: datetime | None = None
+) -> Report:
     """Load the sample and ask its questions.
 
     Args:
         folder: A new or empty folder for the data; default: a temporary folder, removed afterwards.
         progress: Called with the task, the number done and the total.
+        now: When the talk ends, at most a day before; default: the present.
 
     Raises:
         InvalidInput: The folder is not empty.
@@ -105,56 +96,85 @@ def run(folder: Path | None = None, progress: Progress | None = None) -> Report:
     if folder is not None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise InvalidInput(f"{folder} is not empty: give the demo a new folder.")
-        return _run(folder, progress)
+        return _run(folder, progress, now or datetime.now(UTC))
     temporary = Path(tempfile.mkdtemp(prefix="hippocampe-demo-"))
     try:
-        return _run(temporary, progress)
+        return _run(temporary, progress, now or datetime.now(UTC))
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager
 def open_after(report: Report, folder: Path) -> Generator[Hippocampe]:
-    """Open the folder of a demonstration as it was right after it, for a server.
-
-    Its clock goes on from the last question, and each question is a turn, so that the pages on injections
-    have something to show.
+    """Open the folder of a demonstration for a server. Each question is a turn of now.
 
     Args:
         report: What `run` returned.
         folder: The folder that it was called with.
     """
-    clock = _RunningClock(max(each.asked_at for each in report.asked))
-    with Hippocampe.open(Config(folder), clock=clock) as hippo:
+    with Hippocampe.open(Config(folder)) as hippo:
         for number, each in enumerate(report.asked):
             scope = Scope(user=ASKERS[number % len(ASKERS)], channel="lobby")
             hippo.before_turn(each.question, scope=scope)
         yield hippo
 
 
-def _run(folder: Path, progress: Progress | None) -> Report:
-    statements = [json.loads(line) for line in _sample("memories.jsonl").splitlines()]
-    clock = _Clock(datetime.fromisoformat(statements[0]["at"]))
+def _run(folder: Path, progress: Progress | None, now: datetime) -> Report:
+    sample = load_sample(now)
+    clock = _Clock(at(sample.statements[0]))
     started = perf_counter()
     with Hippocampe.open(Config(folder, background=False), clock=clock) as hippo:
-        talk = files("hippocampe") / "sample" / "messages.jsonl"
-        with as_file(talk) as path:
-            imported = hippo.import_from(path, scope=Scope(), progress=progress)
-        corrected: list[Correction] = []
-        for number, statement in enumerate(statements, 1):
-            clock.now = datetime.fromisoformat(statement["at"])
-            corrected += _remember(hippo, statement)
-            if progress:
-                progress("remembering", number, len(statements))
+        added, corrected = _load(hippo, clock, sample, progress)
         load_seconds = perf_counter() - started
         asked: list[AskedQuestion] = []
-        for question in json.loads(_sample("questions.json")):
-            clock.now = datetime.fromisoformat(question["asked_at"])
+        for question in sample.questions:
+            clock.now = question["asked_at"]
             asked.append(_ask(hippo, question))
-    return Report(imported.added, len(statements), load_seconds, tuple(corrected), tuple(asked))
+    return Report(added, len(sample.statements), load_seconds, tuple(corrected), tuple(asked))
 
 
-def _remember(hippo: Hippocampe, statement: dict[str, Any]) -> list[Correction]:
+def _load(
+    hippo: Hippocampe, clock: _Clock, sample: Sample, progress: Progress | None
+) -> tuple[int, list[Correction]]:
+    """Store the sample day by day in its last week, whose messages to the assistant are turns; all before it at once."""
+    last_week = at(sample.messages[-1]).date() - timedelta(days=LIVED_DAYS)
+
+    def day(row: Mapping[str, Any]) -> date:
+        return max(at(row).date(), last_week)
+
+    statements = {key: list(rows) for key, rows in groupby(sample.statements, key=day)}
+    talk = {key: list(rows) for key, rows in groupby(sample.messages, key=day)}
+    added, remembered = 0, 0
+    corrected: list[Correction] = []
+    for today in sorted({*statements, *talk}):
+        messages = talk.get(today, [])
+        if today > last_week:
+            for message in messages:
+                if message.get("role") == "user":
+                    clock.now = at(message)
+                    scope = Scope(user=message["author"], channel=message["channel"])
+                    hippo.before_turn(message["content"], scope=scope)
+        added += _import(hippo, messages, progress)
+        for statement in statements.get(today, ()):
+            clock.now = at(statement)
+            corrected += _remember(hippo, statement)
+            remembered += 1
+            if progress:
+                progress("remembering", remembered, len(sample.statements))
+    return added, corrected
+
+
+def _import(
+    hippo: Hippocampe, messages: Sequence[Mapping[str, Any]], progress: Progress | None
+) -> int:
+    with tempfile.TemporaryDirectory(prefix="hippocampe-demo-") as folder:
+        path = Path(folder) / "messages.jsonl"
+        lines = (json.dumps({**each, "at": each["at"].isoformat()}) for each in messages)
+        path.write_text("\n".join(lines), "utf-8")
+        return hippo.import_from(path, scope=Scope(), format="jsonl", progress=progress).added
+
+
+def _remember(hippo: Hippocampe, statement: Mapping[str, Any]) -> list[Correction]:
     arguments = dict(statement)
     arguments.pop("at")
     scope = Scope(user=arguments.pop("user"), channel=arguments.pop("channel"))
@@ -163,7 +183,7 @@ def _remember(hippo: Hippocampe, statement: dict[str, Any]) -> list[Correction]:
     return [Correction(old.content, result.memory.content, result.reason) for old in olds]
 
 
-def _ask(hippo: Hippocampe, question: dict[str, Any]) -> AskedQuestion:
+def _ask(hippo: Hippocampe, question: Mapping[str, Any]) -> AskedQuestion:
     started = perf_counter()
     found = hippo.recall(
         question["question"],
@@ -176,7 +196,7 @@ def _ask(hippo: Hippocampe, question: dict[str, Any]) -> AskedQuestion:
     return AskedQuestion(
         question=question["question"],
         about=question["about"],
-        asked_at=datetime.fromisoformat(question["asked_at"]),
+        asked_at=question["asked_at"],
         found=tuple(found),
         answered=any(text in item.content for text in question["expect"] for item in found[:1]),
         took_ms=took_ms,
