@@ -14,6 +14,7 @@ from hippocampe.language.i18n import catalogue, translate
 from hippocampe.language.lexicon import languages, relation_schema
 from hippocampe.presentation.reasons import OBJECTIONS, REASONS
 from hippocampe.presentation.stages import STAGES
+from hippocampe.server.dashboard.memory import BY_HAND, Lifetime
 from hippocampe.server.dashboard.menu import MENU
 from hippocampe.server.dashboard.search import Place
 from hippocampe.server.dashboard.visit import THEMES
@@ -41,9 +42,12 @@ LABELS: dict[str, set[str]] = {
     "association": set(ASSOCIATIONS),
     "association reversed": set(ASSOCIATIONS),
     "category": {f"{name}/{each}" for name, all in CATEGORIES.items() for each in all},
+    "filter": {"place", "type", "subject", "user", "channel", "since", "until", "importance"},
+    "forgotten reason": {BY_HAND, "expired"},
     "job": set(JOBS),
     "job state": set(get_args(JobState)),
     "kind": {*DEFAULT_IMPORTANCE, *RECALL_COLLECTIONS},
+    "lifetime": {*get_args(Lifetime), "always"} - {""},
     "menu": {each.group for each in MENU} - {""},
     "mode": set(get_args(Mode)),
     "order": set(get_args(Order)),
@@ -59,6 +63,7 @@ LABELS: dict[str, set[str]] = {
     "setting group": set(SETTING_GROUPS),
     "stage": set(STAGES),
     "state": {*get_args(State), "expired", "former"},
+    "states": set(get_args(State)),
     "theme": set(THEMES),
 }
 """The values of each kind; kinds without a list of their values are not here."""

@@ -33,6 +33,7 @@ def _failed(stats: Stats) -> int:
 MENU: tuple[Section, ...] = (
     Section("overview", "", "layout-dashboard"),
     Section("memory", "memory", "database"),
+    Section("facts", "memory", "list"),
     Section("reviews", "memory", "git-compare", badge=lambda stats: stats.reviews),
     Section("graph", "memory", "waypoints"),
     Section("notes", "memory", "file-text"),

@@ -30,7 +30,6 @@ from hippocampe.server.dashboard import (
     playground,
     retrievals,
     reviews,
-    search,
     settings,
 )
 from hippocampe.server.dashboard.rendering import STATIC_FOLDER
@@ -45,7 +44,6 @@ PAGES = (
     overview,
     memory,
     facts,
-    search,
     notes,
     # Its path matches any name after /memory: it is registered after the others.
     memory_detail,
